@@ -3,17 +3,19 @@
 # cbank's one makefile. `make help` lists the targets.
 #
 # Variables:
-# - BUILD (where to build), CUDA (toolkit directory; empty for none), NO_CUDA=1, ARCHS ("75 90", or all)
+# - BUILD (where to build), CUDA (toolkit directory; empty for none), NO_CUDA=1, ARCHS ("75 90", or
+#   all)
 # - CC, CCBIN (host compiler of nvcc), SANITIZE=1, WERROR=-Werror, FAST=-O0, FAST_TESTS=-O0, PYTHON
 # - STATIC=1 (cJSON in the program), PREFIX, DESTDIR, V=1 (show the commands)
-# - ARGS (for `make run`, `bench-gpu`, `plots`), FILES (for `make plots`), FUZZ_SECONDS (for `make fuzz`)
+# - ARGS (for `make run`, `bench-gpu`, `plots`), FILES (for `make plots`), FUZZ_SECONDS (for `make
+#   fuzz`)
 
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-# All processors, unless the caller says how many: -j on the command line wins. A sub-make takes part in
-# its parent's job server.
+# All processors, unless the caller says how many: -j on the command line wins. A sub-make takes
+# part in its parent's job server.
 ifeq ($(MAKELEVEL),0)
 ifeq ($(filter -j%,$(MAKEFLAGS)),)
 MAKEFLAGS += -j$(shell nproc)
@@ -30,8 +32,9 @@ COMMA := ,
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-6s %s\n' $(1) '$(2)')
 
-# Make and the shell take odd paths apart, so the paths of this build must be plain. Folders that no rule names go to
-# scripts by the environment: they may have any character but the dollar, which make replaces.
+# Make and the shell take odd paths apart, so the paths of this build must be plain. Folders that no
+# rule names go to scripts by the environment: they may have any character but the dollar, which
+# make replaces.
 DELICATE := ' " ` ( ) { } [ ] < > * ? ; & | \ ~ ! % : = \# $$
 $(foreach name,BUILD IMAGES CUDA $(if $(NO_CUDA)$(CUDA),,CUDA_HOME CUDA_PATH),$(if $(or $(filter-out 1,$(words x$(value $(name))x)),$(filter -%,$(value $(name))),$(strip \
     $(foreach mark,$(DELICATE),$(findstring $(mark),$(value $(name)))))),$(error $(name) is '$(value $(name))': \
@@ -84,8 +87,9 @@ CCBIN := $(notdir $(firstword $(foreach version,11 10 9,$(shell command -v g++-$
 endif
 NVCCFLAGS := $(if $(CCBIN),-ccbin $(CCBIN)) -rdc=true -std=c++17 -Wno-deprecated-gpu-targets
 KNOWN_ARCHS := $(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code))
-# The machine's GPUs that this toolkit knows. Where there are none, one: 90, the newest whose results are committed.
-# Every toolkit since 11.8 knows it, and its PTX runs on every newer GPU. An older toolkit: its newest.
+# The machine's GPUs that this toolkit knows. Where there are none, one: 90, the newest whose
+# results are committed. Every toolkit since 11.8 knows it, and its PTX runs on every newer GPU. An
+# older toolkit: its newest.
 ifeq ($(origin ARCHS),undefined)
 ARCHS := $(filter $(KNOWN_ARCHS),$(subst .,,$(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null)))
 ifeq ($(ARCHS),)
@@ -103,8 +107,9 @@ endif
 
 # ---- Sources and flags
 
-# A folder of harness/ is a room: it sees itself, patterns/ and kernels/ from cell/ on, and those rooms above it in this
-# list that it names, and no other. An include that points up does not compile.
+# A folder of harness/ is a room: it sees itself, patterns/ and kernels/ from cell/ on, and those
+# rooms above it in this list that it names, and no other. An include that points up does not
+# compile.
 ROOMS := base document command cell kernel counts result engine engine/cuda engine/cuda/probe \
          characterize compare explain sass advise report
 CORE  := base document command cell kernel counts result engine
@@ -131,19 +136,21 @@ room_flags = $(if $(filter $(1),$(TABLES_SEEN)),-Ipatterns -Ikernels) $(patsubst
 EVERY_ROOM := -Ipatterns -Ikernels $(ROOMS:%=-Iharness/%)
 
 CPPFLAGS_ALL := -D_GNU_SOURCE $(CPPFLAGS)
-# -Werror in tests: a compiler newer than these sources may warn of more, which must not stop who wants to measure. Files
-# compiled without it stay, so that a build after tests, or tests after a build, compile nothing again.
+# -Werror in tests: a compiler newer than these sources may warn of more, which must not stop who
+# wants to measure. Files compiled without it stay, so that a build after tests, or tests after a
+# build, compile nothing again.
 WERROR ?=
 SANITIZERS := -fsanitize=address$(COMMA)undefined -fno-sanitize-recover=all
 OPTIMIZE := $(if $(SANITIZE),-O1 $(SANITIZERS) -fno-omit-frame-pointer -DCBANK_SANITIZED,-O2 -Wframe-larger-than=65536)
 CFLAGS_ALL := -std=c11 $(OPTIMIZE) -g -Wall -Wextra -Wpedantic $(CFLAGS)
 LDFLAGS_ALL := $(filter -fsanitize=%,$(OPTIMIZE)) -Wl,-rpath,'$$ORIGIN' $(LDFLAGS)
-# STATIC=1 puts cJSON into the program: from libcjson.a or, where the distribution has none, from its source package.
+# STATIC=1 puts cJSON into the program: from libcjson.a or, where the distribution has none, from
+# its source package.
 LIBCJSON ?= $(if $(STATIC),$(or $(filter /%,$(shell $(CC) -print-file-name=libcjson.a)),$(BUILD)/cjson/libcjson.a),-lcjson)
 LIBS = $(CUDA_LIBS) $(LIBCJSON) -lpthread -lm
 
-# The only rooms that see a vendor header. Where there is no toolkit, or its CUPTI has no Range Profiler, a stand-in
-# says so, in the program.
+# The only rooms that see a vendor header. Where there is no toolkit, or its CUPTI has no Range
+# Profiler, a stand-in says so, in the program.
 VENDOR        := harness/engine/cuda
 CUDA_ABSENT   := $(VENDOR)/engine_cuda_absent.c
 CUPTI_ABSENT  := $(VENDOR)/cupti_reader_absent.c
@@ -166,8 +173,8 @@ all: $(PROGRAM) ## build the program (the default)
 
 tests: $(TESTS) $(FAULTS) $(BUILD)/examples/ratio ## build the unit tests
 
-# $(call stamp,FILE,TEXT): a file that is touched only when its text changes; what depends on TEXT depends
-# on it.
+# $(call stamp,FILE,TEXT): a file that is touched only when its text changes; what depends on TEXT
+# depends on it.
 define stamp
 $(1): FORCE
 	@mkdir -p $$(@D)
@@ -193,8 +200,8 @@ VERSION_DEFINES := -DCBANK_VERSION='"$(VERSION_TEXT)"' -DCBANK_GIT_COMMIT='"$(or
 endif
 IMAGE_ARCHIVE := $(if $(CUDA),$(IMAGES)/images.a,$(OBJ)/no_images.a)
 
-# A fuzzer is guided by what it reaches in the rooms that read; clang knows how to tell it. It sees what strings are
-# compared with anyway; tracing every comparison of numbers takes half of the time.
+# A fuzzer is guided by what it reaches in the rooms that read; clang knows how to tell it. It sees
+# what strings are compared with anyway; tracing every comparison of numbers takes half of the time.
 FUZZED := document command cell kernel counts result engine characterize compare advise
 GUIDED := $(if $(SANITIZE),$(if $(findstring clang,$(CC)),-fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp))
 
@@ -222,8 +229,8 @@ $(OBJ)/harness/main.o $(OBJ)/harness/cbank.o $(OBJ)/harness/commands.o $(OBJ)/te
 $(OBJ)/patterns/%.o: HOUSE = -Ipatterns
 $(OBJ)/kernels/%.o: HOUSE = -Ikernels -Ipatterns
 
-# FAST=-O0: what does not compute much is compiled in half of the time; FAST_TESTS=-O0: of unit tests alone. Files
-# compiled with other flags stay.
+# FAST=-O0: what does not compute much is compiled in half of the time; FAST_TESTS=-O0: of unit
+# tests alone. Files compiled with other flags stay.
 FAST ?=
 FAST_TESTS ?=
 BUSY := $(addsuffix /%,patterns kernels harness/base harness/cell harness/counts harness/characterize) \
@@ -275,14 +282,16 @@ $(TESTS): $(BUILD)/tests/%: $(OBJ)/tests/%.o $(OBJ)/tested.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcmocka
 
-# Libraries that tests preload into the program, never with sanitizers: those bring an allocator of their own.
+# Libraries that tests preload into the program, never with sanitizers: those bring an allocator of
+# their own.
 $(FAULTS): $(BUILD)/tests/%.so: tests/%.c $(OBJ)/flags.stamp
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) -std=c11 -O1 -Wall -Wextra $(WERROR) -fPIC -shared -o $@ $< -ldl
 
-# All targets are one program. libFuzzer brings its own main, and is clang's. It is C++, whose library goes into the
-# program with STATIC=1: that runs on any machine with a libc as new as this one's.
+# All targets are one program. libFuzzer brings its own main, and is clang's. It is C++, whose
+# library goes into the program with STATIC=1: that runs on any machine with a libc as new as this
+# one's.
 FUZZ_OBJECTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/fuzz/*.c))
 $(FUZZER): $(FUZZ_OBJECTS) $(filter-out $(OBJ)/harness/main.o $(OBJ)/harness/base/parallel.o,$(OBJECTS)) $(OBJ)/link.stamp
 	$(call say,LINK,$@)
@@ -290,8 +299,8 @@ $(FUZZER): $(FUZZ_OBJECTS) $(filter-out $(OBJ)/harness/main.o $(OBJ)/harness/bas
 	$(Q)$(CC)$(if $(STATIC),++ -static-libstdc++ -static-libgcc) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(LIBS)
 
 # ---- The simulated GPU of the tests: a library in place of the vendor's, and the program's objects linked to it. It has links with the
-# library names that the program opens, in a folder that it searches. Its own copy of what it needs of
-# the program is not counted by coverage.
+# library names that the program opens, in a folder that it searches. Its own copy of what it needs
+# of the program is not counted by coverage.
 
 SIMULATED := $(BUILD)/tests/simulated
 SIMULATED_LINKS := $(addprefix $(SIMULATED)/,libcuda.so.1 libnvidia-ml.so.1 libcupti.so.13 libnvperf_host.so)
@@ -341,12 +350,12 @@ $(SIMULATED)/cbank: $(OBJECTS) $(OBJ)/link.stamp $(SIMULATED)/libsimulated.so $(
 -include $(OBJECTS:.o=.d) $(patsubst $(BUILD)/%,$(OBJ)/%.d,$(TESTS)) $(FUZZ_OBJECTS:.o=.d)
 
 # ---- Kernel images: one cubin for each module and architecture, and PTX of the newest architecture. Each
-# workload is a module, kernels.cu compiled for it alone; probes and tools are two more.
-# Two steps on purpose. -rdc=true keeps nvcc from removing or renaming what only the host refers to
-# (cbank_values); ptxas without -c then optimizes the whole program as usual. The PTX between them is what
-# check-ptx reads.
+# workload is a module, kernels.cu compiled for it alone; probes and tools are two more. Two steps
+# on purpose. -rdc=true keeps nvcc from removing or renaming what only the host refers to
+# (cbank_values); ptxas without -c then optimizes the whole program as usual. The PTX between them
+# is what check-ptx reads.
 
-WORKLOADS := $(shell sed -n 's/^WORKLOAD.\([a-z0-9_]*\),.*/\1/p' kernels/workloads.def)
+WORKLOADS := $(shell sed -n '/^WORKLOAD.$$/N;s/^WORKLOAD.[\n ]*\([a-z0-9_]*\),.*/\1/p' kernels/workloads.def)
 MODULES := $(WORKLOADS) probes tools
 CUBINS := $(foreach module,$(MODULES),$(ARCHS:%=$(IMAGES)/$(module).sm_%.cubin))
 WORKLOAD_PTX := $(foreach module,$(WORKLOADS),$(ARCHS:%=$(IMAGES)/$(module).compute_%.ptx))
@@ -385,8 +394,8 @@ endif
 
 # ---- Commands for users
 
-# The Python that the distribution's packages are for, else the first on PATH. setup.sh sees to it that this one has
-# what scripts and tests import.
+# The Python that the distribution's packages are for, else the first on PATH. setup.sh sees to it
+# that this one has what scripts and tests import.
 PYTHON ?= $(or $(wildcard /usr/bin/python3),python3)
 export PYTHON
 # Isolated: of the current folder, no module is imported.
@@ -495,7 +504,8 @@ SANITIZED := BUILD=build/asan CC=clang SANITIZE=1
 sanitize: ## build program and unit tests by clang with ASan and UBSan under build/asan
 	@$(MAKE) $(SANITIZED) all tests
 
-# Unoptimized, so that lines are those of the sources. Tests of the CUDA engine run on the simulated GPU.
+# Unoptimized, so that lines are those of the sources. Tests of the CUDA engine run on the simulated
+# GPU.
 coverage: ## run the tests with gcov's counters; print the functions that never ran, and the share of lines by file
 	@scripts/setup.sh test
 	@$(MAKE) BUILD=build/coverage CFLAGS='--coverage -O0' LDFLAGS=--coverage all tests simulated
@@ -526,7 +536,8 @@ uninstall: ## remove what install put there
 # One version of the formatter: another would format otherwise.
 CLANG_FORMAT ?= clang-format-19
 CLANG_TIDY   ?= clang-tidy-19
-FORMATTED := $(shell find patterns kernels harness examples tests -name '*.[ch]' | LC_ALL=C sort)
+FORMATTED = $(shell find patterns kernels harness examples scripts tests -name golden -prune -o \
+    $(foreach kind,c h cpp cu cuh def,-name "*.$(kind)" -print -o) -false | LC_ALL=C sort)
 
 format: ## format all C sources
 	@scripts/setup.sh lint
@@ -538,7 +549,8 @@ check-format: ## fail where `make format` would change a source
 	    { ! grep .; } || \
 	    { echo 'the sources above are not formatted; run: make format' >&2; exit 1; }
 
-# Settings: .clang-tidy, tests/.clang-tidy, .shellcheckrc. Sources of the CUDA engine need the vendor's headers.
+# Settings: .clang-tidy, tests/.clang-tidy, .shellcheckrc. Sources of the CUDA engine need the
+# vendor's headers.
 LINTED := $(PLAIN_SOURCES) $(if $(CUDA),$(CUDA_SOURCES)) $(CUDA_ABSENT) $(CUPTI_ABSENT) $(filter-out $(if $(CUDA),,tests/simulated/%),$(wildcard tests/*/*.c))
 
 lint: ## look for mistakes in C, Python and shell sources, and for limits that are not kept
@@ -549,7 +561,8 @@ lint: ## look for mistakes in C, Python and shell sources, and for limits that a
 	@$(ISOLATED) -m pyflakes scripts tests
 	@shellcheck scripts/*.sh scripts/*.sbatch docs/cbank.bash .ci/*
 
-# Both are made of HEAD or of what was installed, with its times, so that they are the same bytes every time.
+# Both are made of HEAD or of what was installed, with its times, so that they are the same bytes
+# every time.
 DIST := cbank-$(VERSION_TEXT)
 
 dist: ## make a tarball of what is committed, $(BUILD)/cbank-VERSION.tar.gz

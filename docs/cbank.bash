@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 #
-# Completion of cbank for bash: commands, options, names of tables and files. The program itself is asked for the words.
+# Completion of cbank for bash: commands, options, names of tables and files. The program itself is
+# asked for the words.
 
 # Words that follow an option of a command; nothing where it takes files or numbers.
-_cbank_words() # PROGRAM COMMAND OPTION
-{
+_cbank_words() { # PROGRAM COMMAND OPTION
     case $2:$3 in
     list:) "$1" list | sed 's/ .*//' ;;
     run:--device) echo all ;;
@@ -15,8 +15,7 @@ _cbank_words() # PROGRAM COMMAND OPTION
     esac 2>/dev/null | sed 's/,.*//; /^name$/d'
 }
 
-_cbank()
-{
+_cbank() {
     local program=${COMP_WORDS[0]} command=${COMP_WORDS[1]} word=${COMP_WORDS[COMP_CWORD]} option='' list='' words
     COMPREPLY=()
 

@@ -4,7 +4,8 @@
 
 CBANK_TABLE(remainders, unsigned, 256, constant);
 
-template <class Table> __global__ void crc32(Table table, const unsigned char *text, unsigned *crc, unsigned records)
+template <class Table>
+__global__ void crc32(Table table, const unsigned char *text, unsigned *crc, unsigned records)
 {
     const unsigned record = blockIdx.x * blockDim.x + threadIdx.x;
     unsigned value = ~0u;

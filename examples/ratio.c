@@ -6,7 +6,8 @@
 
 int main(void)
 {
-    const char *const options[] = {"--path=constant", "--pattern=per_block,pseudo_random", "--elements=128k"};
+    const char *const options[] = {"--path=constant", "--pattern=per_block,pseudo_random",
+                                   "--elements=128k"};
     struct cbank_plan *plan;
     struct cbank_result *result = NULL;
     struct cbank_comparison *comparison = NULL;
@@ -21,12 +22,15 @@ int main(void)
     if (status == CBANK_OK)
         status = cbank_run(3, options, "ratio.json", &result);
     if (result)
-        printf("%.2f times as long\n", cbank_result_cell(result, 1).time_ns / cbank_result_cell(result, 0).time_ns);
-    if (result) /* a second run of the same would say whether that repeats: here the result is compared with itself */
-        cbank_compare(1, (const struct cbank_result *const *)&result, 1, (const struct cbank_result *const *)&result,
-                      0.01, &comparison);
+        printf("%.2f times as long\n",
+               cbank_result_cell(result, 1).time_ns / cbank_result_cell(result, 0).time_ns);
+    if (result) /* a second run of the same would say whether that repeats: here the result is
+                   compared with itself */
+        cbank_compare(1, (const struct cbank_result *const *)&result, 1,
+                      (const struct cbank_result *const *)&result, 0.01, &comparison);
     for (size_t i = 0; comparison && i < cbank_comparison_cells(comparison); i++)
-        printf("%s: %s\n", cbank_comparison_cell(comparison, i).identity, cbank_comparison_cell(comparison, i).verdict);
+        printf("%s: %s\n", cbank_comparison_cell(comparison, i).identity,
+               cbank_comparison_cell(comparison, i).verdict);
     cbank_comparison_close(comparison);
     cbank_result_close(result);
     cbank_plan_close(plan);

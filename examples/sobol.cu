@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Points of a Sobol sequence in four dimensions, from direction numbers: all threads of a block read the same entry.
+// Points of a Sobol sequence in four dimensions, from direction numbers: all threads of a block
+// read the same entry.
 #include <cbank.cuh>
 
 CBANK_TABLE(directions, unsigned, 4 * 32, constant);
@@ -17,10 +18,12 @@ template <class Table> __global__ void sobol(Table table, float *out, unsigned p
         out[dimension * points + point] = (float)(value >> 8) / 16777216.0f;
 }
 
-// The direction numbers of a dimension, by the recurrence of a primitive polynomial (Joe and Kuo), as 32-bit fractions.
+// The direction numbers of a dimension, by the recurrence of a primitive polynomial (Joe and Kuo),
+// as 32-bit fractions.
 __host__ __device__ inline void number(unsigned dimension, unsigned *numbers)
 {
-    const unsigned polynomials[4] = {0, 0, 1, 1}, initial[3] = {1, 3, 1}; // without the first and the last term
+    const unsigned polynomials[4] = {0, 0, 1, 1},
+                   initial[3] = {1, 3, 1}; // without the first and the last term
 
     for (unsigned k = 0; k < 32; k++) {
         if (dimension == 0 || k < dimension) { // the degree is the number of the dimension

@@ -21,8 +21,8 @@ const char *cbank_version(void)
 }
 
 /* Runs a command with words before the caller's options; NULL words are left out. */
-static enum status command_with(const struct command *command, size_t count, const char *const *options,
-                                const char *const first[3])
+static enum status command_with(const struct command *command, size_t count,
+                                const char *const *options, const char *const first[3])
 {
     char **words = calloc(count + 6, sizeof(*words)), name[] = "cbank", run[] = "run";
     enum status status;
@@ -34,13 +34,14 @@ static enum status command_with(const struct command *command, size_t count, con
     words[1] = run;
     for (size_t i = 0; i < count + 3; i++)
         if (i >= 3 || first[i])
-            words[used++] = (char *)(i < 3 ? first[i] : options[i - 3]); /* whose order alone is changed */
+            /* whose order alone is changed */
+            words[used++] = (char *)(i < 3 ? first[i] : options[i - 3]);
     status = command_run(command, used, words);
     free(words);
     return status;
 }
 
-/* -- plan ---------------------------------------------------------------------------------------------- */
+/* -- plan -------------------------------------------------------------------------------------- */
 
 struct cbank_plan {
     struct plan plan;
@@ -52,7 +53,8 @@ static struct cbank_plan *planned; /* where the command below leaves its plan */
 static enum status plan_alone(const void *parsed, const struct invocation *invocation)
 {
     (void)invocation;
-    return plan_open(&((const struct run_options *)parsed)->plan, &planned->indices, &planned->plan);
+    return plan_open(&((const struct run_options *)parsed)->plan, &planned->indices,
+                     &planned->plan);
 }
 
 enum cbank_status cbank_plan(size_t count, const char *const *options, struct cbank_plan **out)
@@ -62,7 +64,8 @@ enum cbank_status cbank_plan(size_t count, const char *const *options, struct cb
 
     command.run = plan_alone;
     *out = planned = calloc(1, sizeof(*planned));
-    status = planned ? command_with(&command, count, options, (const char *const[3]){NULL}) : log_memory("a plan");
+    status = planned ? command_with(&command, count, options, (const char *const[3]){NULL})
+                     : log_memory("a plan");
     if (status != STATUS_OK) {
         cbank_plan_close(planned);
         *out = NULL;
@@ -75,7 +78,8 @@ size_t cbank_plan_cells(const struct cbank_plan *plan)
     return plan->plan.count;
 }
 
-void cbank_plan_cell(const struct cbank_plan *plan, size_t index, char identity[CBANK_IDENTITY_BYTES])
+void cbank_plan_cell(const struct cbank_plan *plan, size_t index,
+                     char identity[CBANK_IDENTITY_BYTES])
 {
     cell_identity(&plan->plan.cells[index], identity);
 }
@@ -89,7 +93,7 @@ void cbank_plan_close(struct cbank_plan *plan)
     free(plan);
 }
 
-/* -- results ------------------------------------------------------------------------------------------- */
+/* -- results ----------------------------------------------------------------------------------- */
 
 struct cbank_result {
     struct result result;
@@ -108,10 +112,11 @@ enum cbank_status cbank_read(const char *path, struct cbank_result **out)
     return (enum cbank_status)status;
 }
 
-enum cbank_status cbank_run(size_t count, const char *const *options, const char *path, struct cbank_result **out)
+enum cbank_status cbank_run(size_t count, const char *const *options, const char *path,
+                            struct cbank_result **out)
 {
-    const enum status status =
-        command_with(&run_command, count, options, (const char *const[3]){"--quiet", "--json", path});
+    const enum status status = command_with(&run_command, count, options,
+                                            (const char *const[3]){"--quiet", "--json", path});
     enum cbank_status read;
 
     *out = NULL;
@@ -156,16 +161,16 @@ double cbank_result_counter(const struct cbank_result *result, size_t index, con
     return counter_counted(cell->counters, cell->counter_count, name);
 }
 
-/* -- comparison ---------------------------------------------------------------------------------------- */
+/* -- comparison -------------------------------------------------------------------------------- */
 
 struct cbank_comparison {
     struct sides sides[SIDES];
     struct comparison comparison;
 };
 
-enum cbank_status cbank_compare(size_t base_count, const struct cbank_result *const *base, size_t new_count,
-                                const struct cbank_result *const *new_results, double threshold,
-                                struct cbank_comparison **out)
+enum cbank_status cbank_compare(size_t base_count, const struct cbank_result *const *base,
+                                size_t new_count, const struct cbank_result *const *new_results,
+                                double threshold, struct cbank_comparison **out)
 {
     const struct compare_options options = {.judge.threshold = threshold};
     struct cbank_comparison *made = calloc(1, sizeof(*made));
@@ -174,7 +179,8 @@ enum cbank_status cbank_compare(size_t base_count, const struct cbank_result *co
     for (size_t i = 0; status == STATUS_OK && i < base_count + new_count; i++) {
         const bool is_new = i >= base_count;
 
-        status = sides_take(&made->sides[is_new ? NEW : BASE], is_new ? "a result of NEW" : "a result of BASE",
+        status = sides_take(&made->sides[is_new ? NEW : BASE],
+                            is_new ? "a result of NEW" : "a result of BASE",
                             &(is_new ? new_results[i - base_count] : base[i])->result);
     }
     if (status == STATUS_OK)

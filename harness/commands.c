@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The list of commands. Each is the row of a file NAME.c or NAME_command.c, with its options and its function. */
+ * The list of commands. Each is the row of a file NAME.c or NAME_command.c, with its options and
+ * its function. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -62,33 +63,40 @@ int cbank_main(int argc, char **argv)
     struct rlimit stack, files;
     bool flushed;
 
-    /* The next opened file would take a closed descriptor. Opening /dev/null the wrong way around makes their use fail instead. */
+    /* The next opened file would take a closed descriptor. Opening /dev/null the wrong way around
+     * makes their use fail instead. */
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
             return STATUS_USAGE;
     signal(SIGCHLD, SIG_DFL); /* ignored, it would take the exit codes of children away */
-    signal(SIGXFSZ, SIG_IGN); /* a file as large as ulimit -f allows is a full disk: the write fails */
+    /* a file as large as ulimit -f allows is a full disk: the write fails */
+    signal(SIGXFSZ, SIG_IGN);
     if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_KIB_MIN << 10)
-        return log_error(STATUS_ENVIRONMENT, "the stack may have %zu KiB, and cbank needs %d; raise it: ulimit -s 8192",
+        return log_error(STATUS_ENVIRONMENT,
+                         "the stack may have %zu KiB, and cbank needs %d; raise it: ulimit -s 8192",
                          (size_t)stack.rlim_cur >> 10, STACK_KIB_MIN);
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < FILES_MIN)
-        return log_error(STATUS_ENVIRONMENT, "%zu files may be open, and cbank needs %d; raise it: ulimit -n 1024",
+        return log_error(STATUS_ENVIRONMENT,
+                         "%zu files may be open, and cbank needs %d; raise it: ulimit -n 1024",
                          (size_t)files.rlim_cur, FILES_MIN);
-    if (argc < 2 || strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+    if (argc < 2 || strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 ||
+        strcmp(word, "-h") == 0) {
         command_paragraph("Usage: cbank COMMAND [OPTION...]", 0);
-        command_paragraph(
-            "Measures the cost of reading a small table on an NVIDIA GPU: patterns by load paths, checked and "
-            "counted.",
-            0);
+        command_paragraph("Measures the cost of reading a small table on an NVIDIA GPU: patterns "
+                          "by load paths, checked and "
+                          "counted.",
+                          0);
         putchar('\n');
         for (size_t i = 0; i < row_count; i++) {
             printf("  %-13s ", rows[i].name);
             command_paragraph(rows[i].command->summary, SUMMARY_COLUMN);
         }
         putchar('\n');
-        command_paragraph(
-            "cbank COMMAND --help explains a command, cbank help prints this, cbank --version the version.", 0);
-        command_paragraph("Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the environment cannot; "
+        command_paragraph("cbank COMMAND --help explains a command, cbank help prints this, cbank "
+                          "--version the version.",
+                          0);
+        command_paragraph("Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the "
+                          "environment cannot; "
                           "4 inconclusive.",
                           0);
         status = argc < 2 ? STATUS_USAGE : STATUS_OK;
@@ -107,7 +115,8 @@ int cbank_main(int argc, char **argv)
     flushed = fflush(stdout) == 0;
     /* The reason for an earlier failed write is not kept. */
     if (!flushed || ferror(stdout))
-        status = status_worse(status, log_error(STATUS_USAGE, "cannot write to standard output%s%s",
-                                                flushed ? "" : ": ", flushed ? "" : strerror(errno)));
+        status =
+            status_worse(status, log_error(STATUS_USAGE, "cannot write to standard output%s%s",
+                                           flushed ? "" : ": ", flushed ? "" : strerror(errno)));
     return status;
 }

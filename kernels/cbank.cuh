@@ -1,55 +1,66 @@
 /* SPDX-License-Identifier: MIT
  *
- * cbank.cuh: tables whose memory space is a template parameter, and cases that say how cbank measures a kernel.
+ * cbank.cuh: tables whose memory space is a template parameter, and cases that say how cbank
+ * measures a kernel.
  *
- *   CBANK_TABLE(grid, float, 256, constant);        // the line to change: constant, global, shared ...
+ *   CBANK_TABLE(grid, float, 256, constant);        // the line to change: constant, global ...
  *
  *   template <class Table> __global__ void kernel(Table table, const int *index, float *out)
  *   {
- *       table.stage();                               // all threads of the block; empty where nothing is to be done
+ *       table.stage();                               // all threads of the block
  *       out[threadIdx.x] = table[index[threadIdx.x]];
  *   }
  *
- * In a program: `grid table; table.load(entries);`, `kernel<<<blocks, threads>>>(table, index, out);` and
- * `table.release();`. The header needs nothing else. C++14 and newer; CUDA 11.8 and newer, by nvcc, NVRTC or clang.
+ * In a program: `grid table; table.load(entries);`, `kernel<<<blocks, threads>>>(table, index,
+ * out);` and `table.release();`. The header needs nothing else. C++14 and newer; CUDA 11.8 and
+ * newer, by nvcc, NVRTC or clang.
  *
- * A table in memory space S is an object that kernels take by value. All of them have these members:
+ * A table in memory space S is an object that kernels take by value. All of them have these
+ * members:
  *
  *   entry, count, bytes        the type of an entry, the number of entries, and the bytes of all
- *   shared_bytes               dynamic shared memory that the launch must add for it: 0 unless S is `shared` and the
- *                              table has more than 48 KB. It lies at the start of the dynamic shared memory
- *   load(entries, stream)      host: gives the table `count` entries of host memory, in the order of the stream (0 by
- *                              default). A second call replaces them. It returns what the CUDA runtime returns
- *   release()                  host: frees what load() allocated. Copies of the object share it: release one of them
- *   stage()                    device: prepares the table for reads. All threads of the block call it. Threads of a row
- *                              (threadIdx.x) share the work: in blocks of several dimensions each row does all of it
- *   stage(thread, threads)     the same, shared by so many threads, each with its number: for blocks of several
- *                              dimensions
- *   table[index]               device: an entry by value. The index must be below `count`. For integers shorter than int,
- *                              shuffle returns an int of the entry's value
+ *   shared_bytes               dynamic shared memory that the launch must add for it: 0 unless S is
+ *                              `shared` and the table has more than 48 KB. It lies at the start of
+ *                              the dynamic shared memory
+ *   load(entries, stream)      host: gives the table `count` entries of host memory, in the order
+ *                              of the stream (0 by default). A second call replaces them. It
+ *                              returns what the CUDA runtime returns
+ *   release()                  host: frees what load() allocated. Copies of the object share it:
+ *                              release one of them
+ *   stage()                    device: prepares the table for reads. All threads of the block call
+ *                              it. Threads of a row (threadIdx.x) share the work: in blocks of
+ *                              several dimensions each row does all of it
+ *   stage(thread, threads)     the same, shared by so many threads, each with its number: for
+ *                              blocks of several dimensions
+ *   table[index]               device: an entry by value. The index must be below `count`. For
+ *                              integers shorter than int, shuffle returns an int of the entry's
+ *                              value
  *
  * cbank::stage(a, b ...) stages several tables with one barrier.
  *
- *   memory space    reads                                                        entries
- *   constant        constant memory, by LDC                                      64 KB in all
- *   global          global memory, by plain loads (LDG)                          any number
- *   readonly        global memory, by read-only loads (LDG.CONSTANT)             any number
- *   shared          shared memory, a copy for each block (LDS)                   what a block can have
- *   shared_copies   shared memory, up to 32 copies for each block in 32 KB at most: neighbouring threads read
- *                   neighbouring copies (LDS)                                    16 KB
- *   param           the kernel's parameters (LDC)                                2 KB; 32,764 bytes in all from
- *                                                                                CUDA 12.1 and sm_70 on
- *   texture         global memory, through the texture unit (TLD)                of 1, 2, 4, 8 or 16 bytes
- *   shuffle         registers of the warp, by SHFL. All threads of the warp must be there when one reads, and none may
- *                   have left the kernel before                                  32 entries
- *   select          registers of the thread, by SEL                              64 bytes
- *   prmt            registers of the thread, by PRMT                             16 bytes, of 1 or 2 bytes each
+ * A memory space, how its entries are read, and how many there may be:
  *
- * Entries are of any type that is trivially copyable. A table that its memory space cannot hold does not compile, and
- * the message begins with "cbank: ".
+ *   constant        constant memory, by LDC: 64 KB in all
+ *   global          global memory, by plain loads (LDG): any number
+ *   readonly        global memory, by read-only loads (LDG.CONSTANT): any number
+ *   shared          shared memory, a copy for each block (LDS): what a block can have
+ *   shared_copies   shared memory, up to 32 copies for each block in 32 KB at most: neighbouring
+ *                   threads read neighbouring copies (LDS). 16 KB
+ *   param           the kernel's parameters (LDC): 2 KB; from CUDA 12.1 and sm_70 on 32,764 bytes
+ *                   in all
+ *   texture         global memory, through the texture unit (TLD): entries of 1, 2, 4, 8 or 16
+ *                   bytes
+ *   shuffle         registers of the warp, by SHFL. All threads of the warp must be there when one
+ *                   reads, and none may have left the kernel before. 32 entries
+ *   select          registers of the thread, by SEL: 64 bytes
+ *   prmt            registers of the thread, by PRMT: 16 bytes, in entries of 1 or 2 bytes
  *
- * A table belongs to the source file that has its CBANK_TABLE: two files that use one name have two tables. A program
- * of several files that share a table (-rdc=true) names cbank::table<entry, count, space, tag> with a tag of its own.
+ * Entries are of any type that is trivially copyable. A table that its memory space cannot hold
+ * does not compile, and the message begins with "cbank: ".
+ *
+ * A table belongs to the source file that has its CBANK_TABLE: two files that use one name have two
+ * tables. A program of several files that share a table (-rdc=true) names cbank::table<entry,
+ * count, space, tag> with a tag of its own.
  */
 #ifndef CBANK_CUH
 #define CBANK_CUH
@@ -70,13 +81,13 @@ namespace cbank
 {
 
 /* The memory spaces. */
-#define CBANK_SPACE_TYPE(name, NAME)                             \
-    struct name {                                                \
-        static constexpr cbank_u32 number = CBANK_SPACE_##NAME;  \
+#define CBANK_SPACE_TYPE(name, NAME)                            \
+    struct name {                                               \
+        static constexpr cbank_u32 number = CBANK_SPACE_##NAME; \
     };
 CBANK_SPACES(CBANK_SPACE_TYPE)
 
-/* -- limits --------------------------------------------------------------------------------------------- */
+/* -- limits ------------------------------------------------------------------------------------ */
 
 static constexpr cbank_u64 constant_max = 65536, static_shared_max = 49152, copies_max = 32768;
 
@@ -98,31 +109,43 @@ static constexpr cbank_u32 architecture = __CUDA_ARCH__;
 #else
 static constexpr cbank_u32 architecture = 900;
 #endif
-static constexpr cbank_u64 shared_max = architecture < 700                             ? 49152
-                                        : architecture < 750                           ? 98304
-                                        : architecture < 800                           ? 65536
-                                        : architecture == 800 || architecture == 870   ? 166912
-                                        : architecture < 900 || architecture >= 1200   ? 101376
-                                                                                       : 232448;
+static constexpr cbank_u64 shared_max = architecture < 700                           ? 49152
+                                        : architecture < 750                         ? 98304
+                                        : architecture < 800                         ? 65536
+                                        : architecture == 800 || architecture == 870 ? 166912
+                                        : architecture < 900 || architecture >= 1200 ? 101376
+                                                                                     : 232448;
 
-/* -- tables --------------------------------------------------------------------------------------------- */
+/* -- tables ------------------------------------------------------------------------------------ */
 
 /* Room for entries, without a constructor. */
 template <class Entry, cbank_u32 count> struct storage {
     alignas(Entry) cbank_u8 bytes[sizeof(Entry) * count];
 
-    CBANK_BOTH __forceinline__ Entry *entries() { return reinterpret_cast<Entry *>(bytes); }
-    CBANK_BOTH __forceinline__ const Entry *entries() const { return reinterpret_cast<const Entry *>(bytes); }
+    CBANK_BOTH __forceinline__ Entry *entries()
+    {
+        return reinterpret_cast<Entry *>(bytes);
+    }
+    CBANK_BOTH __forceinline__ const Entry *entries() const
+    {
+        return reinterpret_cast<const Entry *>(bytes);
+    }
 };
 
-/* The same for parameters of a kernel. Compilers load an array of bytes in them byte by byte. They copy a parameter of up to
- * 128 bytes to local memory if its index is not known, unless it is a const __grid_constant__. */
+/* The same for parameters of a kernel. Compilers load an array of bytes in them byte by byte. They
+ * copy a parameter of up to 128 bytes to local memory if its index is not known, unless it is a
+ * const __grid_constant__. */
 template <class Entry, cbank_u32 count> union parameter_storage {
     Entry all[count];
     cbank_u8 more_than_copied[144];
 
-    CBANK_BOTH parameter_storage() {}
-    CBANK_BOTH __forceinline__ const Entry *entries() const { return all; }
+    CBANK_BOTH parameter_storage()
+    {
+    }
+    CBANK_BOTH __forceinline__ const Entry *entries() const
+    {
+        return all;
+    }
 };
 
 template <class A, class B> struct is_same {
@@ -139,20 +162,34 @@ template <class T> struct only_if<true, T> {
     typedef T type;
 };
 
-/* The threads that stage a table: a row of the block, or those that the caller counts. Their numbers are read in the
- * loop, as by hand: in variables, the compiler orders instructions otherwise. */
+/* The threads that stage a table: a row of the block, or those that the caller counts. Their
+ * numbers are read in the loop, as by hand: in variables, the compiler orders instructions
+ * otherwise. */
 struct row_threads {
-    CBANK_INLINE cbank_u32 own() const { return threadIdx.x; }
-    CBANK_INLINE cbank_u32 all() const { return blockDim.x; }
+    CBANK_INLINE cbank_u32 own() const
+    {
+        return threadIdx.x;
+    }
+    CBANK_INLINE cbank_u32 all() const
+    {
+        return blockDim.x;
+    }
 };
 struct counted_threads {
     cbank_u32 thread, threads;
 
-    CBANK_INLINE cbank_u32 own() const { return thread; }
-    CBANK_INLINE cbank_u32 all() const { return threads; }
+    CBANK_INLINE cbank_u32 own() const
+    {
+        return thread;
+    }
+    CBANK_INLINE cbank_u32 all() const
+    {
+        return threads;
+    }
 };
 
-/* The base of every table, which Table is the type of. A table that needs more has members of these names. */
+/* The base of every table, which Table is the type of. A table that needs more has members of these
+ * names. */
 template <class Table, class Entry, cbank_u32 count_, class Space> struct table_base {
     typedef Entry entry;
     typedef Space space;
@@ -162,12 +199,21 @@ template <class Table, class Entry, cbank_u32 count_, class Space> struct table_
     static constexpr bool needs_barrier = false; /* after copy() */
 
     static_assert(count_ > 0, "CBANK_TABLE: a table has one entry or more");
-    static_assert(__is_trivially_copyable(Entry), "CBANK_TABLE: the type of an entry must be trivially copyable");
+    static_assert(__is_trivially_copyable(Entry),
+                  "CBANK_TABLE: the type of an entry must be trivially copyable");
 
     /* stage() without its barrier. */
-    template <class Threads> CBANK_INLINE void copy(Threads) {}
-    CBANK_INLINE void stage() { stage_by(row_threads()); }
-    CBANK_INLINE void stage(cbank_u32 thread, cbank_u32 threads) { stage_by(counted_threads{thread, threads}); }
+    template <class Threads> CBANK_INLINE void copy(Threads)
+    {
+    }
+    CBANK_INLINE void stage()
+    {
+        stage_by(row_threads());
+    }
+    CBANK_INLINE void stage(cbank_u32 thread, cbank_u32 threads)
+    {
+        stage_by(counted_threads{thread, threads});
+    }
     template <class Threads> CBANK_INLINE void stage_by(Threads by)
     {
         static_cast<Table *>(this)->copy(by);
@@ -175,7 +221,10 @@ template <class Table, class Entry, cbank_u32 count_, class Space> struct table_
             __syncthreads();
     }
 #ifdef CBANK_RUNTIME
-    cudaError_t release() { return cudaSuccess; }
+    cudaError_t release()
+    {
+        return cudaSuccess;
+    }
 #endif
 };
 
@@ -187,11 +236,13 @@ class memory_table : public table_base<Table, Entry, count_, Space>
 #ifdef CBANK_RUNTIME
     cudaError_t load(const Entry *from, cudaStream_t stream = 0)
     {
-        const cudaError_t error = entries ? cudaSuccess : cudaMalloc((void **)&entries, memory_table::bytes);
+        const cudaError_t error =
+            entries ? cudaSuccess : cudaMalloc((void **)&entries, memory_table::bytes);
 
         if (error != cudaSuccess)
             return error;
-        return cudaMemcpyAsync((void *)entries, from, memory_table::bytes, cudaMemcpyHostToDevice, stream);
+        return cudaMemcpyAsync((void *)entries, from, memory_table::bytes, cudaMemcpyHostToDevice,
+                               stream);
     }
     cudaError_t release()
     {
@@ -208,11 +259,13 @@ class memory_table : public table_base<Table, Entry, count_, Space>
 
 template <class Entry, cbank_u32 count, class Space, class Tag> class table;
 
-#define CBANK_TABLE_IN(space, base)                    \
+#define CBANK_TABLE_IN(space, base)                     \
     template <class Entry, cbank_u32 count_, class Tag> \
-    class table<Entry, count_, space, Tag> : public Tag, public base<table<Entry, count_, space, Tag>, Entry, count_, space>
+    class table<Entry, count_, space, Tag>              \
+        : public Tag, public base<table<Entry, count_, space, Tag>, Entry, count_, space>
 
-template <class Entry, cbank_u32 count, class Tag> __constant__ storage<Entry, count> constant_entries;
+template <class Entry, cbank_u32 count, class Tag>
+__constant__ storage<Entry, count> constant_entries;
 
 CBANK_TABLE_IN(constant, table_base)
 {
@@ -232,21 +285,22 @@ CBANK_TABLE_IN(constant, table_base)
 #endif
 };
 
-CBANK_TABLE_IN(global, memory_table)
-{
-  public:
-    template <class Index> CBANK_INLINE Entry operator[](Index index) const { return this->entries[index]; }
-};
+CBANK_TABLE_IN(global, memory_table){public : template <class Index> CBANK_INLINE Entry
+                                     operator[](Index index) const {return this->entries[index];
+} // namespace cbank
+}
+;
 
-/* The unsigned type of that many bytes, as words and as what the texture unit returns. Others do not exist. */
+/* The unsigned type of that many bytes, as words and as what the texture unit returns. Others do
+ * not exist. */
 template <cbank_u32 bytes> struct word_of {
     typedef cbank_u32 type;
     static constexpr bool exists = false;
 };
-#define CBANK_WORD(bytes, type_)                          \
-    template <> struct word_of<bytes> {                   \
-        typedef type_ type;                               \
-        static constexpr bool exists = true;              \
+#define CBANK_WORD(bytes, type_)             \
+    template <> struct word_of<bytes> {      \
+        typedef type_ type;                  \
+        static constexpr bool exists = true; \
     }
 CBANK_WORD(1, unsigned char);
 CBANK_WORD(2, unsigned short);
@@ -272,40 +326,44 @@ template <class T> struct is_short<T, decltype(T() + T())> {
 };
 
 /* The entry in the low bytes of a word; integers are converted, as by hand. */
-template <class Entry> CBANK_INLINE typename only_if<is_short<Entry>::value, Entry>::type low_entry(cbank_u32 word)
+template <class Entry>
+CBANK_INLINE typename only_if<is_short<Entry>::value, Entry>::type low_entry(cbank_u32 word)
 {
     return (Entry)word;
 }
-template <class Entry> CBANK_INLINE typename only_if<!is_short<Entry>::value, Entry>::type low_entry(cbank_u32 word)
+template <class Entry>
+CBANK_INLINE typename only_if<!is_short<Entry>::value, Entry>::type low_entry(cbank_u32 word)
 {
     return entry_of<Entry>(word);
 }
 
-CBANK_TABLE_IN(readonly, memory_table)
-{
-  public:
-    template <class Index> CBANK_INLINE Entry operator[](Index index) const { return read(this->entries + index, 0); }
+CBANK_TABLE_IN(readonly, memory_table){public : template <class Index> CBANK_INLINE Entry
+                                       operator[](Index index)
+                                           const {return read(this->entries + index, 0);
+}
 
-  private:
-    /* By __ldg of that type, else of the largest words that divide its alignment. */
-    template <class T> static CBANK_INLINE auto read(const T *from, int) -> decltype(__ldg(from))
-    {
-        return __ldg(from);
-    }
-    template <class T> static CBANK_INLINE T read(const T *from, long)
-    {
-        typedef typename word_of<(alignof(T) < 16 ? alignof(T) : 16)>::type word;
-        constexpr cbank_u32 words = sizeof(T) / sizeof(word);
-        word read[words];
+private:
+/* By __ldg of that type, else of the largest words that divide its alignment. */
+template <class T> static CBANK_INLINE auto read(const T *from, int) -> decltype(__ldg(from))
+{
+    return __ldg(from);
+}
+template <class T> static CBANK_INLINE T read(const T *from, long)
+{
+    typedef typename word_of<(alignof(T) < 16 ? alignof(T) : 16)>::type word;
+    constexpr cbank_u32 words = sizeof(T) / sizeof(word);
+    word read[words];
 
 #pragma unroll
-        for (cbank_u32 i = 0; i < words; i++)
-            read[i] = __ldg(reinterpret_cast<const word *>(from) + i);
-        return entry_of<T>(read);
-    }
-};
+    for (cbank_u32 i = 0; i < words; i++)
+        read[i] = __ldg(reinterpret_cast<const word *>(from) + i);
+    return entry_of<T>(read);
+}
+}
+;
 
-/* Shared memory of one table: its own variable up to 48 KB, else the start of the block's dynamic shared memory. */
+/* Shared memory of one table: its own variable up to 48 KB, else the start of the block's dynamic
+ * shared memory. */
 template <class Entry, cbank_u32 count, class Tag, bool dynamic> struct shared_entries {
     static CBANK_INLINE Entry *entries()
     {
@@ -325,8 +383,8 @@ template <class Entry, cbank_u32 count, class Tag> struct shared_entries<Entry, 
 };
 #endif
 
-/* Copies `count` entries to shared memory, each entry of the table `copies` times. If there are many, a thread loads four
- * before it stores them: loads of L2 then wait together. */
+/* Copies `count` entries to shared memory, each entry of the table `copies` times. If there are
+ * many, a thread loads four before it stores them: loads of L2 then wait together. */
 template <cbank_u32 count, cbank_u32 copies, class Threads, class Entry>
 CBANK_INLINE void copy_entries(Threads by, Entry *to, const Entry *from)
 {
@@ -353,7 +411,8 @@ CBANK_TABLE_IN(shared, memory_table)
     static constexpr bool dynamic = table::bytes > static_shared_max;
     typedef shared_entries<Entry, count_, Tag, dynamic> staged;
 
-    static_assert(table::bytes <= shared_max, "cbank: the shared memory of a block is smaller than the table");
+    static_assert(table::bytes <= shared_max,
+                  "cbank: the shared memory of a block is smaller than the table");
 
   public:
     static constexpr cbank_u32 shared_bytes = dynamic ? (cbank_u32)table::bytes : 0;
@@ -364,7 +423,10 @@ CBANK_TABLE_IN(shared, memory_table)
     {
         copy_entries<count_, 1>(by, staged::entries(), this->entries);
     }
-    template <class Index> CBANK_INLINE Entry operator[](Index index) const { return staged::entries()[index]; }
+    template <class Index> CBANK_INLINE Entry operator[](Index index) const
+    {
+        return staged::entries()[index];
+    }
 };
 
 /* The largest power of two that is `most` or less. */
@@ -376,10 +438,12 @@ CBANK_BOTH constexpr cbank_u32 power_of_two(cbank_u64 most)
 /* Entry k of copy c is element k x copies + c. */
 CBANK_TABLE_IN(shared_copies, memory_table)
 {
-    static_assert(table::bytes <= copies_max / 2, "cbank: two copies or more have 32,768 bytes of shared memory");
+    static_assert(table::bytes <= copies_max / 2,
+                  "cbank: two copies or more have 32,768 bytes of shared memory");
 
   public:
-    static constexpr cbank_u32 copies = copies_max / table::bytes < 32 ? power_of_two(copies_max / table::bytes) : 32;
+    static constexpr cbank_u32 copies =
+        copies_max / table::bytes < 32 ? power_of_two(copies_max / table::bytes) : 32;
     static constexpr cbank_u64 static_shared_bytes = copies * table::bytes;
     static constexpr bool needs_barrier = true;
 
@@ -400,11 +464,14 @@ CBANK_TABLE_IN(shared_copies, memory_table)
 
 CBANK_TABLE_IN(param, table_base)
 {
-    static_assert(table::bytes <= param_max,
-                  "cbank: kernel parameters hold tables of up to 2,048 bytes (32,764 from CUDA 12.1 and sm_70 on)");
+    static_assert(table::bytes <= param_max, "cbank: kernel parameters hold tables of up to 2,048 "
+                                             "bytes (32,764 from CUDA 12.1 and sm_70 on)");
 
   public:
-    template <class Index> CBANK_INLINE Entry operator[](Index index) const { return values.entries()[index]; }
+    template <class Index> CBANK_INLINE Entry operator[](Index index) const
+    {
+        return values.entries()[index];
+    }
 #ifdef CBANK_RUNTIME
     cudaError_t load(const Entry *from, cudaStream_t = 0)
     {
@@ -434,28 +501,33 @@ CBANK_TABLE_IN(texture, table_base)
 #ifdef CBANK_RUNTIME
     cudaError_t load(const Entry *from, cudaStream_t stream = 0)
     {
-        const int first = sizeof(Entry) < 4 ? 8 * sizeof(Entry) : 32, second = sizeof(Entry) >= 8 ? 32 : 0;
+        const int first = sizeof(Entry) < 4 ? 8 * sizeof(Entry) : 32,
+                  second = sizeof(Entry) >= 8 ? 32 : 0;
         const int last = sizeof(Entry) == 16 ? 32 : 0;
         const cudaTextureDesc as_elements = {};
         cudaResourceDesc described = {};
         void *&memory = described.res.linear.devPtr;
-        cudaError_t error =
-            object ? cudaGetTextureObjectResourceDesc(&described, object) : cudaMalloc(&memory, table::bytes);
+        cudaError_t error = object ? cudaGetTextureObjectResourceDesc(&described, object)
+                                   : cudaMalloc(&memory, table::bytes);
 
         if (!object && error == cudaSuccess) {
             described.resType = cudaResourceTypeLinear;
             described.res.linear.sizeInBytes = table::bytes;
-            described.res.linear.desc = cudaCreateChannelDesc(first, second, last, last, cudaChannelFormatKindUnsigned);
+            described.res.linear.desc =
+                cudaCreateChannelDesc(first, second, last, last, cudaChannelFormatKindUnsigned);
             error = cudaCreateTextureObject(&object, &described, &as_elements, nullptr);
             if (error != cudaSuccess)
                 cudaFree(memory);
         }
-        return error != cudaSuccess ? error : cudaMemcpyAsync(memory, from, table::bytes, cudaMemcpyHostToDevice, stream);
+        return error != cudaSuccess
+                   ? error
+                   : cudaMemcpyAsync(memory, from, table::bytes, cudaMemcpyHostToDevice, stream);
     }
     cudaError_t release()
     {
         cudaResourceDesc described = {};
-        cudaError_t error = object ? cudaGetTextureObjectResourceDesc(&described, object) : cudaSuccess;
+        cudaError_t error =
+            object ? cudaGetTextureObjectResourceDesc(&described, object) : cudaSuccess;
 
         if (error == cudaSuccess && object)
             error = cudaDestroyTextureObject(object);
@@ -470,8 +542,9 @@ CBANK_TABLE_IN(texture, table_base)
     unsigned long long object = 0; /* cudaTextureObject_t */
 };
 
-/* A thread holds one entry, and the others of its warp read it there: by __shfl_sync of that type, else of words. An
- * integer shorter than int is read as an int, as by __shfl_sync: to shorten it again may take an instruction. */
+/* A thread holds one entry, and the others of its warp read it there: by __shfl_sync of that type,
+ * else of words. An integer shorter than int is read as an int, as by __shfl_sync: to shorten it
+ * again may take an instruction. */
 CBANK_TABLE_IN(shuffle, memory_table)
 {
     static_assert(count_ <= 32, "cbank: the threads of a warp hold 32 entries");
@@ -480,7 +553,9 @@ CBANK_TABLE_IN(shuffle, memory_table)
     storage<Entry, 1> own;
 
     template <class T>
-    static CBANK_INLINE typename is_same<T, decltype(__shfl_sync(0u, T(), 0))>::type read(T from, int lane, int)
+    static CBANK_INLINE typename is_same<T, decltype(__shfl_sync(0u, T(), 0))>::type read(T from,
+                                                                                          int lane,
+                                                                                          int)
     {
         return __shfl_sync(0xFFFFFFFFu, from, lane);
     }
@@ -507,11 +582,13 @@ CBANK_TABLE_IN(shuffle, memory_table)
     {
         const cbank_u32 lane = threadIdx.x % 32;
         /* Other threads hold entries that nobody reads. */
-        const cbank_u32 at = count_ & (count_ - 1) ? (lane < count_ ? lane : count_ - 1) : threadIdx.x % count_;
+        const cbank_u32 at =
+            count_ & (count_ - 1) ? (lane < count_ ? lane : count_ - 1) : threadIdx.x % count_;
 
         *own.entries() = this->entries[at];
     }
-    template <class Index> CBANK_INLINE auto operator[](Index index) const -> decltype(table::read(Entry(), (int)index, 0))
+    template <class Index>
+    CBANK_INLINE auto operator[](Index index) const->decltype(table::read(Entry(), (int)index, 0))
     {
         return read(*own.entries(), (int)index, 0);
     }
@@ -525,7 +602,8 @@ template <class Entry> struct held_unit<Entry, 1> {
     typedef Entry type;
 };
 template <class Entry, cbank_u32 count> struct held_entries {
-    static constexpr cbank_u32 in_word = sizeof(Entry) == 1 ? 4 : sizeof(Entry) == 2 ? 2 : 1; /* entries */
+    /* entries */
+    static constexpr cbank_u32 in_word = sizeof(Entry) == 1 ? 4 : sizeof(Entry) == 2 ? 2 : 1;
     static constexpr cbank_u32 units = (count + in_word - 1) / in_word;
     static constexpr cbank_u32 words = units * ((in_word * sizeof(Entry) + 3) / 4);
     typedef typename held_unit<Entry, in_word>::type unit;
@@ -560,7 +638,10 @@ template <cbank_u32 first, cbank_u32 number> struct selection {
     }
 };
 template <cbank_u32 first> struct selection<first, 1> {
-    template <class Unit> static CBANK_INLINE Unit of(const Unit *held, cbank_u32) { return held[first]; }
+    template <class Unit> static CBANK_INLINE Unit of(const Unit *held, cbank_u32)
+    {
+        return held[first];
+    }
 };
 
 CBANK_TABLE_IN(select, memory_table)
@@ -571,7 +652,10 @@ CBANK_TABLE_IN(select, memory_table)
     static_assert(fits, "cbank: a thread selects among 16 words of 4 bytes at most");
 
   public:
-    template <class Threads> CBANK_INLINE void copy(Threads) { own.copy(this->entries); }
+    template <class Threads> CBANK_INLINE void copy(Threads)
+    {
+        own.copy(this->entries);
+    }
     template <class Index> CBANK_INLINE Entry operator[](Index index) const
     {
         constexpr cbank_u32 in_word = held_type::in_word;
@@ -584,7 +668,10 @@ CBANK_TABLE_IN(select, memory_table)
   private:
     held_type own;
 
-    static CBANK_INLINE Entry part(const Entry &unit, cbank_u32) { return unit; }
+    static CBANK_INLINE Entry part(const Entry &unit, cbank_u32)
+    {
+        return unit;
+    }
     template <class Word> static CBANK_INLINE Entry part(const Word &word, cbank_u32 shift)
     {
         return low_entry<Entry>(word >> shift);
@@ -640,7 +727,7 @@ template <class... Tables> CBANK_INLINE void stage(Tables &...tables)
         __syncthreads();
 }
 
-/* -- cases ---------------------------------------------------------------------------------------------- */
+/* -- cases ------------------------------------------------------------------------------------- */
 
 template <class From, class To> struct converts {
     CBANK_BOTH static cbank_u8 into(To);
@@ -654,11 +741,13 @@ template <class T> struct parameter_of {
     static constexpr bool is_table = false;
     static constexpr cbank_u64 constant_bytes = 0, static_shared_bytes = 0, dynamic_tables = 0;
 };
-template <class Entry, cbank_u32 count, class Space, class Tag> struct parameter_of<table<Entry, count, Space, Tag>> {
+template <class Entry, cbank_u32 count, class Space, class Tag>
+struct parameter_of<table<Entry, count, Space, Tag>> {
     typedef table<Entry, count, Space, Tag> type;
     static constexpr bool is_table = true;
     static constexpr cbank_u64 constant_bytes = is_same<Space, constant>::value ? type::bytes : 0;
-    static constexpr cbank_u64 static_shared_bytes = type::static_shared_bytes, dynamic_tables = type::shared_bytes > 0;
+    static constexpr cbank_u64 static_shared_bytes = type::static_shared_bytes,
+                               dynamic_tables = type::shared_bytes > 0;
 };
 
 template <class... Numbers> CBANK_BOTH constexpr cbank_u32 number_of(Numbers...)
@@ -669,7 +758,8 @@ template <class... Numbers> CBANK_BOTH constexpr cbank_u32 number_of(Numbers...)
 /* Bytes of parameters, each at its alignment. */
 template <class... Parameters> CBANK_BOTH constexpr cbank_u64 bytes_of_parameters()
 {
-    const cbank_u64 sizes[] = {0, sizeof(Parameters)...}, alignments[] = {1, alignof(Parameters)...};
+    const cbank_u64 sizes[] = {0, sizeof(Parameters)...},
+                    alignments[] = {1, alignof(Parameters)...};
     cbank_u64 end = 0;
 
     for (cbank_u32 i = 0; i <= sizeof...(Parameters); i++)
@@ -683,14 +773,14 @@ template <class T> struct type_of {
     static constexpr cbank_u32 value = CBANK_TYPE_BYTES, lanes = 1;
 };
 #define CBANK_TYPE_OF(type, scalar_, lanes_, value_)               \
-    template <> struct type_of<type> {                            \
-        typedef scalar_ scalar;                                   \
+    template <> struct type_of<type> {                             \
+        typedef scalar_ scalar;                                    \
         static constexpr cbank_u32 value = value_, lanes = lanes_; \
     }
 #define CBANK_SCALAR(type, value) CBANK_TYPE_OF(type, type, 1, value)
-#define CBANK_NUMBER(scalar, name, value)       \
-    CBANK_SCALAR(scalar, value);                \
-    CBANK_TYPE_OF(name##2, scalar, 2, value);   \
+#define CBANK_NUMBER(scalar, name, value)     \
+    CBANK_SCALAR(scalar, value);              \
+    CBANK_TYPE_OF(name##2, scalar, 2, value); \
     CBANK_TYPE_OF(name##4, scalar, 4, value)
 CBANK_NUMBER(unsigned char, uchar, CBANK_TYPE_UNSIGNED);
 CBANK_NUMBER(unsigned short, ushort, CBANK_TYPE_UNSIGNED);
@@ -719,7 +809,8 @@ CBANK_BOTH inline cbank_u64 random_bits(cbank_u64 seed, cbank_u64 i)
     return x ^ x >> 31;
 }
 
-/* A number of random bits; below `bound` if that is not 0. A float is from 0 up to `bound`, or up to 1. */
+/* A number of random bits; below `bound` if that is not 0. A float is from 0 up to `bound`, or up
+ * to 1. */
 template <class T, cbank_u32 type> struct random_number {
     static CBANK_BOTH T of(cbank_u64 seed, cbank_u64 i, cbank_u64 bound)
     {
@@ -735,7 +826,8 @@ template <class T> struct random_number<T, CBANK_TYPE_FLOAT> {
         return (T)((double)(random_bits(seed, i) >> 40) / 16777216.0 * (double)(bound ? bound : 1));
     }
 };
-/* Contents of buffers and tables. A function of the position, `[=](cbank_u64 i) { return ...; }`, is one too. */
+/* Contents of buffers and tables. A function of the position, `[=](cbank_u64 i) { return ...; }`,
+ * is one too. */
 struct random { /* random bits; floats from 0 up to 1, also in vectors such as float4 */
     cbank_u64 seed = 0;
 };
@@ -757,7 +849,10 @@ template <class T> struct buffer {
     T *elements;
     cbank_u32 number;
 
-    CBANK_BOTH operator T *() const { return elements; }
+    CBANK_BOTH operator T *() const
+    {
+        return elements;
+    }
 };
 
 /* The entries of a table, as its contents are written: for references on any memory space. */
@@ -765,7 +860,10 @@ template <class Table> struct table_contents {
     const typename Table::entry *entries;
     cbank_u32 number;
 
-    CBANK_BOTH const typename Table::entry &operator[](cbank_u64 i) const { return entries[i]; }
+    CBANK_BOTH const typename Table::entry &operator[](cbank_u64 i) const
+    {
+        return entries[i];
+    }
 };
 
 /* The base of every case: what its body calls. Errors of the program name the line of the call. */
@@ -780,9 +878,10 @@ class case_base
 
     const cbank_u64 size; /* that is measured */
 
-    CBANK_BOTH case_base(const cbank_request &request_, cbank_case_report *report_, cbank_u64 first_, cbank_u64 step_,
-                         cbank_u64 end_)
-        : size(request_.size), request(request_), report(report_), first(first_), step(step_), end(end_)
+    CBANK_BOTH case_base(const cbank_request &request_, cbank_case_report *report_,
+                         cbank_u64 first_, cbank_u64 step_, cbank_u64 end_)
+        : size(request_.size), request(request_), report(report_), first(first_), step(step_),
+          end(end_)
     {
     }
 
@@ -795,29 +894,37 @@ class case_base
         report->table_count = tables;
         report->buffer_count = buffers;
         if (launches == 0 || compared == 0)
-            fail(launches ? "nothing could be checked; make what the kernel writes an output or an inout"
-                          : "the case launches no kernel; end it with launch(kernel, blocks, threads)(arguments ...)", line);
+            fail(launches
+                     ? "nothing could be checked; make what the kernel writes an output or an inout"
+                     : "the case launches no kernel; end it with launch(kernel, blocks, "
+                       "threads)(arguments ...)",
+                 line);
     }
 
   protected:
-    /* Buffers of so many elements: read only, read and written, written, written and not compared. */
+    /* Buffers of so many elements: read only, read and written, written, written and not
+     * compared. */
     template <class T, class Fill = random>
-    CBANK_BOTH buffer<const T> input(cbank_u64 elements, Fill fill = {}, cbank_u32 line = __builtin_LINE())
+    CBANK_BOTH buffer<const T> input(cbank_u64 elements, Fill fill = {},
+                                     cbank_u32 line = __builtin_LINE())
     {
         const buffer<T> made = add<T>(elements, CBANK_ROLE_INPUT, fill, line);
 
         return {made.elements, made.number};
     }
     template <class T, class Fill = random>
-    CBANK_BOTH buffer<T> inout(cbank_u64 elements, Fill fill = {}, cbank_u32 line = __builtin_LINE())
+    CBANK_BOTH buffer<T> inout(cbank_u64 elements, Fill fill = {},
+                               cbank_u32 line = __builtin_LINE())
     {
         return add<T>(elements, CBANK_ROLE_INOUT, fill, line);
     }
-    template <class T> CBANK_BOTH buffer<T> output(cbank_u64 elements, cbank_u32 line = __builtin_LINE())
+    template <class T>
+    CBANK_BOTH buffer<T> output(cbank_u64 elements, cbank_u32 line = __builtin_LINE())
     {
         return add<T>(elements, CBANK_ROLE_OUTPUT, zeros{}, line);
     }
-    template <class T> CBANK_BOTH buffer<T> scratch(cbank_u64 elements, cbank_u32 line = __builtin_LINE())
+    template <class T>
+    CBANK_BOTH buffer<T> scratch(cbank_u64 elements, cbank_u32 line = __builtin_LINE())
     {
         return add<T>(elements, CBANK_ROLE_SCRATCH, zeros{}, line);
     }
@@ -849,15 +956,17 @@ class case_base
         return {(const entry *)request.tables[number], number};
     }
 
-    /* launch(kernel, blocks, threads, shared bytes)(arguments ...): how the kernel is launched. Once in a case. The
-     * shared bytes are those of the kernel alone, without those of tables. */
+    /* launch(kernel, blocks, threads, shared bytes)(arguments ...): how the kernel is launched.
+     * Once in a case. The shared bytes are those of the kernel alone, without those of tables. */
     template <class... Parameters> struct launcher {
         case_base &of;
 
-        template <class... Arguments> CBANK_BOTH void operator()(const Arguments &...arguments) const
+        template <class... Arguments>
+        CBANK_BOTH void operator()(const Arguments &...arguments) const
         {
             static_assert(sizeof...(Arguments) == sizeof...(Parameters),
-                          "CBANK_CASE: the case gives the kernel another number of arguments than it takes");
+                          "CBANK_CASE: the case gives the kernel another number of arguments than "
+                          "it takes");
             const int given[] = {0, (of.argument<Parameters>(arguments), 0)...};
 
             (void)given;
@@ -865,21 +974,25 @@ class case_base
     };
     template <class... Parameters>
     CBANK_BOTH launcher<Parameters...> launch(void (*kernel)(Parameters...), dim3 grid, dim3 block,
-                                              cbank_u64 shared_bytes = 0, cbank_u32 line = __builtin_LINE())
+                                              cbank_u64 shared_bytes = 0,
+                                              cbank_u32 line = __builtin_LINE())
     {
         static_assert(sizeof...(Parameters) <= CBANK_ARGUMENTS_MAX,
                       "CBANK_CASE: the kernel has more than 32 parameters");
         static_assert(sum_of(parameter_of<Parameters>::constant_bytes...) <= constant_max,
                       "cbank: constant memory has 65,536 bytes, and the tables have more");
         static_assert(sum_of(parameter_of<Parameters>::static_shared_bytes...) <= static_shared_max,
-                      "cbank: the tables of the kernel have more than 49,152 bytes of static shared memory");
+                      "cbank: the tables of the kernel have more than 49,152 bytes of static "
+                      "shared memory");
         static_assert(sum_of(parameter_of<Parameters>::dynamic_tables...) <= 1,
                       "cbank: one table of more than 49,152 bytes can be in shared memory");
         static_assert(bytes_of_parameters<Parameters...>() <= parameters_max,
-                      "cbank: a kernel's parameters have 4,096 bytes at most (32,764 from CUDA 12.1 and sm_70 on)");
+                      "cbank: a kernel's parameters have 4,096 bytes at most (32,764 from CUDA "
+                      "12.1 and sm_70 on)");
         (void)kernel;
         if (launches++)
-            fail("the case launches several kernels; write a case for each, in a file of its own", line);
+            fail("the case launches several kernels; write a case for each, in a file of its own",
+                 line);
         if (report) {
             report->grid[0] = grid.x, report->grid[1] = grid.y, report->grid[2] = grid.z;
             report->block[0] = block.x, report->block[1] = block.y, report->block[2] = block.z;
@@ -904,7 +1017,8 @@ class case_base
     CBANK_BOTH void check(buffer<T> checked, Expected expected, tolerance within = {},
                           cbank_u32 line = __builtin_LINE())
     {
-        static_assert(!is_same<T, const T>::value, "CBANK_CASE: an input cannot be checked: the kernel only reads it");
+        static_assert(!is_same<T, const T>::value,
+                      "CBANK_CASE: an input cannot be checked: the kernel only reads it");
         if (report) {
             cbank_buffer_report &described = report->buffers[checked.number];
 
@@ -952,8 +1066,14 @@ class case_base
             fail("a name or the path of a .npy file is too long", line);
     }
 
-    CBANK_BOTH void name_file(char *to, npy fill, cbank_u32 line) { copy(to, fill.path, CBANK_FILE_NAME_BYTES, line); }
-    template <class Fill> CBANK_BOTH void name_file(char *to, const Fill &, cbank_u32) { to[0] = '\0'; }
+    CBANK_BOTH void name_file(char *to, npy fill, cbank_u32 line)
+    {
+        copy(to, fill.path, CBANK_FILE_NAME_BYTES, line);
+    }
+    template <class Fill> CBANK_BOTH void name_file(char *to, const Fill &, cbank_u32)
+    {
+        to[0] = '\0';
+    }
 
     /* Number i of T's scalars, in random contents. */
     template <class T> CBANK_BOTH static T random_of(cbank_u64 seed, cbank_u64 i, cbank_u64 bound)
@@ -963,7 +1083,8 @@ class case_base
         storage<T, 1> made;
 
         for (cbank_u32 lane = 0; lane < lanes; lane++) {
-            const scalar number = random_number<scalar, type_of<T>::value>::of(seed, i * lanes + lane, bound);
+            const scalar number =
+                random_number<scalar, type_of<T>::value>::of(seed, i * lanes + lane, bound);
 
             memcpy(made.bytes + lane * sizeof(scalar), &number, sizeof(scalar));
         }
@@ -975,17 +1096,26 @@ class case_base
     }
     template <class T> CBANK_BOTH static T element(below fill, cbank_u64 salt, cbank_u64 i)
     {
-        static_assert(type_of<T>::value != CBANK_TYPE_BYTES, "CBANK_CASE: below{} is for numbers and vectors of them");
+        static_assert(type_of<T>::value != CBANK_TYPE_BYTES,
+                      "CBANK_CASE: below{} is for numbers and vectors of them");
         return random_of<T>(fill.seed + salt, i, fill.bound);
     }
-    template <class T> CBANK_BOTH static T element(zeros, cbank_u64, cbank_u64) { return T{}; }
-    template <class T> CBANK_BOTH static T element(npy, cbank_u64, cbank_u64) { return T{}; }
-    template <class T, class Function> CBANK_BOTH static T element(const Function &function, cbank_u64, cbank_u64 i)
+    template <class T> CBANK_BOTH static T element(zeros, cbank_u64, cbank_u64)
+    {
+        return T{};
+    }
+    template <class T> CBANK_BOTH static T element(npy, cbank_u64, cbank_u64)
+    {
+        return T{};
+    }
+    template <class T, class Function>
+    CBANK_BOTH static T element(const Function &function, cbank_u64, cbank_u64 i)
     {
         return (T)function(i);
     }
 
-    template <class T, class Fill> CBANK_BOTH void fill_with(T *to, cbank_u64 count, cbank_u64 salt, const Fill &fill)
+    template <class T, class Fill>
+    CBANK_BOTH void fill_with(T *to, cbank_u64 count, cbank_u64 salt, const Fill &fill)
     {
         for (cbank_u64 i = first; i < count && i < end; i += step)
             to[i] = element<T>(fill, salt, i);
@@ -996,7 +1126,8 @@ class case_base
     {
         const cbank_u32 number = buffers;
 
-        static_assert(__is_trivially_copyable(T), "CBANK_CASE: the elements of a buffer must be trivially copyable");
+        static_assert(__is_trivially_copyable(T),
+                      "CBANK_CASE: the elements of a buffer must be trivially copyable");
         if (number >= CBANK_BUFFERS_MAX) {
             fail("the case has too many buffers or arguments", line);
             return {nullptr, 0};
@@ -1019,7 +1150,8 @@ class case_base
     }
 
     /* An argument: a table, a buffer, or a value. */
-    template <class Parameter, class Table> CBANK_BOTH void argument(const table_contents<Table> &given)
+    template <class Parameter, class Table>
+    CBANK_BOTH void argument(const table_contents<Table> &given)
     {
         static_assert(is_same<Parameter, Table>::value,
                       "CBANK_CASE: the kernel takes another table here than the case gives it");
@@ -1028,14 +1160,16 @@ class case_base
     template <class Parameter, class T> CBANK_BOTH void argument(const buffer<T> &given)
     {
         static_assert(converts<T *, Parameter>::value,
-                      "CBANK_CASE: the kernel takes something else here than a pointer to elements of that buffer; those "
+                      "CBANK_CASE: the kernel takes something else here than a pointer to elements "
+                      "of that buffer; those "
                       "of an input are const");
         value<Parameter>(given.elements);
     }
     template <class Parameter, class Argument> CBANK_BOTH void argument(const Argument &given)
     {
         static_assert(!parameter_of<Parameter>::is_table,
-                      "CBANK_CASE: the kernel takes a table here, which the case gives it by entries<TABLE>()");
+                      "CBANK_CASE: the kernel takes a table here, which the case gives it by "
+                      "entries<TABLE>()");
         value<Parameter>(given);
     }
     template <class Parameter> CBANK_BOTH void value(const Parameter &given)
@@ -1059,70 +1193,86 @@ class case_base
 
 } // namespace cbank
 
-/* CBANK_TABLE(name, entry type, count, memory space): the type of a table. Give an entry type with commas a typedef.
- * `#define CBANK_SPACE_name ,space` before the file gives it another memory space than the line has. */
-#define CBANK_SECOND(a, b, ...)       b
-#define CBANK_CHOOSE(...)             CBANK_SECOND(__VA_ARGS__)
-#define CBANK_CHOICE(name, space)     CBANK_CHOOSE(CBANK_SPACE_##name, space, )
-/* The program's builds have one source file, and names that can be found. Its build for the processor has no variables
- * and no kernels of the GPU. */
+/* CBANK_TABLE(name, entry type, count, memory space): the type of a table. Give an entry type with
+ * commas a typedef. `#define CBANK_SPACE_name ,space` before the file gives it another memory space
+ * than the line has. */
+#define CBANK_SECOND(a, b, ...)   b
+#define CBANK_CHOOSE(...)         CBANK_SECOND(__VA_ARGS__)
+#define CBANK_CHOICE(name, space) CBANK_CHOOSE(CBANK_SPACE_##name, space, )
+/* The program's builds have one source file, and names that can be found. Its build for the
+ * processor has no variables and no kernels of the GPU. */
 #if defined(CBANK_MEASURE) && !defined(CBANK_REFERENCE)
 #define CBANK_TAG(declaration) declaration
-#define CBANK_TABLE_INFO(name_, entry_, count_, space_)                                                             \
-    extern "C" __device__ cbank_table_info cbank_table_info_##name_ = {                                             \
-        CBANK_CASE_VERSION, __LINE__, name_::space::number, cbank::space_::number, sizeof(entry_), count_, #name_}
+#define CBANK_TABLE_INFO(name_, entry_, count_, space_)                                       \
+    extern "C" __device__ cbank_table_info cbank_table_info_##name_ = {CBANK_CASE_VERSION,    \
+                                                                       __LINE__,              \
+                                                                       name_::space::number,  \
+                                                                       cbank::space_::number, \
+                                                                       sizeof(entry_),        \
+                                                                       count_,                \
+                                                                       #name_}
 #else
 #define CBANK_TAG(declaration) \
     namespace                  \
     {                          \
     declaration                \
     }
-#define CBANK_TABLE_INFO(name_, entry_, count_, space_) static_assert(name_::count == count_ && cbank_tag_##name_::name[0], "")
+#define CBANK_TABLE_INFO(name_, entry_, count_, space_) \
+    static_assert(name_::count == count_ && cbank_tag_##name_::name[0], "")
 #endif
-#define CBANK_TABLE(name_, entry_, count_, space_)                                                                  \
-    CBANK_TAG(struct cbank_tag_##name_ { static constexpr const char *name = #name_; };)                            \
-    typedef cbank::table<entry_, count_, cbank::CBANK_CHOICE(name_, space_), cbank_tag_##name_> name_;              \
+#define CBANK_TABLE(name_, entry_, count_, space_)                                              \
+    CBANK_TAG(struct cbank_tag_##name_ { static constexpr const char *name = #name_; };)        \
+    typedef cbank::table<entry_, count_, cbank::CBANK_CHOICE(name_, space_), cbank_tag_##name_> \
+        name_;                                                                                  \
     CBANK_TABLE_INFO(name_, entry_, count_, space_)
 
-/* CBANK_CASE(kernel, sizes ...) { body }: how the program measures the kernel. Other builds parse it and leave it
- * out. Compilers refuse a second case by the name of its class. */
+/* CBANK_CASE(kernel, sizes ...) { body }: how the program measures the kernel. Other builds parse
+ * it and leave it out. Compilers refuse a second case by the name of its class. */
 #ifdef CBANK_REFERENCE
-#define launch(...) decltype(cbank::case_base::launch(__VA_ARGS__)){*this} /* it names the kernel, and makes none */
+#define launch(...)                                 \
+    decltype(cbank::case_base::launch(__VA_ARGS__)) \
+    {                                               \
+        *this                                       \
+    } /* it names the kernel, and makes none */
 #define CBANK_CASE_TEMPLATE
-#define CBANK_CASE_CALL(name, ...)                                                                                  \
-    extern "C" void cbank_case_reference(const cbank_request *request, cbank_u64 first, cbank_u64 end)              \
-    {                                                                                                               \
-        one_CBANK_CASE_a_file(*request, nullptr, first, 1, end).run();                                                 \
+#define CBANK_CASE_CALL(name, ...)                                                      \
+    extern "C" void cbank_case_reference(const cbank_request *request, cbank_u64 first, \
+                                         cbank_u64 end)                                 \
+    {                                                                                   \
+        one_CBANK_CASE_a_file(*request, nullptr, first, 1, end).run();                  \
     }
 #elif defined(CBANK_MEASURE)
 #define CBANK_CASE_TEMPLATE
-#define CBANK_CASE_CALL(name_, ...)                                                                                 \
-    static_assert(cbank::number_of(__VA_ARGS__) > 0, "CBANK_CASE: a case has one size or more");                    \
-    static_assert(cbank::number_of(__VA_ARGS__) <= CBANK_SIZES_MAX, "CBANK_CASE: a case has 16 sizes at most");     \
-    extern "C" __device__ cbank_case_info cbank_case_info = {                                                       \
-        CBANK_CASE_VERSION, __LINE__, cbank::number_of(__VA_ARGS__), 0, {__VA_ARGS__}, #name_};                     \
-    extern "C" __global__ void cbank_case_call(const cbank_request request, cbank_case_report *report)              \
-    {                                                                                                               \
-        one_CBANK_CASE_a_file body(request, report, (cbank_u64)blockIdx.x * blockDim.x + threadIdx.x,               \
-                             (cbank_u64)gridDim.x * blockDim.x, ~(cbank_u64)0);                                                    \
-        body.run();                                                                                                 \
-        body.finish(__LINE__);                                                                                      \
+#define CBANK_CASE_CALL(name_, ...)                                                              \
+    static_assert(cbank::number_of(__VA_ARGS__) > 0, "CBANK_CASE: a case has one size or more"); \
+    static_assert(cbank::number_of(__VA_ARGS__) <= CBANK_SIZES_MAX,                              \
+                  "CBANK_CASE: a case has 16 sizes at most");                                    \
+    extern "C" __device__ cbank_case_info cbank_case_info =                                      \
+        {CBANK_CASE_VERSION, __LINE__, cbank::number_of(__VA_ARGS__), 0, {__VA_ARGS__}, #name_}; \
+    extern "C" __global__ void cbank_case_call(const cbank_request request,                      \
+                                               cbank_case_report *report)                        \
+    {                                                                                            \
+        one_CBANK_CASE_a_file body(request, report,                                              \
+                                   (cbank_u64)blockIdx.x *blockDim.x + threadIdx.x,              \
+                                   (cbank_u64)gridDim.x * blockDim.x, ~(cbank_u64)0);            \
+        body.run();                                                                              \
+        body.finish(__LINE__);                                                                   \
     }
 #else
 #define CBANK_CASE_TEMPLATE template <class> /* nothing calls it, so it makes no kernel */
 #define CBANK_CASE_CALL(name, ...)
 #endif
-#define CBANK_CASE(name_, ...)                                                                                      \
-    namespace                                                                                                       \
-    {                                                                                                               \
-    class one_CBANK_CASE_a_file : public cbank::case_base                                                           \
-    {                                                                                                               \
-      public:                                                                                                       \
-        using cbank::case_base::case_base;                                                                          \
-        CBANK_CASE_TEMPLATE CBANK_BOTH void run();                                                                  \
-    };                                                                                                              \
-    }                                                                                                               \
-    CBANK_CASE_CALL(name_, __VA_ARGS__)                                                                             \
+#define CBANK_CASE(name_, ...)                            \
+    namespace                                             \
+    {                                                     \
+    class one_CBANK_CASE_a_file : public cbank::case_base \
+    {                                                     \
+      public:                                             \
+        using cbank::case_base::case_base;                \
+        CBANK_CASE_TEMPLATE CBANK_BOTH void run();        \
+    };                                                    \
+    }                                                     \
+    CBANK_CASE_CALL(name_, __VA_ARGS__)                   \
     CBANK_CASE_TEMPLATE CBANK_BOTH inline void one_CBANK_CASE_a_file::run()
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What a user's kernel file and the program tell each other. cbank.cuh fills these structures in code that the program
- * compiles for the GPU, loads and launches; the program reads them. C11, C++ and NVRTC compile this file. All members
- * have the same offsets in each. */
+ * What a user's kernel file and the program tell each other. cbank.cuh fills these structures in
+ * code that the program compiles for the GPU, loads and launches; the program reads them. C11, C++
+ * and NVRTC compile this file. All members have the same offsets in each. */
 #ifndef CBANK_CASE_H
 #define CBANK_CASE_H
 
@@ -60,8 +60,8 @@ enum cbank_role {
     CBANK_ROLE_SCRATCH  /* written and not compared */
 };
 
-/* Initialised data of the file's case, in the cubin: the variable cbank_case_info. The program reads it from the file,
- * without a device. */
+/* Initialised data of the file's case, in the cubin: the variable cbank_case_info. The program
+ * reads it from the file, without a device. */
 struct cbank_case_info {
     cbank_u32 version, line, size_count, reserved;
     cbank_u64 sizes[CBANK_SIZES_MAX];
@@ -79,16 +79,18 @@ struct cbank_table_info {
 
 /* Calls of the kernel cbank_case_call. */
 enum cbank_call {
-    CBANK_CALL_DESCRIBE, /* fill the report; one thread. Arguments hold the addresses of `buffers` */
-    CBANK_CALL_FILL,     /* fill buffer `number`, as far as the program does not read it from a file; any grid */
+    /* fill the report; one thread. Arguments hold the addresses of `buffers` */
+    CBANK_CALL_DESCRIBE,
+    /* fill buffer `number`, as far as the program does not read it from a file; any grid */
+    CBANK_CALL_FILL,
     CBANK_CALL_ENTRIES,  /* fill the entries of table `number` at tables[number]; any grid */
-    CBANK_CALL_EXPECT    /* write the expected elements of buffer `number` to `expected`; any grid */
+    CBANK_CALL_EXPECT /* write the expected elements of buffer `number` to `expected`; any grid */
 };
 
 /* A request of the program: the first parameter of cbank_case_call, by value. */
 struct cbank_request {
     cbank_u32 call, number; /* enum cbank_call */
-    cbank_u64 size;         /* of the case */
+    cbank_u64 size; /* of the case */
     void *buffers[CBANK_BUFFERS_MAX]; /* their first elements; NULL until they are allocated */
     const void *tables[CBANK_TABLES_MAX]; /* the entries, in global memory, whatever the space */
     void *expected;
@@ -97,8 +99,8 @@ struct cbank_request {
 struct cbank_table_report {
     char name[CBANK_NAME_BYTES];
     cbank_u64 entry_bytes, entries;
-    cbank_u32 space;                 /* enum cbank_space */
-    cbank_u64 shared_bytes;          /* of dynamic shared memory that it takes, from the start */
+    cbank_u32 space; /* enum cbank_space */
+    cbank_u64 shared_bytes; /* of dynamic shared memory that it takes, from the start */
     char file[CBANK_FILE_NAME_BYTES]; /* .npy with the entries; "": call CBANK_CALL_ENTRIES */
 };
 
@@ -108,16 +110,19 @@ struct cbank_buffer_report {
     cbank_u32 type; /* enum cbank_type */
     cbank_u32 role; /* enum cbank_role */
     cbank_u32 expects; /* 1: CBANK_CALL_EXPECT gives the expected elements */
-    double tolerance_relative, tolerance_absolute; /* elements are equal if they differ by the sum of both at most */
-    char file[CBANK_FILE_NAME_BYTES];          /* .npy with the contents; "": call CBANK_CALL_FILL */
+    /* elements are equal if they differ by the sum of both at most */
+    double tolerance_relative, tolerance_absolute;
+    /* .npy with the contents; "": call CBANK_CALL_FILL */
+    char file[CBANK_FILE_NAME_BYTES];
     char expected_file[CBANK_FILE_NAME_BYTES]; /* .npy with the expected elements; "": none */
 };
 
 /* An argument of the kernel. */
 struct cbank_argument {
     cbank_u32 bytes;
-    /* 1 + number of the table; 0: none. The program makes the object of a table. It starts with the entries (param), a
-     * texture object (texture), nothing (constant) or else a pointer to the entries. */
+    /* 1 + number of the table; 0: none. The program makes the object of a table. It starts with the
+     * entries (param), a texture object (texture), nothing (constant) or else a pointer to the
+     * entries. */
     cbank_u32 table;
     cbank_u8 value[CBANK_VALUE_BYTES];
 };
@@ -130,7 +135,8 @@ struct cbank_case_report {
     cbank_u32 table_count, buffer_count, argument_count;
     cbank_u32 grid[3], block[3];
     cbank_u64 shared_bytes; /* dynamic, without those of tables */
-    cbank_u64 items; /* what a launch works on, for times per item: the size, unless the case says otherwise */
+    /* what a launch works on, for times per item: the size, unless the case says otherwise */
+    cbank_u64 items;
     void *host_launch; /* host builds only: calls the kernel, see tests */
     struct cbank_table_report tables[CBANK_TABLES_MAX];
     struct cbank_buffer_report buffers[CBANK_BUFFERS_MAX];

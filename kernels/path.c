@@ -54,7 +54,8 @@ int path_is_small(const struct path *path)
 
 uint32_t path_held(const struct path *path)
 {
-    return path->unit == UNIT_SELECT ? path->bytes / sizeof(uint32_t) : path->unit == UNIT_REGISTERS;
+    return path->unit == UNIT_SELECT ? path->bytes / sizeof(uint32_t)
+                                     : path->unit == UNIT_REGISTERS;
 }
 
 uint32_t path_largest(const struct path *path)
@@ -81,7 +82,8 @@ uint32_t table_copies(const struct path *path, const uint32_t values[PARAMETER_C
     return copies;
 }
 
-void table_add(const void *table, uint32_t width, const uint32_t *index, uint32_t count, uint32_t *sum)
+void table_add(const void *table, uint32_t width, const uint32_t *index, uint32_t count,
+               uint32_t *sum)
 {
     for (uint32_t i = 0; i < count; i++) {
         const char *at = (const char *)table + (size_t)index[i] * width;

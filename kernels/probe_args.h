@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * The arguments of the kernels of probes.cu, and the readings that they take. Pointers are device pointers. As in
- * kernel_args.h, the table follows by a const __restrict__ pointer and by value.
+ * The arguments of the kernels of probes.cu, and the readings that they take. Pointers are device
+ * pointers. As in kernel_args.h, the table follows by a const __restrict__ pointer and by value.
  *
- * The table of a probe holds links: the value at an offset is the offset to load next. Offsets are in bytes; for the
- * texture path they are in elements. */
+ * The table of a probe holds links: the value at an offset is the offset to load next. Offsets are
+ * in bytes; for the texture path they are in elements. */
 #pragma once
 
 #include <stdint.h>
@@ -20,19 +20,22 @@ struct probe_args {
     const uint32_t *table;
     uint64_t texture;
     uint32_t zero; /* always 0, unknown to the compiler */
-    uint32_t staged_words; /* words that every block first copies into shared memory, for paths that read them there */
+    /* words that every block first copies into shared memory, for paths that read them there */
+    uint32_t staged_words;
 
     /* Lane i begins at start + i % distinct * stride. */
     uint32_t start, distinct, stride;
 
-    /* probe_chain and probe_stream: PROBE_LOADS loads in each iteration; all iterations but the first are timed. In
-     * probe_chain, the links lead every lane back to its start. In probe_stream, every link leads to itself. */
+    /* probe_chain and probe_stream: PROBE_LOADS loads in each iteration; all iterations but the
+     * first are timed. In probe_chain, the links lead every lane back to its start. In
+     * probe_stream, every link leads to itself. */
     uint32_t iterations;
     struct probe_reading *readings; /* one for each warp */
 
-    /* probe_chase: follows links from `start` on, the first `warm_up` untimed, then `timed` of them timed one by one.
-     * The cycles of access i are added to cycles[i]. readings[0].end is the offset at which it ends. One thread does
-     * that: of the only block, or of the first one on SM number sm - 1, which sets *taken. */
+    /* probe_chase: follows links from `start` on, the first `warm_up` untimed, then `timed` of them
+     * timed one by one. The cycles of access i are added to cycles[i]. readings[0].end is the
+     * offset at which it ends. One thread does that: of the only block, or of the first one on SM
+     * number sm - 1, which sets *taken. */
     uint32_t warm_up, timed;
     uint32_t *cycles;
     uint32_t sm; /* from 1; 0: there is one block */
@@ -42,10 +45,10 @@ struct probe_args {
 /* Loads in one iteration. */
 enum { PROBE_LOADS = 16 };
 
-/* probe_sharing: one block on every SM. The block with turn 0 loads every `step` bytes of the constant bank up to
- * `bytes`. Then the other blocks, one after the other, load one word each: turn t loads the word at (t - 1) * grain.
- * The cycles of that load go to readings[block]. The turn of a block is its number minus `first`, modulo the number of
- * blocks. */
+/* probe_sharing: one block on every SM. The block with turn 0 loads every `step` bytes of the
+ * constant bank up to `bytes`. Then the other blocks, one after the other, load one word each: turn
+ * t loads the word at (t - 1) * grain. The cycles of that load go to readings[block]. The turn of a
+ * block is its number minus `first`, modulo the number of blocks. */
 struct probe_sharing_args {
     uint32_t *turn; /* 0 before the launch */
     uint32_t first, bytes, step, grain;
@@ -53,17 +56,21 @@ struct probe_sharing_args {
     struct probe_reading *readings;
 };
 
-/* probe_relay: a pointer chase over the constant banks of several modules. Each of `members` modules launches one block
- * on every SM. The blocks on one SM do the chase: the first SM that runs all of them. Address a is byte a %
- * CBANK_TABLE_BYTES of the bank of member a / CBANK_TABLE_BYTES. The member that the baton names loads until a link
- * leads to the bank of another. The accesses are as in probe_chase: `warm_up` untimed, then `timed` into cycles[i].
- * readings[member].end is the address at which the chase ended. */
+/* probe_relay: a pointer chase over the constant banks of several modules. Each of `members`
+ * modules launches one block on every SM. The blocks on one SM do the chase: the first SM that runs
+ * all of them. Address a is byte a % CBANK_TABLE_BYTES of the bank of member a / CBANK_TABLE_BYTES.
+ * The member that the baton names loads until a link leads to the bank of another. The accesses are
+ * as in probe_chase: `warm_up` untimed, then `timed` into cycles[i]. readings[member].end is the
+ * address at which the chase ended. */
 struct probe_relay_args {
     uint64_t *baton; /* accesses made x 2^32 + the next address */
-    uint32_t *present; /* [sm_count], 0 before the launch: bit k is set where member k has a block */
+    /* [sm_count], 0 before the launch: bit k is set where member k has a block */
+    uint32_t *present;
     uint32_t *arrived; /* 0 before the launch: number of blocks that run */
-    uint32_t member, members, blocks; /* blocks: of all members together; 0: the kernel does nothing */
-    uint32_t sm_count, wait_us; /* if the others do not arrive within wait_us, there is no reading */
+    /* blocks: of all members together; 0: the kernel does nothing */
+    uint32_t member, members, blocks;
+    /* if the others do not arrive within wait_us, there is no reading */
+    uint32_t sm_count, wait_us;
     uint32_t zero;
     uint32_t warm_up, timed;
     uint32_t *cycles;

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * The probes that characterize a chip: they load and do nothing else, on every load path, in a module of their own.
+ * The probes that characterize a chip: they load and do nothing else, on every load path, in a
+ * module of their own.
  *
  *   probe_chase<path>    one thread follows the links of the table and times every load
  *   probe_chain<path>   a warp follows links: latency
  *   probe_stream<path>  loads that do not depend on each other, by many warps: throughput
- *   probe_sharing       the SMs, one after the other, load data from the constant bank that one of them loaded before
- *   probe_relay         a pointer chase as in probe_chase, over the constant banks of several modules that run at a time
+ *   probe_sharing       the SMs, one after the other, load data from the constant bank that one of
+ *                       them loaded before
+ *   probe_relay         a pointer chase as in probe_chase, over the constant banks of several
+ *                       modules that run at a time
  *
- * The load expressions are those of paths.def. Here they take offsets in bytes, so that a chain has no address
- * arithmetic between two loads. scripts/check_sass.py does not look at this module: cuda_probe.c counts the loads
- * of each probe by class before it believes them.
+ * The load expressions are those of paths.def. Here they take offsets in bytes, so that a chain has
+ * no address arithmetic between two loads. scripts/check_sass.py does not look at this module:
+ * cuda_probe.c counts the loads of each probe by class before it believes them.
  */
 #include <stdint.h>
 
@@ -23,7 +26,7 @@ __constant__ uint32_t probe_bank[CBANK_TABLE_LENGTH];
 
 extern __shared__ uint32_t probe_staged[];
 
-/* -- the places that paths.def knows, by bytes --------------------------------------------------------- */
+/* -- the places that paths.def knows, by bytes ------------------------------------------------- */
 
 static __device__ const uint32_t &word_at(const uint32_t *base, uint32_t offset)
 {
@@ -31,21 +34,33 @@ static __device__ const uint32_t &word_at(const uint32_t *base, uint32_t offset)
 }
 
 struct bank_by_bytes {
-    __device__ const uint32_t &operator[](uint32_t offset) const { return word_at(probe_bank, offset); }
+    __device__ const uint32_t &operator[](uint32_t offset) const
+    {
+        return word_at(probe_bank, offset);
+    }
 };
 
 struct staged_by_bytes {
-    __device__ const uint32_t &operator[](uint32_t offset) const { return word_at(probe_staged, offset); }
+    __device__ const uint32_t &operator[](uint32_t offset) const
+    {
+        return word_at(probe_staged, offset);
+    }
 };
 
 struct pointer_by_bytes {
     const uint32_t *base;
-    __device__ const uint32_t &operator[](uint32_t offset) const { return word_at(base, offset); }
+    __device__ const uint32_t &operator[](uint32_t offset) const
+    {
+        return word_at(base, offset);
+    }
 };
 
 template <uint32_t length> struct words_by_bytes {
     uint32_t words[length];
-    __device__ const uint32_t &operator[](uint32_t offset) const { return word_at(words, offset); }
+    __device__ const uint32_t &operator[](uint32_t offset) const
+    {
+        return word_at(words, offset);
+    }
 };
 
 /* The table by value. */
@@ -68,7 +83,8 @@ template <class Element> static __device__ Element shuffled(Element own, uint32_
     return __shfl_sync(UINT32_MAX, own, (int)index);
 }
 
-template <class table_element> static __device__ table_element selected(const uint32_t *words, uint32_t index)
+template <class table_element>
+static __device__ table_element selected(const uint32_t *words, uint32_t index)
 {
     return words[index];
 }
@@ -78,40 +94,43 @@ static __device__ uint32_t permuted(const uint32_t *words, uint32_t index)
     return words[index];
 }
 
-#define PATH(name_, access, ...)                                                                            \
-    struct path_##name_ {                                                                                   \
-        typedef uint32_t table_element;                                                                     \
-        static constexpr struct path row = {.name = #name_, __VA_ARGS__};                                   \
-        static constexpr enum index_scope scope = row.scope;                                                \
-        static constexpr enum load_unit unit = row.unit;                                                    \
-        static constexpr uint32_t architecture = row.architecture;                                          \
-        static constexpr bool loads = row.loads && !row.lookups;                                            \
-        typedef parameter_values<loads && row.home == TABLE_PARAMETER ? row.bytes / sizeof(uint32_t) : 1> table_values; \
-        static __device__ uint32_t load(const places<table_values> &place, uint32_t index)                  \
-        {                                                                                                   \
-            const bank_by_bytes cbank_values;                                                               \
-            const staged_by_bytes staged;                                                                   \
-            const pointer_by_bytes table = {place.table}, restricted = {place.restricted};                  \
-            const uint64_t texture = place.texture;                                                         \
-            const table_values &values = place.values;                                                      \
-                                                                                                            \
-            (void)cbank_values, (void)staged, (void)table, (void)restricted, (void)texture, (void)values;   \
-            (void)index;                                                                                    \
-            if constexpr (loads)                                                                            \
-                return (access);                                                                            \
-            else                                                                                            \
-                return 0;                                                                                   \
-        }                                                                                                   \
+#define PATH(name_, access, ...)                                                            \
+    struct path_##name_ {                                                                   \
+        typedef uint32_t table_element;                                                     \
+        static constexpr struct path row = {.name = #name_, __VA_ARGS__};                   \
+        static constexpr enum index_scope scope = row.scope;                                \
+        static constexpr enum load_unit unit = row.unit;                                    \
+        static constexpr uint32_t architecture = row.architecture;                          \
+        static constexpr bool loads = row.loads && !row.lookups;                            \
+        typedef parameter_values<                                                           \
+            loads && row.home == TABLE_PARAMETER ? row.bytes / sizeof(uint32_t) : 1>        \
+            table_values;                                                                   \
+        static __device__ uint32_t load(const places<table_values> &place, uint32_t index)  \
+        {                                                                                   \
+            const bank_by_bytes cbank_values;                                               \
+            const staged_by_bytes staged;                                                   \
+            const pointer_by_bytes table = {place.table}, restricted = {place.restricted};  \
+            const uint64_t texture = place.texture;                                         \
+            const table_values &values = place.values;                                      \
+                                                                                            \
+            (void)cbank_values, (void)staged, (void)table, (void)restricted, (void)texture, \
+                (void)values;                                                               \
+            (void)index;                                                                    \
+            if constexpr (loads)                                                            \
+                return (access);                                                            \
+            else                                                                            \
+                return 0;                                                                   \
+        }                                                                                   \
     };
 #include "paths.def"
 
-/* -- parts --------------------------------------------------------------------------------------------- */
+/* -- parts ------------------------------------------------------------------------------------- */
 
 static __device__ uint32_t clock_cycles(void)
 {
     uint32_t cycles;
 
-    asm volatile("mov.u32 %0, %%clock;" : "=r"(cycles) :: "memory");
+    asm volatile("mov.u32 %0, %%clock;" : "=r"(cycles)::"memory");
     return cycles;
 }
 
@@ -123,7 +142,8 @@ static __device__ uint32_t sm_id(void)
     return id;
 }
 
-/* An addition in L2; L1 keeps nothing of it. atomicAdd would not do: a compiler sums over the warp first. */
+/* An addition in L2; L1 keeps nothing of it. atomicAdd would not do: a compiler sums over the warp
+ * first. */
 static __device__ void add(uint32_t *sum, uint32_t value)
 {
     asm volatile("red.global.add.u32 [%0], %1;" ::"l"(sum), "r"(value) : "memory");
@@ -138,11 +158,12 @@ template <class Path> static __device__ void stage(const probe_args &args)
     }
 }
 
-/* The start of a lane. It hides the index from the compiler as kernels.cu does: it is a value of the thread or of the
- * block. */
+/* The start of a lane. It hides the index from the compiler as kernels.cu does: it is a value of
+ * the thread or of the block. */
 template <class Path> static __device__ uint32_t lane_offset(const probe_args &args)
 {
-    return Path::scope == INDEX_THREAD  ? args.start + threadIdx.x % CBANK_WARP_THREADS % args.distinct * args.stride
+    return Path::scope == INDEX_THREAD
+               ? args.start + threadIdx.x % CBANK_WARP_THREADS % args.distinct * args.stride
            : Path::scope == INDEX_BLOCK ? args.start
                                         : 0;
 }
@@ -150,20 +171,23 @@ template <class Path> static __device__ uint32_t lane_offset(const probe_args &a
 static __device__ void write_reading(struct probe_reading *readings, uint32_t begin, uint32_t end)
 {
     if (threadIdx.x % CBANK_WARP_THREADS == 0)
-        readings[(blockIdx.x * blockDim.x + threadIdx.x) / CBANK_WARP_THREADS] = {begin, end, sm_id(), 1};
+        readings[(blockIdx.x * blockDim.x + threadIdx.x) / CBANK_WARP_THREADS] = {begin, end,
+                                                                                  sm_id(), 1};
 }
 
-/* -- probes -------------------------------------------------------------------------------------------- */
+/* -- probes ------------------------------------------------------------------------------------ */
 
-/* One thread, on the SM that is asked for. The second reading of the clock waits for the load, since it follows a store of the loaded value. The
- * loaded value leaves by an addition in L2; L1 keeps nothing of it. (Its address depends on the thread; otherwise a
- * compiler sums over the warp first.) */
+/* One thread, on the SM that is asked for. The second reading of the clock waits for the load,
+ * since it follows a store of the loaded value. The loaded value leaves by an addition in L2; L1
+ * keeps nothing of it. (Its address depends on the thread; otherwise a compiler sums over the warp
+ * first.) */
 template <class Path>
 __global__ void __launch_bounds__(CBANK_WARP_THREADS)
     probe_chase(const CBANK_PARAMETER probe_args args, const uint32_t *__restrict__ restricted,
-               const CBANK_PARAMETER typename Path::table_values values)
+                const CBANK_PARAMETER typename Path::table_values values)
 {
-    const places<typename Path::table_values> place = {args.table, restricted, args.texture, values};
+    const places<typename Path::table_values> place = {args.table, restricted, args.texture,
+                                                       values};
     __shared__ volatile uint32_t arrived;
     const uint32_t lane_zero = threadIdx.x & args.zero;
     uint32_t *cycles = args.cycles + lane_zero;
@@ -180,8 +204,8 @@ __global__ void __launch_bounds__(CBANK_WARP_THREADS)
     for (uint32_t i = 0; i < args.timed; i++, cycles++) {
         uint32_t begin = 0, end = 0;
 
-        /* The condition always holds. It keeps the compiler from reading the clock into a uniform register, which takes
-         * longer. */
+        /* The condition always holds. It keeps the compiler from reading the clock into a uniform
+         * register, which takes longer. */
         if (!lane_zero)
             begin = clock_cycles();
         offset = Path::load(place, offset);
@@ -193,17 +217,18 @@ __global__ void __launch_bounds__(CBANK_WARP_THREADS)
     args.readings[0] = {0, offset, sm_id(), 1};
 }
 
-/* A branch on the loaded value ends a chain or a stream. Storing the value, or putting it into a reading, would take
- * ordinary registers, and a compiler would then give up the uniform ones. If the value is not the one that the links
- * lead to, there is no reading. Readings start after the first iteration, which brings in the table and the
- * instructions. */
+/* A branch on the loaded value ends a chain or a stream. Storing the value, or putting it into a
+ * reading, would take ordinary registers, and a compiler would then give up the uniform ones. If
+ * the value is not the one that the links lead to, there is no reading. Readings start after the
+ * first iteration, which brings in the table and the instructions. */
 
 template <class Path>
 __global__ void __launch_bounds__(1024)
     probe_chain(const CBANK_PARAMETER probe_args args, const uint32_t *__restrict__ restricted,
                 const CBANK_PARAMETER typename Path::table_values values)
 {
-    const places<typename Path::table_values> place = {args.table, restricted, args.texture, values};
+    const places<typename Path::table_values> place = {args.table, restricted, args.texture,
+                                                       values};
     uint32_t begin = 0, at;
 
     stage<Path>(args);
@@ -234,7 +259,8 @@ __global__ void __launch_bounds__(1024)
                  const CBANK_PARAMETER typename Path::table_values values)
 {
     constexpr uint32_t word = Path::unit == UNIT_TEXTURE ? 1 : sizeof(uint32_t);
-    const places<typename Path::table_values> place = {args.table, restricted, args.texture, values};
+    const places<typename Path::table_values> place = {args.table, restricted, args.texture,
+                                                       values};
     uint32_t begin = 0, sum = 0;
 
     stage<Path>(args);
@@ -289,10 +315,12 @@ extern "C" __global__ void probe_sharing(const CBANK_PARAMETER probe_sharing_arg
     *(volatile uint32_t *)args.turn = turn + 1;
 }
 
-/* -- more than one bank -------------------------------------------------------------------------------- */
+/* -- more than one bank ------------------------------------------------------------------------ */
 
-/* Loads at `offset` of the bank, timed as in probe_chase, into *cycles. The address of *cycles depends on the thread. */
-static __device__ uint32_t timed_load(uint32_t offset, volatile uint32_t &arrived, uint32_t *cycles, uint32_t lane_zero)
+/* Loads at `offset` of the bank, timed as in probe_chase, into *cycles. The address of *cycles
+ * depends on the thread. */
+static __device__ uint32_t timed_load(uint32_t offset, volatile uint32_t &arrived, uint32_t *cycles,
+                                      uint32_t lane_zero)
 {
     uint32_t begin = 0, end = 0, next;
 
@@ -316,8 +344,8 @@ static __device__ uint32_t microseconds()
     return (uint32_t)(nanoseconds / 1000);
 }
 
-/* The first SM on which every member has a block. It is sm_count where there is none, or where not all of them arrive
- * in time. */
+/* The first SM on which every member has a block. It is sm_count where there is none, or where not
+ * all of them arrive in time. */
 static __device__ uint32_t meet(const probe_relay_args &args)
 {
     const uint32_t begin = microseconds();
@@ -328,7 +356,8 @@ static __device__ uint32_t meet(const probe_relay_args &args)
     while (*(volatile uint32_t *)args.arrived < args.blocks)
         if (microseconds() - begin > args.wait_us)
             return args.sm_count;
-    while (sm < args.sm_count && ((volatile uint32_t *)args.present)[sm] != (1u << args.members) - 1)
+    while (sm < args.sm_count &&
+           ((volatile uint32_t *)args.present)[sm] != (1u << args.members) - 1)
         sm++;
     return sm;
 }
@@ -378,16 +407,17 @@ extern "C" __global__ void probe_relay(const CBANK_PARAMETER probe_relay_args ar
         }
 #pragma unroll 1
         for (; made >= warm_up && made < total && next / CBANK_TABLE_BYTES == member; made++)
-            next = timed_load(next % CBANK_TABLE_BYTES, arrived, cycles + (made - warm_up), lane_zero);
+            next =
+                timed_load(next % CBANK_TABLE_BYTES, arrived, cycles + (made - warm_up), lane_zero);
         *baton = (uint64_t)made << 32 | next;
     }
     args.readings[args.member] = {0, next, sm_id(), 1};
 }
 
-/* -- instances ----------------------------------------------------------------------------------------- */
+/* -- instances --------------------------------------------------------------------------------- */
 
-/* The probes of a path; none where the architecture lacks the path. An index that the compiler knows depends on no
- * load. */
+/* The probes of a path; none where the architecture lacks the path. An index that the compiler
+ * knows depends on no load. */
 template <class Path, bool can = Path::loads && architecture >= Path::architecture,
           bool follows = can && Path::scope != INDEX_IMMEDIATE>
 struct instances {

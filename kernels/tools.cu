@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kernels that help to measure and are never measured. They live in a module of their own: their constant bank is not
- * the one under test.
+ * Kernels that help to measure and are never measured. They live in a module of their own: their
+ * constant bank is not the one under test.
  */
 #include <stdint.h>
 
@@ -11,11 +11,14 @@
 __constant__ uint32_t cbank_other_values[CBANK_TABLE_LENGTH];
 
 /* Does nothing. It shows how long one more launch of the smallest kernel takes. */
-extern "C" __global__ void tool_empty(void) {}
+extern "C" __global__ void tool_empty(void)
+{
+}
 
-/* Ends its blocks in an order that differs from launch to launch. The blocks of the next kernel go to the SMs in the
- * order in which these come free. Launches that leave the SMs as they found them keep that order for a whole chain, and
- * a small kernel's time depends on it. The low bits of the clock are the dice. */
+/* Ends its blocks in an order that differs from launch to launch. The blocks of the next kernel go
+ * to the SMs in the order in which these come free. Launches that leave the SMs as they found them
+ * keep that order for a whole chain, and a small kernel's time depends on it. The low bits of the
+ * clock are the dice. */
 extern "C" __global__ void tool_stir(void)
 {
     const uint64_t start = clock64();
@@ -25,9 +28,9 @@ extern "C" __global__ void tool_stir(void)
         ;
 }
 
-/* Replaces the contents of L2 by reading all of `buffer`, and those of the constant caches by reading this module's
- * constant bank. Every block reads one word of each 64-byte line of the bank, its warps in parallel. Launch it with one
- * block for each SM. */
+/* Replaces the contents of L2 by reading all of `buffer`, and those of the constant caches by
+ * reading this module's constant bank. Every block reads one word of each 64-byte line of the bank,
+ * its warps in parallel. Launch it with one block for each SM. */
 extern "C" __global__ void tool_flush(const tool_flush_args args)
 {
     const uint4 *const buffer = (const uint4 *)args.buffer;
@@ -35,10 +38,12 @@ extern "C" __global__ void tool_flush(const tool_flush_args args)
     const uint32_t warps = blockDim.x / CBANK_WARP_THREADS;
     uint32_t sum = 0;
 
-    for (uint32_t line = threadIdx.x / CBANK_WARP_THREADS; line < CBANK_TABLE_BYTES / 64; line += warps)
+    for (uint32_t line = threadIdx.x / CBANK_WARP_THREADS; line < CBANK_TABLE_BYTES / 64;
+         line += warps)
         sum += cbank_other_values[16 * line];
 #pragma unroll 4
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < args.words / 4; i += stride) {
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < args.words / 4;
+         i += stride) {
         const uint4 four = __ldcg(&buffer[i]);
 
         sum += four.x + four.y + four.z + four.w;
@@ -55,8 +60,8 @@ static __device__ uint64_t global_timer_ns(void)
     return ns;
 }
 
-/* Waits for the timer's next tick and returns it. The timer advances in steps of 32 ns to 1 us, depending on the
- * chip. */
+/* Waits for the timer's next tick and returns it. The timer advances in steps of 32 ns to 1 us,
+ * depending on the chip. */
 static __device__ uint64_t next_tick_ns(void)
 {
     const uint64_t start = global_timer_ns();
@@ -74,8 +79,8 @@ extern "C" __global__ void tool_stamp(const tool_stamp_args args)
     *args.stamp_ns = global_timer_ns();
 }
 
-/* Measures SM cycles and nanoseconds between two ticks of the timer at least args.spin_ns apart. Their quotient is the
- * SM clock. One thread. */
+/* Measures SM cycles and nanoseconds between two ticks of the timer at least args.spin_ns apart.
+ * Their quotient is the SM clock. One thread. */
 extern "C" __global__ void tool_clock(const tool_clock_args args)
 {
     const uint64_t start_ns = next_tick_ns();

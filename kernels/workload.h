@@ -16,7 +16,8 @@
 enum workload_index {
     INDEX_COMPILED,        /* compiled in */
     INDEX_SWITCHED,        /* chosen at run time */
-    INDEX_SWITCHED_LENGTH, /* chosen at run time, and so is the length of the table: % is a division */
+    /* chosen at run time, and so is the length of the table: % is a division */
+    INDEX_SWITCHED_LENGTH,
     INDEX_LOADED,          /* no pattern: indices are data from a source */
 };
 
@@ -34,10 +35,12 @@ struct workload {
     const char *shape_name; /* map, stencil, convolution or lookup */
     const struct shape *shape;
     uint32_t dimensions;    /* of the image */
-    uint32_t steps;         /* payload loads a thread makes; 0: as many as the filter has elements */
+    /* payload loads a thread makes; 0: as many as the filter has elements */
+    uint32_t steps;
     enum workload_index index;
     uint32_t parameter_mask;         /* set of PARAMETER_BIT */
-    uint32_t variants;      /* the kernel is compiled for each number from 1 to this; 0: for one only */
+    /* the kernel is compiled for each number from 1 to this; 0: for one only */
+    uint32_t variants;
     const char *patterns;   /* default values of the plan, comma-separated */
     const char *elements;
     const char *block_sizes;
@@ -56,9 +59,10 @@ struct problem {
     const struct path *path;
     const struct pattern *pattern;
     uint64_t elements;
-    uint32_t block_size;                  /* 1 .. CBANK_BLOCK_THREADS_MAX */
+    uint32_t block_size; /* 1 .. CBANK_BLOCK_THREADS_MAX */
     uint32_t parameters[PARAMETER_COUNT]; /* 0 for those that neither pattern nor workload takes */
-    const struct indices *indices;        /* indices of lookups, [step][element]; NULL: the pattern gives them */
+    /* indices of lookups, [step][element]; NULL: the pattern gives them */
+    const struct indices *indices;
 };
 
 /* Threads of a block of elements: `count` of them, from `first` on. */
@@ -66,13 +70,15 @@ struct thread_range {
     uint32_t block, first, count;
 };
 
-/* Writes the table elements that these threads read at a step into index[0] to index[count - 1]. It is fast for whole
- * blocks. */
-void problem_indices(const struct problem *problem, struct thread_range threads, uint32_t step, uint32_t *index);
+/* Writes the table elements that these threads read at a step into index[0] to index[count - 1]. It
+ * is fast for whole blocks. */
+void problem_indices(const struct problem *problem, struct thread_range threads, uint32_t step,
+                     uint32_t *index);
 
-/* The image that a launch reads: width x height x depth elements, row by row. In 2D and 3D the width is a power of two,
- * and in 3D height == width. The last row or plane is input as a whole, even where there are fewer output elements. In
- * 1D, and without an image, the width is the number of elements. */
+/* The image that a launch reads: width x height x depth elements, row by row. In 2D and 3D the
+ * width is a power of two, and in 3D height == width. The last row or plane is input as a whole,
+ * even where there are fewer output elements. In 1D, and without an image, the width is the number
+ * of elements. */
 struct image_size {
     uint64_t width, height, depth;
 };
@@ -86,51 +92,65 @@ uint64_t workload_input_elements(const struct workload *workload, uint64_t eleme
 uint32_t workload_variant(const uint32_t parameters[PARAMETER_COUNT]);
 
 /* Payload loads that a thread makes. */
-uint32_t workload_steps(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
+uint32_t workload_steps(const struct workload *workload,
+                        const uint32_t parameters[PARAMETER_COUNT]);
 
-/* Input loads of a thread: 1 in map, 3 in stencil, one for each filter element in convolution, one for each index of a
- * lookup. Lookups with other data add one for each group of lookups in flight. */
-uint32_t workload_input_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
+/* Input loads of a thread: 1 in map, 3 in stencil, one for each filter element in convolution,
+ * one for each index of a lookup. Lookups with other data add one for each group of lookups in
+ * flight. */
+uint32_t workload_input_loads(const struct workload *workload,
+                              const uint32_t parameters[PARAMETER_COUNT]);
 
-/* Whether only the first threads of a block make some of these loads. Then the other warps may branch around those, and
- * all warps reach the rest, even warps without an element. Without a halo, warps without an element make no input
- * load. */
+/* Whether only the first threads of a block make some of these loads. Then the other warps may
+ * branch around those, and all warps reach the rest, even warps without an element. Without a halo,
+ * warps without an element make no input load. */
 int workload_has_halo(const struct workload *workload);
 
-/* All input loads of a launch, over its warps: instructions with at least one active thread, and the sum of the
- * distinct sectors that each of them reads. A sector has sector_elements elements. */
+/* All input loads of a launch, over its warps: instructions with at least one active thread, and
+ * the sum of the distinct sectors that each of them reads. A sector has sector_elements
+ * elements. */
 struct workload_stream {
     uint64_t loads, sectors;
 };
 
-/* Counts the input loads. sector_elements is a power of two, at most 32. The input starts at a sector. It takes
- * negligible time. */
+/* Counts the input loads. sector_elements is a power of two, at most 32. The input starts at a
+ * sector. It takes negligible time. */
 struct workload_stream workload_stream(const struct problem *problem, uint32_t sector_elements);
 
-/* How often a thread runs the code of its loads for one element: once, or once for each group of lookups in flight. */
-uint32_t workload_groups(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
+/* How often a thread runs the code of its loads for one element: once, or once for each group of
+ * lookups in flight. */
+uint32_t workload_groups(const struct workload *workload,
+                         const uint32_t parameters[PARAMETER_COUNT]);
 
-/* Input elements of 4 bytes that each output element is the first to need: 1, or all indices of its lookups. */
-uint32_t workload_streamed(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
+/* Input elements of 4 bytes that each output element is the first to need: 1, or all indices of its
+ * lookups. */
+uint32_t workload_streamed(const struct workload *workload,
+                           const uint32_t parameters[PARAMETER_COUNT]);
 
 /* Rows of the image that hold the neighbours of one element; 1 without an image. */
-uint32_t workload_input_rows(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
+uint32_t workload_input_rows(const struct workload *workload,
+                             const uint32_t parameters[PARAMETER_COUNT]);
 
-/* Loads of a thread from the tile, which holds the block's input in shared memory; 0 where there is no tile.
- * Neighbouring threads read neighbouring elements. */
-uint32_t workload_tile_loads(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
+/* Loads of a thread from the tile, which holds the block's input in shared memory; 0 where there is
+ * no tile. Neighbouring threads read neighbouring elements. */
+uint32_t workload_tile_loads(const struct workload *workload,
+                             const uint32_t parameters[PARAMETER_COUNT]);
 
-/* Bytes of that tile for the largest block. Every block has that much shared memory, whatever its size. */
-uint32_t workload_tile_bytes(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT]);
+/* Bytes of that tile for the largest block. Every block has that much shared memory, whatever its
+ * size. */
+uint32_t workload_tile_bytes(const struct workload *workload,
+                             const uint32_t parameters[PARAMETER_COUNT]);
 
-/* Length of the part of the table, from its start, that a launch may read. The shared paths copy that part. */
+/* Length of the part of the table, from its start, that a launch may read. The shared paths copy
+ * that part. */
 uint32_t workload_table_length(const struct problem *problem);
 
 /* Whether the workload sums products of its loads, as filters do. */
 int workload_multiplies(const struct workload *workload);
 
-/* Arithmetic operations on elements in the whole launch: 1 a thread in map, 1 for each load of a lookup. In convolution
- * each neighbour inside the image takes a multiplication and an addition, and in stencil also a subtraction. */
+/* Arithmetic operations on elements in the whole launch: 1 a thread in map, 1 for each load of a
+ * lookup. In convolution each neighbour inside the image takes a multiplication and an addition,
+ * and in stencil also a subtraction. */
 uint64_t workload_operations(const struct problem *problem);
 
 /* The first output element that differs from the reference, and both values. */
@@ -146,9 +166,10 @@ struct workload_data {
     const uint32_t *output;
 };
 
-/* Compares the output elements from `first` to first + count - 1 with a reference computed here from input and table.
- * `first` is a multiple of block_size. Integers must be equal. Floats may differ from a sum in double precision by
- * (steps + 2) x 2^-24 x 8 x steps. This bounds the rounding errors of that many additions of products below 8, for
- * inputs and values in +-[1, 2). Returns 1 if all elements agree, else 0, with the first difference in *mismatch. */
-int workload_check(const struct problem *problem, const struct workload_data *data, uint64_t first, uint64_t count,
-                   struct mismatch *mismatch);
+/* Compares the output elements from `first` to first + count - 1 with a reference computed here
+ * from input and table. `first` is a multiple of block_size. Integers must be equal. Floats may
+ * differ from a sum in double precision by (steps + 2) x 2^-24 x 8 x steps. This bounds the
+ * rounding errors of that many additions of products below 8, for inputs and values in +-[1, 2).
+ * Returns 1 if all elements agree, else 0, with the first difference in *mismatch. */
+int workload_check(const struct problem *problem, const struct workload_data *data, uint64_t first,
+                   uint64_t count, struct mismatch *mismatch);

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* The index at a position, extended to 64 bits by its sign: a negative value is beyond every length. */
+/* The index at a position, extended to 64 bits by its sign: a negative value is beyond every
+ * length. */
 static uint64_t value_at(const struct indices *indices, uint64_t position)
 {
     const char *at = (const char *)indices->values + position * indices->bytes;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Indices that are data: an array of integers, one for each lookup, in the order [step][element]. */
+ * Indices that are data: an array of integers, one for each lookup, in the order
+ * [step][element]. */
 #pragma once
 
 #include <stdint.h>
@@ -12,14 +13,15 @@ struct indices {
     uint64_t count;
 };
 
-/* Writes `count` indices from number `first` on into index[0] to index[count - 1]. They must lie in the array and fit
- * into 32 bits. */
+/* Writes `count` indices from number `first` on into index[0] to index[count - 1]. They must lie in
+ * the array and fit into 32 bits. */
 void indices_read(const struct indices *indices, uint64_t first, uint32_t count, uint32_t *index);
 
 /* The highest index; a negative one counts modulo 2^64. 0 for an empty array. */
 uint64_t indices_highest(const struct indices *indices);
 
-/* The position of the first index that is not below `length`; indices->count where there is none. */
+/* The position of the first index that is not below `length`; indices->count where there is
+ * none. */
 uint64_t indices_first_beyond(const struct indices *indices, uint64_t length);
 
 /* The index at a position, as a signed number: one of 2^63 or more counts less 2^64. */

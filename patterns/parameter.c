@@ -20,10 +20,12 @@ int parameter_allows(const struct parameter *parameter, uint64_t value)
         return 0;
     if (multiple != PARAMETER_POWERS && multiple != PARAMETER_WIDTHS)
         return value % multiple == 0;
-    return (value & (value - 1)) == 0 || (multiple == PARAMETER_WIDTHS && (value == 12 || value == 24));
+    return (value & (value - 1)) == 0 ||
+           (multiple == PARAMETER_WIDTHS && (value == 12 || value == 24));
 }
 
-const char *parameter_values_text(const struct parameter *parameter, char out[PARAMETER_VALUES_BYTES])
+const char *parameter_values_text(const struct parameter *parameter,
+                                  char out[PARAMETER_VALUES_BYTES])
 {
     char step[32];
 
@@ -32,7 +34,8 @@ const char *parameter_values_text(const struct parameter *parameter, char out[PA
              : parameter->multiple == PARAMETER_WIDTHS ? "a power of two, 12 or 24,"
                                                        : "a multiple of %" PRIu32,
              parameter->multiple);
-    snprintf(out, PARAMETER_VALUES_BYTES, "%s from %" PRIu32 " to %" PRIu32, step, parameter->min, parameter->max);
+    snprintf(out, PARAMETER_VALUES_BYTES, "%s from %" PRIu32 " to %" PRIu32, step, parameter->min,
+             parameter->max);
     return out;
 }
 
@@ -43,5 +46,7 @@ uint32_t parameter_kept(const struct parameter *parameter, uint32_t value)
 
 uint32_t parameter_value(const uint32_t values[PARAMETER_COUNT], enum parameter_index i)
 {
-    return values[i] || parameters[i].default_value == PARAMETER_NAMED ? values[i] : parameters[i].default_value;
+    return values[i] || parameters[i].default_value == PARAMETER_NAMED
+               ? values[i]
+               : parameters[i].default_value;
 }

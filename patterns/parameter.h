@@ -7,7 +7,8 @@
 
 /* Index of each row of parameters.def, and their number. */
 enum parameter_index {
-#define PARAMETER(name, option, summary, unit, min, max, multiple, plan_values, default_value) PARAMETER_##name,
+#define PARAMETER(name, option, summary, unit, min, max, multiple, plan_values, default_value) \
+    PARAMETER_##name,
 #include "parameters.def"
     PARAMETER_COUNT
 };
@@ -15,7 +16,8 @@ enum parameter_index {
 /* The value of default_value for parameters whose every value is named. */
 #define PARAMETER_NAMED UINT32_MAX
 
-/* In place of a multiple: powers of two; and those of them, 12 and 24 that are the width of an entry. */
+/* In place of a multiple: powers of two; and those of them, 12 and 24 that are the width of an
+ * entry. */
 #define PARAMETER_POWERS 0u
 #define PARAMETER_WIDTHS UINT32_MAX
 
@@ -29,10 +31,11 @@ struct parameter {
     const char *summary;
     const char *unit;
     uint32_t min, max;
-    uint32_t multiple;    /* values are multiples of this; or PARAMETER_POWERS, PARAMETER_WIDTHS */
-    const char *plan_values; /* default values of the plan, comma-separated; or a word for what 0 stands for */
-    uint32_t default_value; /* identities leave this value out, and cells hold it as 0; PARAMETER_NAMED: every value is
-                        * named */
+    uint32_t multiple; /* values are multiples of this; or PARAMETER_POWERS, PARAMETER_WIDTHS */
+    /* default values of the plan, comma-separated; or a word for what 0 stands for */
+    const char *plan_values;
+    uint32_t default_value; /* identities leave this value out, and cells hold it as 0;
+                             * PARAMETER_NAMED: every value is named */
 };
 
 /* All parameters, by enum parameter_index. */
@@ -44,9 +47,10 @@ int parameter_allows(const struct parameter *parameter, uint64_t value);
 
 /* Which values it can have: "a multiple of 4 from 4 to 2048". Returns out. */
 enum { PARAMETER_VALUES_BYTES = 96 };
-const char *parameter_values_text(const struct parameter *parameter, char out[PARAMETER_VALUES_BYTES]);
+const char *parameter_values_text(const struct parameter *parameter,
+                                  char out[PARAMETER_VALUES_BYTES]);
 
-/* A value as a cell holds it: 0 for the one that is left out. parameter_value converts back: it gives the value of
- * parameter i of a cell. */
+/* A value as a cell holds it: 0 for the one that is left out. parameter_value converts back: it
+ * gives the value of parameter i of a cell. */
 uint32_t parameter_kept(const struct parameter *parameter, uint32_t value);
 uint32_t parameter_value(const uint32_t values[PARAMETER_COUNT], enum parameter_index i);

@@ -10,8 +10,8 @@
 /* Threads of a warp: 32 on every NVIDIA GPU to date. */
 #define CBANK_WARP_THREADS 32u
 
-/* The default table: 64 KB of 32-bit values, the whole user constant bank of a module. Paths with less room read the
- * first part of it. */
+/* The default table: 64 KB of 32-bit values, the whole user constant bank of a module. Paths with
+ * less room read the first part of it. */
 #define CBANK_TABLE_BYTES  65536u
 #define CBANK_TABLE_LENGTH (CBANK_TABLE_BYTES / 4u)
 
@@ -41,16 +41,18 @@ struct pattern {
     const char *summary; /* one line for people */
     const char *formula; /* the index expression, as written in the table */
     enum index_scope scope;
-    int index_is_step; /* at every step all threads read the same element, the next one: for workloads of many
-                          * steps */
+    int index_is_step; /* at every step all threads read the same element, the next one: for
+                        * workloads of many steps */
     int core; /* part of the core matrix */
     uint32_t parameter_mask; /* set of PARAMETER_BIT */
 
-    /* Element that (block, thread) reads at `step`, from a table of `length` elements. It is below `length`. */
-    uint32_t (*index)(uint32_t block, uint32_t thread, uint32_t step, uint32_t length, struct pattern_numbers numbers);
+    /* Element that (block, thread) reads at `step`, from a table of `length` elements. It is below
+     * `length`. */
+    uint32_t (*index)(uint32_t block, uint32_t thread, uint32_t step, uint32_t length,
+                      struct pattern_numbers numbers);
 
-    /* The same for the first `threads` threads of one block at once, into `index`. Fast where length is a power of
-     * two. */
+    /* The same for the first `threads` threads of one block at once, into `index`. Fast where
+     * length is a power of two. */
     void (*block_indices)(uint32_t block, uint32_t threads, uint32_t step, uint32_t length,
                           struct pattern_numbers numbers, uint32_t *index);
 };

@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Number n of a sequence by SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), which can start anywhere. */
+/* Number n of a sequence by SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), which can start
+ * anywhere. */
 static uint64_t random_at(uint64_t seed, uint64_t n)
 {
     uint64_t z = seed + (n + 1) * UINT64_C(0x9e3779b97f4a7c15);
@@ -21,12 +22,12 @@ static uint32_t below(uint64_t random, uint32_t count)
     return (uint32_t)((random >> 32) * count >> 32);
 }
 
-/* -- zipf ---------------------------------------------------------------------------------------------- */
+/* -- zipf -------------------------------------------------------------------------------------- */
 
 enum { GUIDE_BITS = 16 };
 
-/* ends[k]: the cumulative share of the entries up to k, times 2^64. guide: for each value of the upper bits of a random
- * number, the first entry that it can stand for. */
+/* ends[k]: the cumulative share of the entries up to k, times 2^64. guide: for each value of the
+ * upper bits of a random number, the first entry that it can stand for. */
 struct zipf {
     uint32_t guide[(1 << GUIDE_BITS) + 1];
     uint64_t ends[]; /* length */
@@ -57,12 +58,14 @@ static struct zipf *zipf_open(const struct source_numbers *numbers)
     return zipf;
 }
 
-/* -- so many entries a warp ---------------------------------------------------------------------------- */
+/* -- so many entries a warp -------------------------------------------------------------------- */
 
-/* Makes each warp of a step: after shuffling its threads, thread k reads entry k % distinct of the warp's `distinct`
- * different ones. If not `equal`, threads from `distinct` on read entry 0. Each warp has a random sequence of its own,
- * because the number of draws depends on the values drawn. */
-static void make_warps(const struct source_numbers *numbers, uint32_t step, bool equal, uint32_t *index)
+/* Makes each warp of a step: after shuffling its threads, thread k reads entry k % distinct of
+ * the warp's `distinct` different ones. If not `equal`, threads from `distinct` on read entry 0.
+ * Each warp has a random sequence of its own, because the number of draws depends on the values
+ * drawn. */
+static void make_warps(const struct source_numbers *numbers, uint32_t step, bool equal,
+                       uint32_t *index)
 {
     const uint32_t distinct = numbers->parameters[PARAMETER_distinct];
     const uint64_t warps = (numbers->elements + CBANK_WARP_THREADS - 1) / CBANK_WARP_THREADS;
@@ -93,13 +96,15 @@ static void make_warps(const struct source_numbers *numbers, uint32_t step, bool
     }
 }
 
-/* -- the table ----------------------------------------------------------------------------------------- */
+/* -- the table --------------------------------------------------------------------------------- */
 
-/* The entry of element i of a step, from its own random number. `before` is the entry of the element before. */
-static uint32_t entry_of(enum source_index source, const struct source_numbers *numbers, const struct zipf *zipf,
-                         uint32_t step, uint64_t i, uint32_t before)
+/* The entry of element i of a step, from its own random number. `before` is the entry of the
+ * element before. */
+static uint32_t entry_of(enum source_index source, const struct source_numbers *numbers,
+                         const struct zipf *zipf, uint32_t step, uint64_t i, uint32_t before)
 {
-    const uint64_t random = random_at(numbers->seed, step * numbers->elements + i), at = i * numbers->length;
+    const uint64_t random = random_at(numbers->seed, step * numbers->elements + i),
+                   at = i * numbers->length;
     const uint32_t length = numbers->length;
     const uint32_t window = numbers->parameters[PARAMETER_window_entries];
     uint32_t low, high;
@@ -120,17 +125,21 @@ static uint32_t entry_of(enum source_index source, const struct source_numbers *
     case SOURCE_lockstep:
         return step % length;
     case SOURCE_runs:
-        return i == 0 || (uint64_t)(uint32_t)random * numbers->parameters[PARAMETER_run_threads] >> 32 == 0
+        return i == 0 || (uint64_t)(uint32_t)random * numbers->parameters[PARAMETER_run_threads] >>
+                                 32 ==
+                             0
                    ? below(random, length)
                    : before;
     case SOURCE_window:
-        return (uint32_t)(i / numbers->parameters[PARAMETER_window_threads] % (length / window)) * window +
+        return (uint32_t)(i / numbers->parameters[PARAMETER_window_threads] % (length / window)) *
+                   window +
                below(random, window);
     case SOURCE_sorted:
-        /* Thread i reads from its own part of the table, which has length / elements entries, in units of 2^-32 of
-         * them. */
+        /* Thread i reads from its own part of the table, which has length / elements entries, in
+         * units of 2^-32 of them. */
         return (uint32_t)(at / numbers->elements +
-                          (at % numbers->elements + ((random >> 32) * length >> 32)) / numbers->elements);
+                          (at % numbers->elements + ((random >> 32) * length >> 32)) /
+                              numbers->elements);
     default:
         return below(random, length);
     }
@@ -138,7 +147,11 @@ static uint32_t entry_of(enum source_index source, const struct source_numbers *
 
 const struct pattern sources[] = {
 #define SOURCE(name_, summary_, mask_, formula_) \
-    {.name = #name_, .summary = summary_, .formula = formula_, .scope = INDEX_THREAD, .parameter_mask = mask_},
+    {.name = #name_,                             \
+     .summary = summary_,                        \
+     .formula = formula_,                        \
+     .scope = INDEX_THREAD,                      \
+     .parameter_mask = mask_},
 #include "sources.def"
 };
 

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Makes libcjson.a for `make STATIC=1` where the distribution's package holds none. It builds the source package with
-# all patches. apt fetches that from this machine's mirror and checks its signature. It works in a new folder below
-# TMPDIR, with lists of packages of its own; nothing is installed.
+# Makes libcjson.a for `make STATIC=1` where the distribution's package holds none. It builds the
+# source package with all patches. apt fetches that from this machine's mirror and checks its
+# signature. It works in a new folder below TMPDIR, with lists of packages of its own; nothing is
+# installed.
 
 set -e
 library=$(realpath -m -- "$1")
@@ -21,9 +22,9 @@ cd "$folder"
 
 # Sources come from the mirror of the packages.
 for file in /etc/apt/sources.list.d/*.sources; do
-    [ -f "$file" ] && sed 's/^Types:.*/Types: deb-src/' "$file" > "$(basename "$file")"
+    [ -f "$file" ] && sed 's/^Types:.*/Types: deb-src/' "$file" >"$(basename "$file")"
 done
-cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null | sed -n 's/^deb /deb-src /p' > configured.list
+cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null | sed -n 's/^deb /deb-src /p' >configured.list
 
 apt() {
     apt-get -qq -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$folder" \
@@ -31,7 +32,7 @@ apt() {
         -o Acquire::http::Timeout=20 "$@"
 }
 
-{ apt update && apt source cjson; } > log 2>&1 || give_up "the source package of cJSON cannot be had (see $folder/log)"
+{ apt update && apt source cjson; } >log 2>&1 || give_up "the source package of cJSON cannot be had (see $folder/log)"
 "${CC:-cc}" -std=c99 -O2 -fPIC -c -o cJSON.o cjson-*/cJSON.c
 rm -f "$library"
 ar qcDs "$library" cJSON.o

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Checks the loads of every kernel in the PTX that the program's kernels were made from.
 
-The same idea as check_sass.py one step earlier, wherever nvcc is. Exit status: 0 all kernels are right, 1
-some are not, 2 usage, 3 no PTX in this build.
+The same idea as check_sass.py one step earlier, wherever nvcc is. Exit status: 0 all kernels are
+right, 1 some are not, 2 usage, 3 no PTX in this build.
 """
 
 import argparse
@@ -24,7 +24,8 @@ INSTRUCTION = re.compile(r"^\s*(?:@!?%p\d+\s+)?([a-z][\w.:]*)\s*(.*?);")
 
 
 def classify(opcode):
-    """The class that an instruction is counted under; None when it touches no memory of interest."""
+    """The class that an instruction is counted under; None when it touches no memory of
+    interest."""
     base, *modifiers = opcode.split(".")
     if base in ("shfl", "selp", "prmt"):
         return base
@@ -99,15 +100,23 @@ def main():
     found = {}
     for path in options.ptx:
         architecture = os.path.basename(path).split(".")[1]
-        expected = kernel_check.expected_kernels(options.program, kernel_check.PTX, int(architecture[len("compute_"):]))
+        expected = kernel_check.expected_kernels(
+            options.program, kernel_check.PTX, int(architecture[len("compute_") :])
+        )
         rows = found.setdefault(architecture, (expected, []))[1]
         try:
             with open(path, encoding="utf-8") as file:
-                rows += [(one.symbol, one.counts, one.faults) for one in functions(file.read(), expected)]
+                rows += [
+                    (one.symbol, one.counts, one.faults) for one in functions(file.read(), expected)
+                ]
         except OSError as error:
             raise kernel_check.Failure(f"{path}: {error.strerror}") from error
-    return kernel_check.report([(name, len(expected), len(rows), kernel_check.compare(name, expected, rows)[0])
-                                for name, (expected, rows) in found.items()])
+    return kernel_check.report(
+        [
+            (name, len(expected), len(rows), kernel_check.compare(name, expected, rows)[0])
+            for name, (expected, rows) in found.items()
+        ]
+    )
 
 
 kernel_check.run(main)

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Disassembles every kernel of every architecture in the program and checks its loads.
 
-A path names the instruction that its payload load must be. This check takes the kernel images out of the program that
-measures. It fails if a kernel is missing, if a payload load is another instruction, or if the number of loads differs
-from the workload's. Exit status: 0 all kernels are right, 1 some are not, 2 usage, 3 no disassembler on this machine.
+A path names the instruction that its payload load must be. This check takes the kernel images out
+of the program that measures. It fails if a kernel is missing, if a payload load is another
+instruction, or if the number of loads differs from the workload's. Exit status: 0 all kernels are
+right, 1 some are not, 2 usage, 3 no disassembler on this machine.
 """
 
 import argparse
@@ -27,41 +28,64 @@ NOT_MEASURED = {"probes", "tools"}  # modules
 PARAMETER_BANK = 0
 RELEASE = re.compile(rb"Cuda compilation tools, release ([\d.]+)")  # in PTX
 
-# Braces are around the pairs that Maxwell and Pascal issue together; the second of a pair has no semicolon.
+# Braces are around the pairs that Maxwell and Pascal issue together; the second of a pair has no
+# semicolon.
 SECTION = re.compile(r"^\s*\.section\s+\.text\.(\w+)")
 LABEL = re.compile(r"^([.$\w]+):")
 LABEL_USE = re.compile(r"`\(([.$\w]+)\)")
 ADDRESS = re.compile(r"^\s*/\*([0-9a-f]+)\*/")
-INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]+\*/\s+(?:\{\s*)?((?:@!?U?P\w+\s+)?)([A-Z][A-Z0-9_.]*)\s*(.*?)\s*[;}]")
+INSTRUCTION = re.compile(
+    r"^\s*/\*[0-9a-f]+\*/\s+(?:\{\s*)?((?:@!?U?P\w+\s+)?)([A-Z][A-Z0-9_.]*)\s*(.*?)\s*[;}]"
+)
 # No thread executes it: code for Volta has such SHFL.
 NEVER = re.compile(r"\*/\s+(?:\{\s*)?@!PT\s")
-WRITTEN = re.compile(r"1D, (\w+)$")  # registers that a texture load writes; all four where it does not say
+# registers that a texture load writes; all four where it does not say
+WRITTEN = re.compile(r"1D, (\w+)$")
 BANK = re.compile(r"\bc\[0x([0-9a-f]+)\]\s*\[([^\]]*)\]")
 
-# Control flow that this check cannot follow: a kernel with it has no fixed number of loads. A switch makes the first.
+# Control flow that this check cannot follow: a kernel with it has no fixed number of loads. A
+# switch makes the first.
 INDIRECT = {"BRX", "BRXU", "JMX", "JMXU"}
 UNCOUNTABLE = {"CALL", "RET", "CAL", "JCAL", "CONT"}
 MEMORY = ("LD", "ST", "ATOM", "RED", "TLD", "TEX", "SULD", "SUST", "UBLK")
 NOT_MEMORY = {"REDUX", "TEXDEPBAR"}
 
-# The words that loads may have besides their width. Others are an eviction priority, a prefetch size, a stronger order or
-# the like, and no path names them.
-WORDS = {"LDC": set(), "ULDC": set(), "LDCU": set(), "LDG": {"E", "CONSTANT", "STRONG", "GPU"}, "LDS": {"U", "32", "X4", "X8", "X16"},
-         "TLD": {"LZ", "SCR", "T", "P", "B", "NODEP"}, "TEX": {"LZ", "B", "T", "P", "NODEP"}}
+# The words that loads may have besides their width. Others are an eviction priority, a prefetch
+# size, a stronger order or the like, and no path names them.
+WORDS = {
+    "LDC": set(),
+    "ULDC": set(),
+    "LDCU": set(),
+    "LDG": {"E", "CONSTANT", "STRONG", "GPU"},
+    "LDS": {"U", "32", "X4", "X8", "X16"},
+    "TLD": {"LZ", "SCR", "T", "P", "B", "NODEP"},
+    "TEX": {"LZ", "B", "T", "P", "NODEP"},
+}
 OLD_WORDS = {"SYS", "S", "T", "P"}  # before sm_80: of plain loads, and of Kepler
 
-# The instructions that kernels may have; loads, stores and calls are also counted. Some units have more.
-KNOWN = re.compile(r"U?(MOV|SEL|IADD|LEA|LOP|SHF|SHL|SHR|IMAD|ISETP|PLOP|PSETP|FLO|POPC|BREV|SGXT|PRMT|VIMNMX|I2FP?)(3|32I|3X)?|LDCU?|ULDC|ISUB|ISCADD|"
-                   r"(IADD|IMUL|MOV|LOP|FADD|FMUL|FFMA)(32I)?|XMAD|IMNMX|VIADD(MNMX)?|BFE|BFI|HFMA2|F2I|I2I|MUFU|S2U?R|CS2R|R2UR|PSET|P2R|"
-                   r"R2P|EXIT|BRA|BRX|BSSY|BSYNC|BMOV|SSY|SYNC|PBK|BRK|BAR|NOP|LD|LDG|LDS|LDL|ST|STG|STS|STL|TLD|TEX|SHFL|DEPBAR|TEXDEPBAR")
+# The instructions that kernels may have; loads, stores and calls are also counted. Some units have
+# more.
+KNOWN = re.compile(
+    r"U?(MOV|SEL|IADD|LEA|LOP|SHF|SHL|SHR|IMAD|ISETP|PLOP|PSETP|FLO|POPC|BREV|SGXT|PRMT|VIMNMX|I2FP?)"
+    r"(3|32I|3X)?|LDCU?|ULDC|ISUB|ISCADD|"
+    r"(IADD|IMUL|MOV|LOP|FADD|FMUL|FFMA)(32I)?|XMAD|IMNMX|VIADD(MNMX)?|BFE|BFI|HFMA2|F2I|I2I|MUFU|S2U?R|"
+    r"CS2R|R2UR|PSET|P2R|"
+    r"R2P|EXIT|BRA|BRX|BSSY|BSYNC|BMOV|SSY|SYNC|PBK|BRK|BAR|NOP|LD|LDG|LDS|LDL|"
+    r"ST|STG|STS|STL|TLD|TEX|SHFL|DEPBAR|TEXDEPBAR"
+)
 KNOWN_OLD = {"MEMBAR"}  # Maxwell and Pascal: before a barrier
-# CUDA 13 for sm_75 and sm_80: in loops of strong loads. CUDA 11.8 for sm_90: behind branches of the stencil.
-KNOWN_OF = {"l2": {"YIELD", "VOTE", "VOTEU"}, **dict.fromkeys(("shared", "uniform", "imc"), {"WARPSYNC"})}
+# CUDA 13 for sm_75 and sm_80: in loops of strong loads. CUDA 11.8 for sm_90: behind branches of the
+# stencil.
+KNOWN_OF = {
+    "l2": {"YIELD", "VOTE", "VOTEU"},
+    **dict.fromkeys(("shared", "uniform", "imc"), {"WARPSYNC"}),
+}
 SPECIAL = re.compile(r"\b(SR_\w+(\.[XYZ])?)")
 SPECIAL_KNOWN = {"SR_TID.X", "SR_CTAID.X", "SR_CgaCtaId", "SR_LANEID"}
 
-# Before Volta (sm_70) instructions are of 64 bits, and some of these have another spelling. Kepler (sm_3x) has no
-# load of its own for global memory: LD is the plain one, and its LDG goes through the texture cache.
+# Before Volta (sm_70) instructions are of 64 bits, and some of these have another spelling. Kepler
+# (sm_3x) has no load of its own for global memory: LD is the plain one, and its LDG goes through
+# the texture cache.
 KEPLER = {"LD": "LDG", "LDG": "LDG.CONSTANT", "ST": "STG"}
 WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
 SHORT = {"TLDS": "TLD", "TEXS": "TEX"}  # Maxwell and Pascal
@@ -77,10 +101,16 @@ def unpack(program, folder):
     if not os.access(program, os.R_OK):
         raise kernel_check.Failure(f"cannot read {program}; build it first: make")
     archive = os.path.abspath(os.path.join(folder, "images.a"))
-    subprocess.run(["objcopy", "--dump-section", f"{IMAGE_SECTION}={archive}", program, "/dev/null"], capture_output=True, check=False)
+    subprocess.run(
+        ["objcopy", "--dump-section", f"{IMAGE_SECTION}={archive}", program, "/dev/null"],
+        capture_output=True,
+        check=False,
+    )
     if not os.path.exists(archive) or not os.path.getsize(archive):
         return []
-    done = subprocess.run(["ar", "xv", archive], cwd=folder, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["ar", "xv", archive], cwd=folder, capture_output=True, text=True, check=True
+    )
     return sorted(line.removeprefix("x - ") for line in done.stdout.splitlines())
 
 
@@ -93,7 +123,9 @@ def toolkit_of(folder, name):
 
 def user_bank(cubin):
     """Number of the constant bank that TABLE_SYMBOL is in; None where it is in none."""
-    said = subprocess.run(["readelf", "-SsW", cubin], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        ["readelf", "-SsW", cubin], capture_output=True, text=True, check=True
+    ).stdout
     section = re.search(rf"(?m) (\d+) {TABLE_SYMBOL}$", said)
     bank = section and re.search(rf"(?m)^ *\[ *{section.group(1)}\] \.nv\.constant(\d+) ", said)
     return bank and int(bank.group(1))
@@ -111,7 +143,8 @@ def spelling(opcode, architecture):
 
 
 def width(base, modifiers, operands):
-    """Bytes that a thread loads by the instruction; of a texture load, of the registers that it writes."""
+    """Bytes that a thread loads by the instruction; of a texture load, of the registers that it
+    writes."""
     if base in ("TLD", "TEX"):
         written = WRITTEN.search(operands)
         return {"0x1": 4, "R": 4, "0x3": 8, "RG": 8}.get(written.group(1) if written else None, 16)
@@ -119,7 +152,8 @@ def width(base, modifiers, operands):
 
 
 def classify(opcode, operands, user_bank):
-    """The class that an instruction is counted under; None when it touches no memory of interest."""
+    """The class that an instruction is counted under; None when it touches no memory of
+    interest."""
     base, *modifiers = opcode.split(".")
     family = family_of(base, modifiers, operands, user_bank)
     if not family or base.startswith(("ST", "LDL")) or family in ("OPERAND", "SEL", "PRMT"):
@@ -138,7 +172,11 @@ def family_of(base, modifiers, operands, user_bank):
             return "OPERAND"
         return "LDC" if indexed(index) else kernel_check.UNINDEXED
     if base == "LDC":
-        return "LDC.PARAMETER" if any(bank == PARAMETER_BANK and indexed(index) for bank, index in banks) else None
+        return (
+            "LDC.PARAMETER"
+            if any(bank == PARAMETER_BANK and indexed(index) for bank, index in banks)
+            else None
+        )
     if base in ("ULDC", "LDCU"):
         return None  # parameters
     if base == "LDG":
@@ -158,7 +196,8 @@ def indexed(index):
 
 
 def branches(code):
-    """(address, target, text) of each branch but the padding behind the last EXIT; target None where it is not said."""
+    """(address, target, text) of each branch but the padding behind the last EXIT; target None
+    where it is not said."""
     exits = [address for address, opcode, _ in code if opcode.split(".")[0] == "EXIT"]
     for address, opcode, operands in code:
         if opcode.split(".")[0] in ("BRA", "JMP"):
@@ -169,8 +208,11 @@ def branches(code):
 
 
 def examine(code, user_bank, kernel, architecture):
-    """Counter of load classes, and other faults, of one kernel's (address, opcode, operands) list."""
-    classes = [(address, classify(opcode, operands, user_bank)) for address, opcode, operands in code]
+    """Counter of load classes, and other faults, of one kernel's (address, opcode, operands)
+    list."""
+    classes = [
+        (address, classify(opcode, operands, user_bank)) for address, opcode, operands in code
+    ]
     counts = collections.Counter(kind for _, kind in classes if kind)
     payload = [address for address, kind in classes if kind == kernel.payload]
     guard = next((address for address, opcode, _ in code if opcode.split(".")[0] == "EXIT"), None)
@@ -178,21 +220,41 @@ def examine(code, user_bank, kernel, architecture):
     if guard is None:
         faults.append("no EXIT")
     elif sum(address > guard for address in payload) < min(len(payload), kernel.payload_loads):
-        faults.append(f"{kernel.payload} before the EXIT of threads without an element, at {guard:#x}")
-    predicated = sum(kind == kernel.payload and operands.startswith("@") for (_, kind), (_, _, operands) in zip(classes, code))
-    if predicated > (kernel.loads if kernel.payload == "LDG" else len(code) if kernel.path["chosen"] or kernel.path["unit"] == "select" else 0):
+        faults.append(
+            f"{kernel.payload} before the EXIT of threads without an element, at {guard:#x}"
+        )
+    predicated = sum(
+        kind == kernel.payload and operands.startswith("@")
+        for (_, kind), (_, _, operands) in zip(classes, code)
+    )
+    if predicated > (
+        kernel.loads
+        if kernel.payload == "LDG"
+        else len(code)
+        if kernel.path["chosen"] or kernel.path["unit"] == "select"
+        else 0
+    ):
         faults.append(f"{predicated} {kernel.payload} under a predicate")
     for address, opcode, operands in code:
         base, *words = opcode.split(".")
         if base in UNCOUNTABLE | (set() if kernel.switched else INDIRECT):
             faults.append(f"{opcode} at {address:#x}: a call or an indirect branch")
-        if set(words) - WORDS.get(base, set(words)) - WIDTHS.keys() - (OLD_WORDS if architecture < 80 else set()):
+        if (
+            set(words)
+            - WORDS.get(base, set(words))
+            - WIDTHS.keys()
+            - (OLD_WORDS if architecture < 80 else set())
+        ):
             faults.append(f"{opcode} at {address:#x}: modifiers that no path names")
-        known = KNOWN_OF.get(kernel.path["unit"], set()) | (KNOWN_OLD if architecture < 70 else set())
+        known = KNOWN_OF.get(kernel.path["unit"], set()) | (
+            KNOWN_OLD if architecture < 70 else set()
+        )
         if not KNOWN.fullmatch(base) and base not in UNCOUNTABLE | INDIRECT | known:
             faults.append(f"{opcode} at {address:#x}: an instruction that no path names")
         if (special := SPECIAL.search(operands)) and special.group(1) not in SPECIAL_KNOWN:
-            faults.append(f"{opcode} {special.group(1)} at {address:#x}: a register that no path names")
+            faults.append(
+                f"{opcode} {special.group(1)} at {address:#x}: a register that no path names"
+            )
     loops = 0  # around payload loads
     for address, target, text in branches(code):
         if target is None:
@@ -214,7 +276,8 @@ def resolve(operands, labels):
 
 
 def kernels(text, architecture):
-    """(symbol, code) of each kernel in nvdisasm's text; code is a list of (address, opcode, operands)."""
+    """(symbol, code) of each kernel in nvdisasm's text; code is a list of (address, opcode,
+    operands)."""
     found, labels, waiting = [], {}, []
     for line in text.splitlines():
         section, label, address = SECTION.match(line), LABEL.match(line), ADDRESS.match(line)
@@ -228,16 +291,28 @@ def kernels(text, architecture):
                 raise kernel_check.Failure(f"no way to read this line of nvdisasm: {line.strip()}")
             labels.update((name, f"0x{address.group(1)}") for name in waiting)
             waiting = []
-            predicate, opcode, operands = ("", "NOP", "") if NEVER.search(line) else instruction.groups()
-            found[-1][1].append((int(address.group(1), 16), spelling(opcode, architecture), predicate + operands))
-    return [(symbol, [(address, opcode, resolve(operands, labels)) for address, opcode, operands in code])
-            for symbol, code in found]
+            predicate, opcode, operands = (
+                ("", "NOP", "") if NEVER.search(line) else instruction.groups()
+            )
+            found[-1][1].append(
+                (int(address.group(1), 16), spelling(opcode, architecture), predicate + operands)
+            )
+    return [
+        (
+            symbol,
+            [(address, opcode, resolve(operands, labels)) for address, opcode, operands in code],
+        )
+        for symbol, code in found
+    ]
 
 
 def disassemble(nvdisasm, cubin, architecture):
     """(symbol, code) pairs, and the text, of one cubin file; no pairs when it cannot be decoded."""
-    # -ndf: no analysis of where the code goes, which takes long on Kepler and puts notes into the lines.
-    done = subprocess.run([nvdisasm, "-c", "-ndf", cubin], capture_output=True, text=True, check=False)
+    # -ndf: no analysis of where the code goes, which takes long on Kepler and puts notes into the
+    # lines.
+    done = subprocess.run(
+        [nvdisasm, "-c", "-ndf", cubin], capture_output=True, text=True, check=False
+    )
     found = kernels(done.stdout, architecture) if done.returncode == 0 else []
     if any(not code for _, code in found):
         found = []
@@ -245,8 +320,9 @@ def disassemble(nvdisasm, cubin, architecture):
 
 
 def examine_image(nvdisasm, path, expected):
-    """The kernels of one image: (symbol, Counter, faults) of each; Undecodable else. Their text goes into the folder of the image."""
-    architecture = int(path.split(".")[-2][len("sm_"):])
+    """The kernels of one image: (symbol, Counter, faults) of each; Undecodable else. Their text
+    goes into the folder of the image."""
+    architecture = int(path.split(".")[-2][len("sm_") :])
     functions, text = disassemble(nvdisasm, path, architecture)
     with open(path.removesuffix("cubin") + "sass", "w", encoding="utf-8") as file:
         file.write(text)
@@ -254,17 +330,33 @@ def examine_image(nvdisasm, path, expected):
         raise Undecodable((text.strip().splitlines() or ["no output"])[-1].strip())
     bank = user_bank(path)
     if bank is None:
-        return [(symbol, collections.Counter(), [f"{TABLE_SYMBOL} is not in a constant bank"]) for symbol, _ in functions]
+        return [
+            (symbol, collections.Counter(), [f"{TABLE_SYMBOL} is not in a constant bank"])
+            for symbol, _ in functions
+        ]
     unknown = next(iter(expected.values()))  # compare says which they are
-    return [(symbol, *examine(code, bank, expected.get(symbol, unknown), architecture)) for symbol, code in functions]
+    return [
+        (symbol, *examine(code, bank, expected.get(symbol, unknown), architecture))
+        for symbol, code in functions
+    ]
 
 
 def examine_images(nvdisasm, folder, names, expected):
     """({architecture: the kernels of all its images}, {architecture: why it cannot be decoded})."""
     found, undecodable = {}, {}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        waiting = [(name.split(".")[1], pool.submit(examine_image, nvdisasm, os.path.join(folder, name), expected[name.split(".")[1]]))
-                   for name in names]
+        waiting = [
+            (
+                name.split(".")[1],
+                pool.submit(
+                    examine_image,
+                    nvdisasm,
+                    os.path.join(folder, name),
+                    expected[name.split(".")[1]],
+                ),
+            )
+            for name in names
+        ]
         for architecture, outcome in waiting:
             try:
                 found.setdefault(architecture, []).extend(outcome.result())
@@ -277,25 +369,39 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", nargs="?", default="build/cbank")
     parser.add_argument("--dump", metavar="DIR", help="keep the images and their disassembly there")
-    parser.add_argument("--skip-undecodable", action="store_true",
-                        help="skip architectures that this machine's nvdisasm cannot decode, and say so")
+    parser.add_argument(
+        "--skip-undecodable",
+        action="store_true",
+        help="skip architectures that this machine's nvdisasm cannot decode, and say so",
+    )
     options = parser.parse_args()
 
     nvdisasm = shutil.which("nvdisasm")
     if not nvdisasm:
-        print("check_sass: no nvdisasm on PATH; it is part of the CUDA toolkit (package cuda-nvdisasm)")
+        print(
+            "check_sass: no nvdisasm on PATH; it is part of the CUDA toolkit (package"
+            " cuda-nvdisasm)"
+        )
         return 3
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.dump or scratch
         os.makedirs(folder, exist_ok=True)
         names = unpack(options.program, folder)
-        images = [name for name in names if name.endswith(".cubin") and name.split(".")[0] not in NOT_MEASURED]
+        images = [
+            name
+            for name in names
+            if name.endswith(".cubin") and name.split(".")[0] not in NOT_MEASURED
+        ]
         if not images:
             print("check_sass: this program was built without CUDA and holds no kernels")
             return 3
         toolkit = next(filter(None, map(functools.partial(toolkit_of, folder), names)), "unknown")
-        expected = {name: kernel_check.expected_kernels(options.program, kernel_check.SASS, int(name[len("sm_"):]))
-                    for name in {name.split(".")[1] for name in images}}
+        expected = {
+            name: kernel_check.expected_kernels(
+                options.program, kernel_check.SASS, int(name[len("sm_") :])
+            )
+            for name in {name.split(".")[1] for name in images}
+        }
         found, undecodable = examine_images(nvdisasm, folder, images, expected)
     table, choices = [], {}
     for name, rows in found.items():
@@ -304,7 +410,10 @@ def main():
     status = kernel_check.report(table)
     status |= kernel_check.report_choices(toolkit, choices)
     for name, reason in undecodable.items():
-        print(f"{'SKIP' if options.skip_undecodable else 'FAIL'} {name}: {nvdisasm} cannot decode it: {reason}")
+        print(
+            f"{'SKIP' if options.skip_undecodable else 'FAIL'} {name}: {nvdisasm} cannot decode it:"
+            f" {reason}"
+        )
     return status if options.skip_undecodable else status or int(bool(undecodable))
 
 

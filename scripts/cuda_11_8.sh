@@ -1,15 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Fetches what building cbank needs of CUDA 11.8, the last toolkit for Kepler, and prints its folder.
+# Fetches what building cbank needs of CUDA 11.8, the last toolkit for Kepler, and prints its
+# folder.
 #
 #   make CUDA="$(scripts/cuda_11_8.sh)" BUILD=build/cuda-11.8 IMAGES=build/cuda-11.8/images
 #
-# It is in the packages of Debian 12, section non-free. apt-get downloads them from this machine's mirror, with separate
-# lists and with signatures checked. They are unpacked below build/: nothing is installed, and the machine's lists and
-# other toolkits stay untouched. Where it is already there, nothing is fetched; with --offline, never. Exit status: 0
-# the toolkit is there, 1 what came is not what was expected, 2 usage, 3 it cannot be had on this machine; the last line
-# says why.
+# It is in the packages of Debian 12, section non-free. apt-get downloads them from this machine's
+# mirror, with separate lists and with signatures checked. They are unpacked below build/: nothing
+# is installed, and the machine's lists and other toolkits stay untouched. Where it is already
+# there, nothing is fetched; with --offline, never. Exit status: 0 the toolkit is there, 1 what came
+# is not what was expected, 2 usage, 3 it cannot be had on this machine; the last line says why.
 
 CDPATH= cd -P -- "$(dirname -- "$0")/.." || exit 3
 toolkit=$PWD/build/toolkits/cuda-11.8
@@ -67,7 +68,8 @@ unpack() {
         tar -xf - -C "$apt/files" --wildcards './usr/include' './usr/lib/*/libcudart_static.a'
 }
 
-# Where a toolkit has them. nvcc of the package's own folder is the program; that in usr/bin is a script with fixed paths.
+# Where a toolkit has them. nvcc of the package's own folder is the program; that in usr/bin is a
+# script with fixed paths.
 new=$apt/new from=$apt/files/usr
 lay_out() {
     mkdir -p "$new/nvvm/bin" "$new/lib64" &&

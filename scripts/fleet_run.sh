@@ -1,20 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Measures every GPU of every node of a fleet, and says what came of it. Slurm carries it (scripts/fleet.sbatch), or ssh,
-# or pdsh: see docs/fleet.md. Nothing here needs Slurm.
+# Measures every GPU of every node of a fleet, and says what came of it. Slurm carries it
+# (scripts/fleet.sbatch), or ssh, or pdsh: see docs/fleet.md. Nothing here needs Slurm.
 #
 # usage: fleet_run.sh node FOLDER [OPTION...]
-#            On each node, at the same time: measures all its GPUs, as `cbank run --device all OPTION...`, into
-#            FOLDER/NODE/, and keeps what was printed in FOLDER/NODE/log. Again: what an earlier try left unfinished
-#            there is resumed, and a node that is done is left alone.
+#            On each node, at the same time: measures all its GPUs, as `cbank run --device all
+#            OPTION...`, into FOLDER/NODE/, and keeps what was printed in FOLDER/NODE/log. Again:
+#            what an earlier try left unfinished there is resumed, and a node that is done is left
+#            alone.
 #        fleet_run.sh end FOLDER STORE [NODE...]
-#            Once, when all nodes have ended: lists nodes that failed, or of those named did not answer, with the last
-#            lines of their logs; takes what there is into STORE (cbank ingest) and prints the verdict (cbank fleet).
-#            Exit codes as of cbank; 1 also when a node failed or did not answer, 2 when a file was refused.
+#            Once, when all nodes have ended: lists nodes that failed, or of those named did not
+#            answer, with the last lines of their logs; takes what there is into STORE (cbank
+#            ingest) and prints the verdict (cbank fleet). Exit codes as of cbank; 1 also when a
+#            node failed or did not answer, 2 when a file was refused.
 #
-# FOLDER is one night's, on a file system that all nodes share. NODE is SLURMD_NODENAME or the name of the host. A node
-# that measured nothing exits with 3. CBANK names the program (default: cbank on PATH), CBANK_FLEET options of cbank fleet.
+# FOLDER is one night's, on a file system that all nodes share. NODE is SLURMD_NODENAME or the name
+# of the host. A node that measured nothing exits with 3. CBANK names the program (default: cbank on
+# PATH), CBANK_FLEET options of cbank fleet.
 
 cbank=${CBANK:-cbank}
 LINES_SHOWN=5
@@ -31,7 +34,8 @@ usage() {
 
 # ---- On a node
 
-# Ordinals of this node's GPUs, with commas, that the folder $1 has no file of; all, where it sees no GPU.
+# Ordinals of this node's GPUs, with commas, that the folder $1 has no file of; all, where it sees
+# no GPU.
 unmeasured() {
     "$cbank" list devices --csv | sed -n 's/.*,cuda,\([0-9]*\),.*,\([-A-Za-z0-9]*\).*/\1 \2/p' | {
         seen=
@@ -43,15 +47,16 @@ unmeasured() {
     }
 }
 
-# Resumes what is unfinished in the folder $1, all GPUs side by side, and measures the others. A name that was reserved,
-# and never written to, is empty.
+# Resumes what is unfinished in the folder $1, all GPUs side by side, and measures the others. A
+# name that was reserved, and never written to, is empty.
 measure() {
     folder=$1
     shift
     resumed=
     worst=0
     find "$folder" -name 'cbank-*.json' -size 0 -delete
-    # On a fresh night nobody asks first which GPUs there are. Where there is none, the program says why.
+    # On a fresh night nobody asks first which GPUs there are. Where there is none, the program says
+    # why.
     devices=all
     ls "$folder"/cbank-*.json >/dev/null 2>&1 && devices=$(unmeasured "$folder")
     for file in "$folder"/cbank-*.json; do
@@ -129,13 +134,17 @@ end() {
         echo "node $name $said"
         [ -e "$night/$name/log" ] && tail -n "$LINES_SHOWN" "$night/$name/log" | sed 's/^/    /'
     done <<END
-$({ for folder in "$night"/*/; do basename "$folder"; done; printf '%s\n' "$@"; } | grep -v '^\*\?$' | sort -u)
+$({
+        for folder in "$night"/*/; do basename "$folder"; done
+        printf '%s\n' "$@"
+    } | grep -v '^\*\?$' | sort -u)
 END
     # A run that was killed early left the name that it had reserved.
     find "$night" -name 'cbank-*.json' -size 0 -delete
     "$cbank" ingest "$store" "$night"
     status=$?
-    # A file that is refused keeps nobody from the verdict on the others; without any there is none on this night.
+    # A file that is refused keeps nobody from the verdict on the others; without any there is none
+    # on this night.
     [ "$status" -le 2 ] && [ -n "$(find "$night" -name 'cbank-*.json' | head -n 1)" ] || exit "$status"
     note "$status"
     # Words are meant to be split here.

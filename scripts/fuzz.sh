@@ -3,17 +3,22 @@
 #
 # Runs the fuzz targets and prints executions, seconds of processors, new inputs and failures.
 #
-# usage: scripts/fuzz.sh [--runs N | --seconds N] [--jobs N] [--seed N] [--program FILE] [--folder FOLDER] [TARGET...]
+# usage: scripts/fuzz.sh [--runs N | --seconds N] [--jobs N] [--seed N] [--program FILE] [--folder
+# FOLDER] [TARGET...]
 #
 #   --runs N         executions of each target, over all of its processes; 0: the corpus alone
 #   --seconds N      of each target's processes (default 60)
-#   --jobs N         processes at a time (default: one a processor); a target has several when there are more than targets
+#   --jobs N         processes at a time (default: one a processor); a target has several when there
+#                    are more than targets
 #   --seed N         the same mutations every time, where a target has one process
-#   --program FILE   default build/asan/tests/fuzz/fuzz; make fuzzers STATIC=1 makes one that runs elsewhere
-#   --folder FOLDER  default build/fuzz: inputs that reach new code go into FOLDER/corpus, what fails and logs into FOLDER
+#   --program FILE   default build/asan/tests/fuzz/fuzz; make fuzzers STATIC=1 makes one that runs
+#                    elsewhere
+#   --folder FOLDER  default build/fuzz: inputs that reach new code go into FOLDER/corpus, what
+#                    fails and logs into FOLDER
 #
-# A target begins with tests/corpus/TARGET and what is in FOLDER/corpus/TARGET. Exit status 0; 1 where an input failed,
-# which is then in FOLDER: CBANK_FUZZ=TARGET PROGRAM INPUT runs it alone; 2 for a wrong command line.
+# A target begins with tests/corpus/TARGET and what is in FOLDER/corpus/TARGET. Exit status 0; 1
+# where an input failed, which is then in FOLDER: CBANK_FUZZ=TARGET PROGRAM INPUT runs it alone; 2
+# for a wrong command line.
 
 CDPATH= cd -P -- "$(dirname -- "$0")/.." || exit 2
 runs='' seconds=60 jobs=$(nproc) seed=0 program=build/asan/tests/fuzz/fuzz folder=build/fuzz
@@ -25,12 +30,18 @@ while [ $# -gt 0 ]; do
     --seed) seed=$2 ;;
     --program) program=$2 ;;
     --folder) folder=$2 ;;
-    -*) sed -n 's/^# usage: /usage: /p' "$0" >&2; exit 2 ;;
+    -*)
+        sed -n 's/^# usage: /usage: /p' "$0" >&2
+        exit 2
+        ;;
     *) break ;;
     esac
     shift 2 || exit 2
 done
-[ -x "$program" ] || { echo "fuzz: no program $program; run: make fuzz" >&2; exit 2; }
+[ -x "$program" ] || {
+    echo "fuzz: no program $program; run: make fuzz" >&2
+    exit 2
+}
 if [ $# -gt 0 ]; then targets=("$@"); else targets=($(basename -a tests/corpus/*/)); fi
 parts=$(((jobs + ${#targets[@]} - 1) / ${#targets[@]}))
 
@@ -43,7 +54,8 @@ words() { # TARGET
     fi | sort -u | sed 's/.*/"&"/'
 }
 
-# Executions are short and many: where memory was allocated is not noted, and little of it is kept from being used again.
+# Executions are short and many: where memory was allocated is not noted, and little of it is kept
+# from being used again.
 export ASAN_OPTIONS=malloc_context_size=0:quarantine_size_mb=1:detect_stack_use_after_return=0:$ASAN_OPTIONS
 
 # One process of a target; its figures go into a file of its own. xargs calls it.
@@ -54,18 +66,21 @@ run() { # TARGET PART
     {
         time CBANK_FUZZ=$1 "$program" "${limit[@]}" -seed="$((seed ? seed + $2 - 1 : 0))" -dict="$folder/$1.dict" \
             -max_len=8192 -timeout=20 -rss_limit_mb=1024 -entropic=0 -verbosity=1 -print_final_stats=1 \
-            -artifact_prefix="$folder/$1-" "$folder/corpus/$1" "tests/corpus/$1" > "$log" 2>&1
-        echo "exit $?" >> "$log"
-    } 2> "$log.time"
+            -artifact_prefix="$folder/$1-" "$folder/corpus/$1" "tests/corpus/$1" >"$log" 2>&1
+        echo "exit $?" >>"$log"
+    } 2>"$log.time"
 }
 
 case $folder in -*) folder=./$folder ;; esac
 mkdir -p "$folder/logs"
 for target in "${targets[@]}"; do
-    [ -d "tests/corpus/$target" ] || { echo "fuzz: no target $target: tests/corpus has one folder for each" >&2; exit 2; }
+    [ -d "tests/corpus/$target" ] || {
+        echo "fuzz: no target $target: tests/corpus has one folder for each" >&2
+        exit 2
+    }
     mkdir -p "$folder/corpus/$target"
     rm -f "$folder/logs/$target"-[0-9]*
-    words "$target" > "$folder/$target.dict"
+    words "$target" >"$folder/$target.dict"
 done
 export -f run
 export runs seconds seed parts program folder

@@ -1,12 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Installs what make has built, or removes what was installed; `make install` and `make uninstall` call it.
+# Installs what make has built, or removes what was installed; `make install` and `make uninstall`
+# call it.
 #
 # usage: scripts/install.sh install BUILD | uninstall
 #
-# The folder is $DESTDIR$PREFIX. Its share/cbank/manifest lists the installed files. Those alone are removed, and folders
-# of share/cbank that are then empty. Exit status: 0 done, 1 a file cannot be written, 2 the folder is refused.
+# The folder is $DESTDIR$PREFIX. Its share/cbank/manifest lists the installed files. Those alone are
+# removed, and folders of share/cbank that are then empty. Exit status: 0 done, 1 a file cannot be
+# written, 2 the folder is refused.
 
 set -e
 umask 022
@@ -27,7 +29,8 @@ case $root in
 *) root=./$root ;;
 esac
 
-# One file a line: mode, name below the folder, source. A name with a newline or a tab is none of cbank's.
+# One file a line: mode, name below the folder, source. A name with a newline or a tab is none of
+# cbank's.
 files() {
     printf '%s\t%s\t%s\n' 755 bin/cbank "$build/cbank" 644 lib/libcbank.a "$build/libcbank.a" \
         644 include/cbank.h harness/cbank.h 644 include/cbank.cuh kernels/cbank.cuh \

@@ -1,11 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# scripts/make_deb.sh VERSION BUILD: makes a Debian package in BUILD of what was built there. The same files and
-# SOURCE_DATE_EPOCH make the same bytes. CUDA_VERSION: of the toolkit that the program was built with, if any.
+# scripts/make_deb.sh VERSION BUILD: makes a Debian package in BUILD of what was built there. The
+# same files and SOURCE_DATE_EPOCH make the same bytes. CUDA_VERSION: of the toolkit that the
+# program was built with, if any.
 
 set -e
-command -v dpkg-deb >/dev/null || { echo "make deb needs dpkg-deb, of Debian and what is made of it" >&2; exit 3; }
+command -v dpkg-deb >/dev/null || {
+    echo "make deb needs dpkg-deb, of Debian and what is made of it" >&2
+    exit 3
+}
 version=$1 folder=$2
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
@@ -18,7 +22,8 @@ package=$folder/cbank_${version}_$(dpkg --print-architecture).deb
 program=$root/usr/bin/cbank
 export LC_ALL=C
 
-# needed: the packages that hold the libraries that the program names; libc6 from the version on that it calls.
+# needed: the packages that hold the libraries that the program names; libc6 from the version on
+# that it calls.
 needed() {
     libc=$(objdump -T "$program" | sed -n 's/.*GLIBC_\([0-9.]*\).*/\1/p' | sort -uV | tail -n 1)
     readelf -d "$program" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | while read -r library; do
@@ -41,13 +46,13 @@ copyright() {
 
 strip "$program"
 install -d "$documents" "$root/DEBIAN"
-copyright > "$documents/copyright"
-gzip -9nc CHANGELOG.md > "$documents/changelog.gz"
+copyright >"$documents/copyright"
+gzip -9nc CHANGELOG.md >"$documents/changelog.gz"
 find "$root/usr/share/man" -name '*.1' -exec gzip -9nf {} +
 chmod 644 "$documents"/*
 
-(cd "$root" && find usr -type f | sort | xargs md5sum) > "$root/DEBIAN/md5sums"
-cat > "$root/DEBIAN/control" << END
+(cd "$root" && find usr -type f | sort | xargs md5sum) >"$root/DEBIAN/md5sums"
+cat >"$root/DEBIAN/control" <<END
 Package: cbank
 Version: $version
 Architecture: $(dpkg --print-architecture)
@@ -66,5 +71,5 @@ chmod 644 "$root"/DEBIAN/*
 
 find "$root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 # gzip, since what xz writes depends on the number of processors.
-dpkg-deb --root-owner-group -Zgzip --build "$root" "$package" > /dev/null
+dpkg-deb --root-owner-group -Zgzip --build "$root" "$package" >/dev/null
 echo "$package"

@@ -1,18 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# scripts/make_release.sh VERSION BUILD: makes in BUILD/release what a release publishes, for this machine's processor:
+# scripts/make_release.sh VERSION BUILD: makes in BUILD/release what a release publishes, for this
+# machine's processor:
 #
 #   cbank-VERSION.tar.gz                  the source, of HEAD
-#   cbank-VERSION-linux-CPU-cudaN         the program with cJSON and cudart inside, for every architecture that the
-#                                         toolkit knows: one for each toolkit of TOOLKITS
+#   cbank-VERSION-linux-CPU-cudaN         the program with cJSON and cudart inside, for every
+#                                         architecture that the toolkit knows: one for each toolkit
+#                                         of TOOLKITS
 #   cbank_VERSION_CPU.deb                 the first of them, installed by Debian and Ubuntu
 #   cbank-VERSION-py3-none-any.whl        the analysis, for pip
 #   Containerfile                         an image of the package: podman build BUILD/release
 #   SHA256SUMS
 #
-# TOOLKITS: folders of CUDA toolkits. Without any, the program has no kernels. The same commit and compilers make the
-# same bytes. Exit status: 1 a part cannot be made, 2 the tree or the changelog is not that of a release.
+# TOOLKITS: folders of CUDA toolkits. Without any, the program has no kernels. The same commit and
+# compilers make the same bytes. Exit status: 1 a part cannot be made, 2 the tree or the changelog
+# is not that of a release.
 
 set -e
 CDPATH= cd -P -- "$(dirname -- "$0")/.."
@@ -51,7 +54,10 @@ for program in "$out/cbank-$version-linux-"*; do
     # Debian 12 has glibc 2.36.
     newest=$(objdump -T "$program" | sed -n 's/.*GLIBC_\(2[0-9.]*\).*/\1/p' | sort -V | tail -n 1)
     [ "$(printf '%s\n2.36\n' "$newest" | sort -V | tail -n 1)" = 2.36 ] ||
-        { echo "make release: $program needs glibc $newest, newer than Debian 12's" >&2; exit 1; }
+        {
+            echo "make release: $program needs glibc $newest, newer than Debian 12's" >&2
+            exit 1
+        }
 done
 cp -r scripts "$build/release-parts/python"
 cp VERSION "$build/release-parts/"
@@ -59,5 +65,5 @@ mkdir -p "$build/release-parts/results"
 cp results/*schema.json "$build/release-parts/results/"
 (cd "$build/release-parts/python" && "${PYTHON:-python3}" setup.py -q bdist_wheel --dist-dir ../wheel)
 cp "$build"/release-parts/wheel/*.whl scripts/Containerfile "$out/"
-(cd "$out" && sha256sum -- * > SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS)
+(cd "$out" && sha256sum -- * >SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS)
 cat "$out/SHA256SUMS"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# Reads what `make -n` would do, a line "--", and then what make says: prints a line a quarter of the work, with the time
-# that is left, and all that is no step. The line "--failed" makes it exit with 1.
+# Reads what `make -n` would do, a line "--", and then what make says: prints a line a quarter of
+# the work, with the time that is left, and all that is no step. The line "--failed" makes it exit
+# with 1.
 
 function now() {
     srand()

@@ -1,13 +1,15 @@
 #!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
-"""Keeps the figures of README.md and docs/*.md equal to what the program says of the committed results.
+"""Keeps the figures of README.md and docs/*.md equal to what the program says of the committed
+results.
 
 usage: readme_blocks.py --check | --write
 
-Between `<!-- begin: COMMAND -->` and `<!-- end -->` stands the text that COMMAND prints when it runs in the root of the tree.
-After `<!-- begin markdown: COMMAND -->` stands Markdown that it prints. The word cbank is the built program (CBANK, default
-build/cbank). A block whose command names a result that is not there is left as it is, and named. Exit status 0; 1 when --check
-finds a block that differs; 2 when a command fails.
+Between `<!-- begin: COMMAND -->` and `<!-- end -->` stands the text that COMMAND prints when it
+runs in the root of the tree. After `<!-- begin markdown: COMMAND -->` stands Markdown that it
+prints. The word cbank is the built program (CBANK, default build/cbank). A block whose command
+names a result that is not there is left as it is, and named. Exit status 0; 1 when --check finds a
+block that differs; 2 when a command fails.
 """
 
 import concurrent.futures
@@ -36,13 +38,18 @@ def read(page):
 
 def blocks(text):
     """(command, whether it prints Markdown, content) of every block."""
-    return [(match.group(3), bool(match.group(2)), match.group(4)) for match in BLOCK.finditer(text)]
+    return [
+        (match.group(3), bool(match.group(2)), match.group(4)) for match in BLOCK.finditer(text)
+    ]
 
 
 def missing(command):
     """Result files that the command names and that are not there."""
-    return [word for word in shlex.split(command)
-            if word.startswith("results/") and not os.path.exists(os.path.join(ROOT, word))]
+    return [
+        word
+        for word in shlex.split(command)
+        if word.startswith("results/") and not os.path.exists(os.path.join(ROOT, word))
+    ]
 
 
 @functools.lru_cache(maxsize=None)
@@ -53,9 +60,17 @@ def output(command, markdown):
         words[0] = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
     else:
         words.insert(0, sys.executable)
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=200,
-                          env={**os.environ, "COLUMNS": str(BLOCK_COLUMNS)})
-    if done.returncode > 1 or done.returncode and done.stderr:  # 1 alone is a finding, which the page shows
+    done = subprocess.run(
+        words,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+        env={**os.environ, "COLUMNS": str(BLOCK_COLUMNS)},
+    )
+    # 1 alone is a finding, which the page shows
+    if done.returncode > 1 or done.returncode and done.stderr:
         raise RuntimeError(f"{command}: exit status {done.returncode}: {done.stderr.strip()}")
     text = "\n".join(line.rstrip() for line in done.stdout.splitlines())
     return f"{text}\n" if markdown else f"```text\n{text}\n```\n"

@@ -1,13 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Measures on the first GPU all that results/ has of one GPU: plans, sweeps, and trials of how far the numbers are to be trusted.
-# A quarter of an hour and more on an H200; each part can be measured by itself.
+# Measures on the first GPU all that results/ has of one GPU: plans, sweeps, and trials of how far
+# the numbers are to be trusted. A quarter of an hour and more on an H200; each part can be measured
+# by itself.
 #
-#   records    FOLDER/*.json: the plans below; then prints which claims hold (scripts/studies/claims.py)
+#   records    FOLDER/*.json: the plans below; then prints which claims hold
+#              (scripts/studies/claims.py)
 #   sweeps     sweeps/*.json: lookups
 #   lookups    lookups.json: every width, tables of 16 bytes and 2 KB, by every path, counted
-#   processes  processes/process-NN.json and trial.json: ten processes, hot and cold; hot-trial.json: twenty, hot
+#   processes  processes/process-NN.json and trial.json: ten processes, hot and cold;
+#              hot-trial.json: twenty, hot
 #   gate       gate/gate-trial.json: false alarms, and slowdowns that were planted
 #   neighbour  neighbour/trial.json: whether another process is seen; needs nvcc
 #   clock      clock/trial.json: how the SM clock moves by itself; needs nvcc
@@ -15,8 +18,8 @@
 #
 # usage: scripts/record_all.sh FOLDER [PART...]
 #
-# Prints how long each part took. CBANK names the program, PYTHON the Python. Exit status: that of the last part that failed, 0 else;
-# 2 for a PART that does not exist.
+# Prints how long each part took. CBANK names the program, PYTHON the Python. Exit status: that of
+# the last part that failed, 0 else; 2 for a PART that does not exist.
 
 set -u
 [ $# -gt 0 ] || {
@@ -105,12 +108,13 @@ measure() {
 for part; do
     case " $parts " in *" $part "*) ;; *)
         echo "record_all.sh: error: there is no part '$part'; there are: $parts" >&2
-        exit 2 ;;
+        exit 2
+        ;;
     esac
 done
 mkdir -p "$folder" || exit 2
 # The first process on a machine is slow.
-"$program" run --engine cuda --quiet --json - > /dev/null
+"$program" run --engine cuda --quiet --json - >/dev/null
 for part; do
     begin=$(date +%s)
     measure "$part"

@@ -1,11 +1,12 @@
 #!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
-"""Draws the figures of README.md and docs/ from the committed results, by cbank plot, and makes the page of docs/example: the same
-bytes each time.
+"""Draws the figures of README.md and docs/ from the committed results, by cbank plot, and makes the
+page of docs/example: the same bytes each time.
 
 usage: reproduce.py [--program FILE] [-o DIR] [--example DIR]
-       reproduce.py --sweeps | --chips | --suite   # print, as Markdown, the figures of the sweeps, of several chips or of
-                                                   # users' kernels, and what they say
+       reproduce.py --sweeps | --chips | --suite   # print, as Markdown, the figures of the sweeps,
+                                                   of several chips or of # users' kernels, and what
+                                                   they say
 """
 
 import argparse
@@ -20,21 +21,47 @@ import tempfile
 import textwrap
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-CHIP_FIGURES = {"chips": "Cost of a load, on each chip", "generations": "The default plan on each chip"}
+CHIP_FIGURES = {
+    "chips": "Cost of a load, on each chip",
+    "generations": "The default plan on each chip",
+}
 PLANS = ("results/h200/core-matrix.json", "results/h100/core-matrix.json")
 SUITE = "results/h100/kernels/suite.json"
-CHARACTERIZATIONS = ("results/chips/h200/characterization.json", "results/chips/h100/characterization.json")
+CHARACTERIZATIONS = (
+    "results/chips/h200/characterization.json",
+    "results/chips/h100/characterization.json",
+)
 # The result of each sweep (cbank list sweeps) that is committed.
-SWEEPS = {**{name: f"results/chips/h200/{file}.json" for name, file in (("widths", "widths"), ("sizes", "table-sizes"), ("distinct", "serialization"))},
-          **{name: f"results/h200/sweeps/{name}.json" for name in ("lookup", "warps", "pressure", "large", "copies")}}
+SWEEPS = {
+    **{
+        name: f"results/chips/h200/{file}.json"
+        for name, file in (
+            ("widths", "widths"),
+            ("sizes", "table-sizes"),
+            ("distinct", "serialization"),
+        )
+    },
+    **{
+        name: f"results/h200/sweeps/{name}.json"
+        for name in ("lookup", "warps", "pressure", "large", "copies")
+    },
+}
 # Figures to draw, and their files.
-DRAWN = ((("matrix", "serialization", "capacity"), (PLANS[0], "results/characterizations/h200.json")),
-         (tuple(CHIP_FIGURES), PLANS + CHARACTERIZATIONS),
-         (("spaces",), (SUITE,)), (("sweep",), tuple(file for name, file in SWEEPS.items() if name != "lookup")), (("matrix",), (SWEEPS["lookup"],)))
+DRAWN = (
+    (("matrix", "serialization", "capacity"), (PLANS[0], "results/characterizations/h200.json")),
+    (tuple(CHIP_FIGURES), PLANS + CHARACTERIZATIONS),
+    (("spaces",), (SUITE,)),
+    (("sweep",), tuple(file for name, file in SWEEPS.items() if name != "lookup")),
+    (("matrix",), (SWEEPS["lookup"],)),
+)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS)
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage=argparse.SUPPRESS,
+    )
     parser.add_argument("--program", metavar="FILE", default=os.path.join(ROOT, "build/cbank"))
     parser.add_argument("-o", "--output", metavar="DIR", default=os.path.join(ROOT, "docs/figures"))
     parser.add_argument("--example", metavar="DIR", default=os.path.join(ROOT, "docs/example"))
@@ -44,15 +71,29 @@ def main():
     if asked.show:
         return asked.show(asked)
     for figures, files in DRAWN:
-        subprocess.run([asked.program, "plot", *(f"--figure={name}" for name in figures), "--format", "svg", "-o", asked.output,
-                        *(os.path.join(ROOT, file) for file in files)], check=True)
+        subprocess.run(
+            [
+                asked.program,
+                "plot",
+                *(f"--figure={name}" for name in figures),
+                "--format",
+                "svg",
+                "-o",
+                asked.output,
+                *(os.path.join(ROOT, file) for file in files),
+            ],
+            check=True,
+        )
     return example(asked)
 
 
 def print_figure(asked, stem, title):
     """A figure that is there, and its sentence."""
     with open(os.path.join(asked.output, f"{stem}.txt"), encoding="utf-8") as said:
-        print(f"\n![{title}](figures/{stem}.svg)\n\n" + textwrap.fill(said.readline(), 118, break_on_hyphens=False))
+        print(
+            f"\n![{title}](figures/{stem}.svg)\n\n"
+            + textwrap.fill(said.readline(), 118, break_on_hyphens=False)
+        )
 
 
 def print_chips(asked):
@@ -61,26 +102,43 @@ def print_chips(asked):
 
 
 def print_suite(asked):
-    """The figure of users' kernels, and a table: the fastest memory spaces, and how much longer those take that one might choose."""
+    """The figure of users' kernels, and a table: the fastest memory spaces, and how much longer
+    those take that one might choose."""
     print_figure(asked, "suite-spaces", "Kernels with their tables in each memory space")
     with open(os.path.join(ROOT, SUITE), encoding="utf-8") as result:
         cells = [cell for cell in json.load(result)["cells"] if cell["verified"]]
     times = {}
     for cell in cells:
-        times.setdefault((cell["workload"], cell["elements"]), {})[cell["path"]] = cell["time_ns"]["value"]
+        times.setdefault((cell["workload"], cell["elements"]), {})[cell["path"]] = cell["time_ns"][
+            "value"
+        ]
     chosen, ratios = ("constant", "global", "shared"), []
-    print("\n| kernel | size | fastest time | in | " + " | ".join(f"`{path}`" for path in chosen) + " |\n|---|---|---|---|---|---|---|")
+    print(
+        "\n| kernel | size | fastest time | in | "
+        + " | ".join(f"`{path}`" for path in chosen)
+        + " |\n|---|---|---|---|---|---|---|"
+    )
     for (kernel, size), of in times.items():
         best = min(of.values())
         ratios.append([of[path] / best for path in chosen])
-        fastest = ", ".join(f"`{path}`" for path, time in sorted(of.items(), key=lambda item: item[1]) if time <= 1.01 * best)
-        print(f"| {kernel} | {size} | {best / 1e3:.2f} us | {fastest} | " + " | ".join(f"{ratio:.2f}x" for ratio in ratios[-1]) + " |")
+        fastest = ", ".join(
+            f"`{path}`"
+            for path, time in sorted(of.items(), key=lambda item: item[1])
+            if time <= 1.01 * best
+        )
+        print(
+            f"| {kernel} | {size} | {best / 1e3:.2f} us | {fastest} | "
+            + " | ".join(f"{ratio:.2f}x" for ratio in ratios[-1])
+            + " |"
+        )
     means = [math.exp(sum(map(math.log, column)) / len(column)) for column in zip(*ratios)]
     print("| all, geometric mean | | | | " + " | ".join(f"{mean:.2f}x" for mean in means) + " |")
 
 
 def print_sweeps(asked):
-    done = subprocess.run([asked.program, "list", "sweeps", "--json"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [asked.program, "list", "sweeps", "--json"], capture_output=True, text=True, check=True
+    )
     for row in json.loads(done.stdout):
         if row["name"] not in SWEEPS:
             continue
@@ -91,19 +149,29 @@ def print_sweeps(asked):
 
 
 def example(asked):
-    """The page of docs/fleet.md's example. Which commit made it is left out, so that it does not change with each."""
+    """The page of docs/fleet.md's example. Which commit made it is left out, so that it does not
+    change with each."""
     program = os.path.abspath(asked.program)
     with tempfile.TemporaryDirectory() as folder:
+
         def run(*words, name=None):
-            done = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                [program, *words], cwd=folder, capture_output=True, text=True, check=False
+            )
             if done.returncode > 1:
                 raise SystemExit(f"reproduce: {' '.join(words)}: {done.stderr}")
             if name:
                 content = json.loads(done.stdout)
-                content["tool"] = content.get("tool") and {**content["tool"], "git_commit": None, "git_dirty": False}
+                content["tool"] = content.get("tool") and {
+                    **content["tool"],
+                    "git_commit": None,
+                    "git_dirty": False,
+                }
                 with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                     json.dump(content, file)
-        os.symlink(os.path.join(ROOT, "results"), os.path.join(folder, "results"))  # a store keeps names of files
+
+        # a store keeps names of files
+        os.symlink(os.path.join(ROOT, "results"), os.path.join(folder, "results"))
         run("ingest", "two.db", "results/h200/fleet/nights")
         run("fleet", "two.db", "--quiet", "--json", "-", name="verdict.json")
         run("history", "two.db", "--cell", "add/*/per_warp/*", "--json", name="history.json")

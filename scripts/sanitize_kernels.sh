@@ -1,19 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Runs the kernels under NVIDIA's compute-sanitizer on the first GPU. memcheck, initcheck and synccheck cover every
-# workload, every path, lookups in tables of every width, and several tables next to other data. racecheck looks at
-# shared memory and takes a hundred times as long: it runs over grids of two blocks that use shared memory.
+# Runs the kernels under NVIDIA's compute-sanitizer on the first GPU. memcheck, initcheck and
+# synccheck cover every workload, every path, lookups in tables of every width, and several tables
+# next to other data. racecheck looks at shared memory and takes a hundred times as long: it runs
+# over grids of two blocks that use shared memory.
 #
 # usage: scripts/sanitize_kernels.sh [TOOL...]
 #
-# Prints a line for each run. CBANK names the program. Exit status: 0 nothing was found; 1 something was, and what; 3 without
-# compute-sanitizer.
+# Prints a line for each run. CBANK names the program. Exit status: 0 nothing was found; 1 something
+# was, and what; 3 without compute-sanitizer.
 
 set -u
 program=${CBANK:-build/cbank}
 [ $# -gt 0 ] || set -- memcheck racecheck initcheck synccheck
-command -v compute-sanitizer > /dev/null || {
+command -v compute-sanitizer >/dev/null || {
     echo "sanitize_kernels.sh: error: no compute-sanitizer; it comes with the CUDA Toolkit" >&2
     exit 3
 }
@@ -35,15 +36,19 @@ worst=0
 for tool in "$@"; do
     chosen=("${plans[@]}")
     only=()
-    # Kernels that have nothing in shared memory run as fast as without it: those that are not the cells'.
+    # Kernels that have nothing in shared memory run as fast as without it: those that are not the
+    # cells'.
     [ "$tool" != racecheck ] || { chosen=("${shared_plans[@]}") only=(--kernel-name kernel_substring=workload_); }
     for plan in "${chosen[@]}"; do
         # shellcheck disable=SC2086 # both are lists of words
-        compute-sanitizer --tool "$tool" "${only[@]}" --error-exitcode 99 "$program" $common $plan --json /dev/null > "$log" 2>&1
+        compute-sanitizer --tool "$tool" "${only[@]}" --error-exitcode 99 "$program" $common $plan --json /dev/null >"$log" 2>&1
         status=$?
         echo "$tool $plan: exit status $status; $(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$log" | sed 's/=* *//' | tail -n 1)"
         # 4: too few samples to settle, as asked for.
-        [ $status -eq 0 ] || [ $status -eq 4 ] || { tail -n 40 "$log"; worst=1; }
+        [ $status -eq 0 ] || [ $status -eq 4 ] || {
+            tail -n 40 "$log"
+            worst=1
+        }
     done
 done
 exit $worst

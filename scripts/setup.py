@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Adds to pyproject.toml the version and the schemas of documents, which are files outside of this folder."""
+"""Adds to pyproject.toml the version and the schemas of documents, which are files outside of
+this folder."""
 
 import pathlib
 import shutil
@@ -19,4 +20,6 @@ class WithSchemas(build_py):
             shutil.copy(path, folder)
 
 
-setuptools.setup(version=(ROOT / "VERSION").read_text("utf-8").strip(), cmdclass={"build_py": WithSchemas})
+setuptools.setup(
+    version=(ROOT / "VERSION").read_text("utf-8").strip(), cmdclass={"build_py": WithSchemas}
+)

@@ -5,17 +5,20 @@
 #
 #   build, store, plots, contribute   the program, stores, figures and reports, the folder of a chip
 #   test                              make test
-#   all, long                         make test-all (clang with sanitizers and fuzzer), make test-long, but optional parts
+#   all, long                         make test-all (clang with sanitizers and fuzzer), make
+#                                     test-long, but optional parts
 #   lint, fleet                       optional parts of make test-all: sources, a Slurm cluster
-#   static, cuda-11.8, distributions  cJSON in the program, the compiler for an old nvcc, chroots of distributions
+#   static, cuda-11.8, distributions  cJSON in the program, the compiler for an old nvcc, chroots of
+#                                     distributions
 #
-# It installs as root, or by sudo where sudo asks for no password. Otherwise it prints the command to type and exits 3.
-# It is quiet when nothing is missing. It never installs CUDA.
+# It installs as root, or by sudo where sudo asks for no password. Otherwise it prints the command
+# to type and exits 3. It is quiet when nothing is missing. It never installs CUDA.
 #
-# A thing is there when it does what it is for: a command runs, a library links, a module is imported by PYTHON, which
-# is the Makefile's.
+# A thing is there when it does what it is for: a command runs, a library links, a module is
+# imported by PYTHON, which is the Makefile's.
 
-# All packages that cbank needs, in one place. try NAME is how it is tried (see try_NAME), "-" is "nothing to add".
+# All packages that cbank needs, in one place. try NAME is how it is tried (see try_NAME), "-" is
+# "nothing to add".
 #   needed for, try, argument,          Debian and Ubuntu,  Fedora,             Arch
 needs='
     build command gcc                   gcc                 gcc                 gcc

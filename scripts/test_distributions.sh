@@ -1,15 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Tries the README's two commands, `make run` and `make test`, on bare releases of Debian: in a chroot with make and git,
-# and nothing else of what cbank needs. Needs root and debootstrap (scripts/setup.sh distributions), and takes about 2 GB
-# and a quarter of an hour for each.
+# Tries the README's two commands, `make run` and `make test`, on bare releases of Debian: in a
+# chroot with make and git, and nothing else of what cbank needs. Needs root and debootstrap
+# (scripts/setup.sh distributions), and takes about 2 GB and a quarter of an hour for each.
 #
-# usage: scripts/test_distributions.sh [RELEASE...]       default: bookworm trixie, which are Debian 12 and 13
+# usage: scripts/test_distributions.sh [RELEASE...]       default: bookworm trixie, which are Debian
+#                                                         12 and 13
 #
-# This tests HEAD. Packages come from the mirror that this machine is configured for, or from MIRROR. Everything is
-# below build/distributions/: a release is fetched once; its logs stay. Exit status: 0 both commands pass on all
-# releases, 1 one fails, 3 it cannot be tried on this machine.
+# This tests HEAD. Packages come from the mirror that this machine is configured for, or from
+# MIRROR. Everything is below build/distributions/: a release is fetched once; its logs stay. Exit
+# status: 0 both commands pass on all releases, 1 one fails, 3 it cannot be tried on this machine.
 
 CDPATH= cd -P -- "$(dirname -- "$0")/.." || exit 3
 place=$PWD/build/distributions
@@ -30,7 +31,8 @@ fi
 [ -n "$MIRROR" ] || fail 'apt is configured for no mirror of Debian: name one, MIRROR=URL'
 mkdir -p "$place"
 
-# In a place of its own for mounts and processes, which are gone when it ends: run RELEASE COMMAND...
+# In a place of its own for mounts and processes, which are gone when it ends: run RELEASE
+# COMMAND...
 run() {
     root=$place/$1
     shift

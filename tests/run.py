@@ -1,25 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the tests: builds, unit tests, and the files of tests/end_to_end and tests/kernels, on all processors.
+"""Runs the tests: builds, unit tests, and the files of tests/end_to_end and tests/kernels, on all
+processors.
 
 usage: tests/run.py test|all|long|kernels|fleet|gpu [VARIABLE=VALUE...]
 
 VARIABLEs are for make. The suites:
-- test: what every change has to pass, in 180 s on two processors and 300 s of processor time, build included.
+- test: what every change has to pass, in 180 s on two processors and 300 s of processor time, build
+  included.
 - all: what a merge has to pass, in 15 minutes on two processors; continuous integration runs it.
 - long: everything, with every repetition, every architecture and the sanitizers of gcc.
 - kernels, fleet, gpu: these parts alone.
 
-A part is one or more commands. When it ends, a line says how many tests it had and its seconds. Its output is in build/test-logs/, and is shown where it failed. Tests are counted from the output of cmocka (TAP) and of
-unittest; of attacks, a class of them is a test. Any other command is one test, which passed if it exits with 0. At the end stand the parts that took the most
-processor time. The last line is "N passed, N failed", with ", N skipped" where there are any. The exit status is 0 when
+A part is one or more commands. When it ends, a line says how many tests it had and its seconds. Its
+output is in build/test-logs/, and is shown where it failed. Tests are counted from the output of
+cmocka (TAP) and of unittest; of attacks, a class of them is a test. Any other command is one test,
+which passed if it exits with 0. At the end stand the parts that took the most processor time. The
+last line is "N passed, N failed", with ", N skipped" where there are any. The exit status is 0 when
 at least one test ran and none failed.
 
-The suite sets CBANK_TEST to quick (test), small (all) or full (long): tests repeat accordingly. `all` sets CBANK_ARCHS to ends: it checks
-kernels of the machine's toolkit for its newest architecture. Where CBANK_ARCHS is ends, CUDA 11.8 compiles for its oldest.
+The suite sets CBANK_TEST to quick (test), small (all) or full (long): tests repeat accordingly.
+`all` sets CBANK_ARCHS to ends: it checks kernels of the machine's toolkit for its newest
+architecture. Where CBANK_ARCHS is ends, CUDA 11.8 compiles for its oldest.
 
-A test file is found by its name: tests/unit/test_*.c, and every *.py of the other folders that ends in unittest.main().
-A file runs in `test` unless ALL or LONG names it.
+A test file is found by its name: tests/unit/test_*.c, and every *.py of the other folders that ends
+in unittest.main(). A file runs in `test` unless ALL or LONG names it.
 """
 
 import fractions
@@ -38,37 +43,104 @@ import time
 
 COMMAND_SECONDS_MAX = 1800
 LINES_SHOWN_MAX = 60  # of a command that failed
-# It looks for leaks in a process that it stops, and sometimes falls over itself: that says nothing of the program.
+# It looks for leaks in a process that it stops, and sometimes falls over itself: that says nothing
+# of the program.
 LEAK_SANITIZER_BROKE = ("LeakSanitizer has encountered a fatal error", "Tracer caught signal")
 RUNS_MAX = 3  # of a command in which that happens
 LOGS = "build/test-logs"
 SLOTS = len(os.sched_getaffinity(0))
 
 # About how long parts take, in seconds of one processor: the long ones start first.
-SECONDS = {"build": 65, "sanitizer build": 65, "sanitizer build, gcc": 110, "build, scratch tree": 33, "build, simulated GPU, sanitizers": 26,
-           "lint": 50, "fuzz": 38, "unit tests, sanitizers": 50, "unit tests, sanitizers, gcc": 60, "unit tests": 24, "kernels/cuda_11_8": 170, "kernels/toolkit": 50,
-           "kernels/corpus": 60, "kernels/header": 72, "kernels/kernel_faults": 75, "kernels/suite": 65, "kernels/kernel_checks": 17, "end_to_end/report": 45,
-           "end_to_end/readme": 50, "end_to_end/figures": 125, "end_to_end/scratch": 56, "end_to_end/packages": 52, "end_to_end/simulated": 115, "end_to_end/kernel_file": 34,
-           "end_to_end/faults, sanitizers": 42, "end_to_end/walk, sanitizers": 60, "end_to_end/store": 75, "end_to_end/contribute": 65, "end_to_end/advise": 42,
-           "end_to_end/analysis": 41, "end_to_end/gate": 30, "end_to_end/spaces": 27, "end_to_end/claims": 21, "end_to_end/lookup": 19, "end_to_end/e2e": 17,
-           "attacks/documents, sanitizers": 63, "committed files, sanitizers": 57,
-           "end_to_end/fleet": 70, "faults/planted": 700, "end_to_end/e2e, sanitizers": 40, "end_to_end/e2e, sanitizers, gcc": 26}
+SECONDS = {
+    "build": 65,
+    "sanitizer build": 65,
+    "sanitizer build, gcc": 110,
+    "build, scratch tree": 33,
+    "build, simulated GPU, sanitizers": 26,
+    "lint": 50,
+    "fuzz": 38,
+    "unit tests, sanitizers": 50,
+    "unit tests, sanitizers, gcc": 60,
+    "unit tests": 24,
+    "kernels/cuda_11_8": 170,
+    "kernels/toolkit": 50,
+    "kernels/corpus": 60,
+    "kernels/header": 72,
+    "kernels/kernel_faults": 75,
+    "kernels/suite": 65,
+    "kernels/kernel_checks": 17,
+    "end_to_end/report": 45,
+    "end_to_end/readme": 50,
+    "end_to_end/figures": 125,
+    "end_to_end/scratch": 56,
+    "end_to_end/packages": 52,
+    "end_to_end/simulated": 115,
+    "end_to_end/kernel_file": 34,
+    "end_to_end/faults, sanitizers": 42,
+    "end_to_end/walk, sanitizers": 60,
+    "end_to_end/store": 75,
+    "end_to_end/contribute": 65,
+    "end_to_end/advise": 42,
+    "end_to_end/analysis": 41,
+    "end_to_end/gate": 30,
+    "end_to_end/spaces": 27,
+    "end_to_end/claims": 21,
+    "end_to_end/lookup": 19,
+    "end_to_end/e2e": 17,
+    "attacks/documents, sanitizers": 63,
+    "committed files, sanitizers": 57,
+    "end_to_end/fleet": 70,
+    "faults/planted": 700,
+    "end_to_end/e2e, sanitizers": 40,
+    "end_to_end/e2e, sanitizers, gcc": 26,
+}
 SECONDS_OF_OTHERS = 8
-# Parts that wait most of their time, for a moment to kill or for what hangs: so many of them run in one slot.
-WAITING = {"end_to_end/faults": 3, "end_to_end/walk": 3, "end_to_end/fleet_slurm": 3,
-           "end_to_end/faults, sanitizers": 2, "end_to_end/walk, sanitizers": 2}
+# Parts that wait most of their time, for a moment to kill or for what hangs: so many of them run in
+# one slot.
+WAITING = {
+    "end_to_end/faults": 3,
+    "end_to_end/walk": 3,
+    "end_to_end/fleet_slurm": 3,
+    "end_to_end/faults, sanitizers": 2,
+    "end_to_end/walk, sanitizers": 2,
+}
 
 ROOM_TO_WAIT = fractions.Fraction(1, 2)  # slots that they have in addition
 
 # The files of tests/end_to_end for the simulated GPU. `long` runs them with sanitizers, too.
-SIMULATED = ("simulated.py", "kernel_file.py", "user_cells.py", "spaces.py", "health.py", "faults.py", "walk.py", "gating.py", "contribute.py")
+SIMULATED = (
+    "simulated.py",
+    "kernel_file.py",
+    "user_cells.py",
+    "spaces.py",
+    "health.py",
+    "faults.py",
+    "walk.py",
+    "gating.py",
+    "contribute.py",
+)
 # Kernels of kernel files change stacks, which sanitizers do not follow.
 SANITIZED = [file for file in SIMULATED if file not in ("kernel_file.py", "spaces.py")]
 CLUSTERS = ("fleet_slurm.py",)  # of the same program, without sanitizers
-KERNELS_LONG = ("kernel_faults.py", "cuda_11_8.py")  # `make test-kernels`, which changes of kernels ask for, and `long` run these, too
-# Files of tests/end_to_end that take long for what a change most often breaks: `all` and `long` run them.
-ALL = ("scratch.py", "packages.py", "model.py", "report.py", "figures.py", "readme.py", "allocation.py", "faults.py",
-       "walk.py", "contribute.py", "simulated.py", "fleet.py", "store.py")
+# `make test-kernels`, which changes of kernels ask for, and `long` run these, too
+KERNELS_LONG = ("kernel_faults.py", "cuda_11_8.py")
+# Files of tests/end_to_end that take long for what a change most often breaks: `all` and `long` run
+# them.
+ALL = (
+    "scratch.py",
+    "packages.py",
+    "model.py",
+    "report.py",
+    "figures.py",
+    "readme.py",
+    "allocation.py",
+    "faults.py",
+    "walk.py",
+    "contribute.py",
+    "simulated.py",
+    "fleet.py",
+    "store.py",
+)
 
 TAP = re.compile(r"^(not )?ok \d+( - .*?)?( # SKIP.*)?$", re.IGNORECASE)
 ATTACKED = re.compile(r"^.+: \d+ tried, (\d+) failed$")
@@ -96,8 +168,12 @@ def count(lines, status):
             passed += int(ran.group(1))
         end = UNITTEST_END.match(line)
         if end:
-            words = dict(word.split("=") for word in (end.group(1) or "").split(", ") if "=" in word)
-            bad = sum(int(words.get(key, 0)) for key in ("failures", "errors", "unexpected successes"))
+            words = dict(
+                word.split("=") for word in (end.group(1) or "").split(", ") if "=" in word
+            )
+            bad = sum(
+                int(words.get(key, 0)) for key in ("failures", "errors", "unexpected successes")
+            )
             passed -= bad + int(words.get("skipped", 0))
             failed += bad
             skipped += int(words.get("skipped", 0))
@@ -115,11 +191,13 @@ def leak_sanitizer_broke(lines):
 
 
 def said_of_failures(lines):
-    """For unittest, the output from the first failure on; for cmocka, without tests that passed; for others, the
-    end."""
+    """For unittest, the output from the first failure on; for cmocka, without tests that passed;
+    for others, the end."""
     start = next((number for number, line in enumerate(lines) if line.startswith("=====")), None)
     if start is not None:
-        return lines[start + 1:start + LINES_SHOWN_MAX] + ["..."] * (len(lines) - start > LINES_SHOWN_MAX)
+        return lines[start + 1 : start + LINES_SHOWN_MAX] + ["..."] * (
+            len(lines) - start > LINES_SHOWN_MAX
+        )
     lines = [line for line in lines if not line.startswith("ok ")]
     return ["..."] * (len(lines) > LINES_SHOWN_MAX) + lines[-LINES_SHOWN_MAX:]
 
@@ -154,19 +232,36 @@ class Part:
                     log.write(f"LeakSanitizer itself broke: run again, {shlex.join(command)}\n")
                 log.write(f"$ {shlex.join(command)}\n" + "\n".join(lines) + "\n")
                 passed, failed, skipped = count(lines, status)
-                self.passed, self.failed, self.skipped = self.passed + passed, self.failed + failed, self.skipped + skipped
-                self.reasons += [match[1] for line in lines if (match := UNITTEST_SKIPPED.search(line))]
+                self.passed, self.failed, self.skipped = (
+                    self.passed + passed,
+                    self.failed + failed,
+                    self.skipped + skipped,
+                )
+                self.reasons += [
+                    match[1] for line in lines if (match := UNITTEST_SKIPPED.search(line))
+                ]
                 self.attacked += filter(ATTACKED.match, lines)
                 if failed:
-                    self.shown += [f"$ {shlex.join(command)}: exit {status}", *said_of_failures(lines)]
+                    self.shown += [
+                        f"$ {shlex.join(command)}: exit {status}",
+                        *said_of_failures(lines),
+                    ]
             log.write(f"# {time.monotonic() - start:.1f} s, {self.used:.1f} s of processors\n")
         self.took = time.monotonic() - start
 
     def run_command(self, command, processes):
-        """The lines of a command's output and its exit status. It is a group of processes, which ends with it."""
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                              text=True, errors="replace", env={**os.environ, **self.environment},
-                              start_new_session=True) as process:
+        """The lines of a command's output and its exit status. It is a group of processes, which
+        ends with it."""
+        with subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+            env={**os.environ, **self.environment},
+            start_new_session=True,
+        ) as process:
             processes.add(process)
             timer = threading.Timer(COMMAND_SECONDS_MAX, kill, [process])
             timer.start()
@@ -197,9 +292,18 @@ def make(*arguments, jobs=1):
 
 def unit_tests(name, build, after, **environment):
     # Only tests whose source is still there, not what an older build left.
-    programs = [f"{build}/tests/unit/{os.path.basename(source)[:-2]}" for source in sorted(glob.glob("tests/unit/test_*.c"))]
-    return Part(name, *([program] for program in programs), after=after, CMOCKA_MESSAGE_OUTPUT="TAP",
-                UBSAN_OPTIONS="print_stacktrace=1", **environment)
+    programs = [
+        f"{build}/tests/unit/{os.path.basename(source)[:-2]}"
+        for source in sorted(glob.glob("tests/unit/test_*.c"))
+    ]
+    return Part(
+        name,
+        *([program] for program in programs),
+        after=after,
+        CMOCKA_MESSAGE_OUTPUT="TAP",
+        UBSAN_OPTIONS="print_stacktrace=1",
+        **environment,
+    )
 
 
 def ends_in_tests(file):
@@ -216,21 +320,37 @@ CHANGING = ("end_to_end/scratch.py", "kernels/kernel_checks.py", "kernels/kernel
 
 
 def scratch_tree():
-    return Part("build, scratch tree", [sys.executable, "tests/end_to_end/tree.py", SCRATCH], after=["build"])
+    return Part(
+        "build, scratch tree",
+        [sys.executable, "tests/end_to_end/tree.py", SCRATCH],
+        after=["build"],
+    )
 
 
 def tests_of(folder, of=None, without=()):
     """Parts of the folder's files: those named or all, but for others that are named."""
     for file in files(folder):
-        changes = file[len("tests/"):] in CHANGING
-        if os.path.basename(file) in (of or [os.path.basename(file)]) and os.path.basename(file) not in without:
-            yield python(file, "build/cbank", ["build, scratch tree" if changes else "build"],
-                         **({"CBANK_SCRATCH": os.path.abspath(SCRATCH)} if changes else {}))
+        changes = file[len("tests/") :] in CHANGING
+        if (
+            os.path.basename(file) in (of or [os.path.basename(file)])
+            and os.path.basename(file) not in without
+        ):
+            yield python(
+                file,
+                "build/cbank",
+                ["build, scratch tree" if changes else "build"],
+                **({"CBANK_SCRATCH": os.path.abspath(SCRATCH)} if changes else {}),
+            )
 
 
 def python(file, program, after, suffix="", only=(), **environment):
-    return Part(file[len("tests/"):-len(".py")] + suffix, [sys.executable, file, "-v", *only], after=after,
-                CBANK=os.path.abspath(program), **environment)
+    return Part(
+        file[len("tests/") : -len(".py")] + suffix,
+        [sys.executable, file, "-v", *only],
+        after=after,
+        CBANK=os.path.abspath(program),
+        **environment,
+    )
 
 
 SANITIZED_ATTACKS = ("documents", "cubins")  # those of the program itself
@@ -238,52 +358,126 @@ SANITIZED_ATTACKS = ("documents", "cubins")  # those of the program itself
 
 def attacks(rounds, of=None, without=("run",), sanitizers=False):
     """The campaigns of tests/attacks: named ones or all, each so many times with other seeds."""
-    build, after, suffix = ("build/asan", "sanitizer build", ", sanitizers") if sanitizers else ("build", "build", "")
-    names = of or sorted({os.path.basename(file)[:-len(".py")] for file in glob.glob("tests/attacks/*.py")} - set(without))
-    return [Part(f"attacks/{name}{suffix}", [sys.executable, "tests/attacks/run.py", "--rounds", str(rounds), name], after=[after],
-                 CBANK=os.path.abspath(f"{build}/cbank")) for name in names]
+    build, after, suffix = (
+        ("build/asan", "sanitizer build", ", sanitizers") if sanitizers else ("build", "build", "")
+    )
+    names = of or sorted(
+        {os.path.basename(file)[: -len(".py")] for file in glob.glob("tests/attacks/*.py")}
+        - set(without)
+    )
+    return [
+        Part(
+            f"attacks/{name}{suffix}",
+            [sys.executable, "tests/attacks/run.py", "--rounds", str(rounds), name],
+            after=[after],
+            CBANK=os.path.abspath(f"{build}/cbank"),
+        )
+        for name in names
+    ]
 
 
 def planted():
-    """Faults that tests must find, each planted in a copy of the tree, which takes what is compiled."""
-    return Part("faults/planted", [sys.executable, "tests/faults/planted.py", *sys.argv[2:]], after=["build"])
+    """Faults that tests must find, each planted in a copy of the tree, which takes what is
+    compiled."""
+    return Part(
+        "faults/planted",
+        [sys.executable, "tests/faults/planted.py", *sys.argv[2:]],
+        after=["build"],
+    )
 
 
 def committed_files():
     """Every command over the committed files of its kind, with sanitizers."""
-    return Part("committed files, sanitizers", [sys.executable, "tests/attacks/documents.py", "--committed"], after=["sanitizer build"],
-                CBANK=os.path.abspath("build/asan/cbank"))
+    return Part(
+        "committed files, sanitizers",
+        [sys.executable, "tests/attacks/documents.py", "--committed"],
+        after=["sanitizer build"],
+        CBANK=os.path.abspath("build/asan/cbank"),
+    )
 
 
 def fuzzer_links():
     """Whether clang has its fuzzer's runtime library, which some distributions package apart."""
-    return bool(glob.glob(f"{subprocess.getoutput('clang -print-resource-dir')}/lib/**/libclang_rt.fuzzer*", recursive=True))
+    return bool(
+        glob.glob(
+            f"{subprocess.getoutput('clang -print-resource-dir')}/lib/**/libclang_rt.fuzzer*",
+            recursive=True,
+        )
+    )
 
 
 def fuzz(found, full):
-    """Each corpus, and a second of mutations of it, the same each time; `make fuzz` goes on for longer. In full, a million
-    mutations of the code of kernels."""
-    build, skip = make("BUILD=build/asan", "CC=clang", "SANITIZE=1", "FAST=-O0", "fuzzers"), None if fuzzer_links() else "clang has no runtime library of fuzzers"
-    return [Part(name, build, ["scripts/fuzz.sh", "--runs", runs, "--seed", "1", "--jobs", "1", "--folder", os.path.join(found, name), *targets],
-                 after=["sanitizer build"], skip=skip)
-            for name, runs, *targets in (("fuzz", "20000"), *([("fuzz, code of kernels", "1000000", "cubin")] if full else []))]
+    """Each corpus, and a second of mutations of it, the same each time; `make fuzz` goes on for
+    longer. In full, a million mutations of the code of kernels."""
+    build, skip = (
+        make("BUILD=build/asan", "CC=clang", "SANITIZE=1", "FAST=-O0", "fuzzers"),
+        None if fuzzer_links() else "clang has no runtime library of fuzzers",
+    )
+    return [
+        Part(
+            name,
+            build,
+            [
+                "scripts/fuzz.sh",
+                "--runs",
+                runs,
+                "--seed",
+                "1",
+                "--jobs",
+                "1",
+                "--folder",
+                os.path.join(found, name),
+                *targets,
+            ],
+            after=["sanitizer build"],
+            skip=skip,
+        )
+        for name, runs, *targets in (
+            ("fuzz", "20000"),
+            *([("fuzz, code of kernels", "1000000", "cubin")] if full else []),
+        )
+    ]
 
 
 def sanitized(suffix, build, *variables):
     """A build with ASan and UBSan and what runs in it, with few repetitions."""
     name, small = "sanitizer build" + suffix, {"CBANK_TEST": "small"}
-    return [Part(name, make(f"BUILD={build}", "SANITIZE=1", "FAST=-O0", "FAST_TESTS=-O0", *variables, "all", "tests", jobs=max(1, SLOTS // 2))),
-            unit_tests("unit tests, sanitizers" + suffix, build, [name], **small),
-            python("tests/end_to_end/e2e.py", f"{build}/cbank", [name], ", sanitizers" + suffix, **small)]
+    return [
+        Part(
+            name,
+            make(
+                f"BUILD={build}",
+                "SANITIZE=1",
+                "FAST=-O0",
+                "FAST_TESTS=-O0",
+                *variables,
+                "all",
+                "tests",
+                jobs=max(1, SLOTS // 2),
+            ),
+        ),
+        unit_tests("unit tests, sanitizers" + suffix, build, [name], **small),
+        python(
+            "tests/end_to_end/e2e.py", f"{build}/cbank", [name], ", sanitizers" + suffix, **small
+        ),
+    ]
 
 
 def kernel_checks(toolkit):
     """The kernels of the program, which has one architecture if the machine has no GPU."""
-    disassembler = shutil.which("nvdisasm", path=os.pathsep.join([os.path.join(toolkit, "bin"), os.environ["PATH"]]))
+    disassembler = shutil.which(
+        "nvdisasm", path=os.pathsep.join([os.path.join(toolkit, "bin"), os.environ["PATH"]])
+    )
     none = None if toolkit else "no CUDA toolkit, so no kernels"
-    return [Part("check-ptx", make("check-ptx"), after=["build"], skip=none),
-            Part("check-sass", make("check-sass", "CHECK=--skip-undecodable"), after=["build"],
-                 skip=none or (None if disassembler else "no nvdisasm on this machine"))]
+    return [
+        Part("check-ptx", make("check-ptx"), after=["build"], skip=none),
+        Part(
+            "check-sass",
+            make("check-sass", "CHECK=--skip-undecodable"),
+            after=["build"],
+            skip=none or (None if disassembler else "no nvdisasm on this machine"),
+        ),
+    ]
 
 
 def absent(tool):
@@ -292,34 +486,63 @@ def absent(tool):
 
 def simulated(toolkit, of, sanitizers=False):
     """The CUDA engine on a simulated GPU."""
-    suffix, build, after, variables = \
-        (", sanitizers", "build/asan", "sanitizer build", ("CC=clang", "SANITIZE=1")) if sanitizers else ("", "build", "build", ())
+    suffix, build, after, variables = (
+        (", sanitizers", "build/asan", "sanitizer build", ("CC=clang", "SANITIZE=1"))
+        if sanitizers
+        else ("", "build", "build", ())
+    )
     name = "build, simulated GPU" + suffix
-    parts = [Part(name, make(f"BUILD={build}", *variables, "simulated"), after=[after]),
-             *(python(f"tests/end_to_end/{file}", f"{build}/tests/simulated/cbank", [name], suffix)
-               for file in of)]
+    parts = [
+        Part(name, make(f"BUILD={build}", *variables, "simulated"), after=[after]),
+        *(
+            python(f"tests/end_to_end/{file}", f"{build}/tests/simulated/cbank", [name], suffix)
+            for file in of
+        ),
+    ]
     for part in parts:
         part.skip = None if toolkit else "no CUDA toolkit, so no simulated GPU"
     return parts
 
 
 def test(toolkit):
-    return [unit_tests("unit tests", "build", ["build"]), kernel_checks(toolkit)[1],
-            *tests_of("end_to_end", without=("gpu.py", *ALL, *SIMULATED, *CLUSTERS)),
-            *simulated(toolkit, [file for file in SIMULATED if file not in ALL])]
+    return [
+        unit_tests("unit tests", "build", ["build"]),
+        kernel_checks(toolkit)[1],
+        *tests_of("end_to_end", without=("gpu.py", *ALL, *SIMULATED, *CLUSTERS)),
+        *simulated(toolkit, [file for file in SIMULATED if file not in ALL]),
+    ]
 
 
 def merge(toolkit):
     """The parts that `all` runs in addition to `test`."""
-    parts = [kernel_checks(toolkit)[0], Part("check-headers", make("check-headers")),
-             *tests_of("end_to_end", of=[file for file in ALL if file not in SIMULATED]),
-             *simulated(toolkit, [file for file in SIMULATED if file in ALL])[1:],
-             Part("check-format", make("check-format"), skip=absent("clang-format-19")),
-             Part("lint", make("lint"), skip=absent("clang-tidy-19"))]
+    parts = [
+        kernel_checks(toolkit)[0],
+        Part("check-headers", make("check-headers")),
+        *tests_of("end_to_end", of=[file for file in ALL if file not in SIMULATED]),
+        *simulated(toolkit, [file for file in SIMULATED if file in ALL])[1:],
+        Part("check-format", make("check-format"), skip=absent("clang-format-19")),
+        Part("lint", make("lint"), skip=absent("clang-tidy-19")),
+    ]
     if toolkit:
-        parts += [Part("build, no toolkit", [sys.executable, "tests/end_to_end/common.py", "build/nocuda",
-                                             *make("BUILD=build/nocuda", "NO_CUDA=1", "all")], after=["build"]),
-                  python("tests/end_to_end/e2e.py", "build/nocuda/cbank", ["build, no toolkit"], ", no toolkit", ["Smoke"])]
+        parts += [
+            Part(
+                "build, no toolkit",
+                [
+                    sys.executable,
+                    "tests/end_to_end/common.py",
+                    "build/nocuda",
+                    *make("BUILD=build/nocuda", "NO_CUDA=1", "all"),
+                ],
+                after=["build"],
+            ),
+            python(
+                "tests/end_to_end/e2e.py",
+                "build/nocuda/cbank",
+                ["build, no toolkit"],
+                ", no toolkit",
+                ["Smoke"],
+            ),
+        ]
     return parts
 
 
@@ -344,17 +567,51 @@ def parts_of(suite, found):
     os.environ["CBANK_TEST"] = {"test": "quick", "long": "full"}.get(suite, "small")
     if suite == "all":
         os.environ["CBANK_ARCHS"] = "ends"
-        # Unit tests run with sanitizers. The fuzz target of cubins does in one process what the attack starts a process for.
-        return [build, scratch_tree(), *test(toolkit)[1:], *merge(toolkit), *kernels(KERNELS_LONG), *attacks(1, without=("run", *SANITIZED_ATTACKS)),
-                *attacks(1, SANITIZED_ATTACKS[:1], sanitizers=True), *fleet(toolkit)[1:], *sanitized("", "build/asan", "CC=clang")[:2], *fuzz(found, False)]
+        # Unit tests run with sanitizers. The fuzz target of cubins does in one process what the
+        # attack starts a process for.
+        return [
+            build,
+            scratch_tree(),
+            *test(toolkit)[1:],
+            *merge(toolkit),
+            *kernels(KERNELS_LONG),
+            *attacks(1, without=("run", *SANITIZED_ATTACKS)),
+            *attacks(1, SANITIZED_ATTACKS[:1], sanitizers=True),
+            *fleet(toolkit)[1:],
+            *sanitized("", "build/asan", "CC=clang")[:2],
+            *fuzz(found, False),
+        ]
     if suite == "long":
-        return [build, scratch_tree(), *test(toolkit), *merge(toolkit), *kernels(), *attacks(100), *attacks(8, SANITIZED_ATTACKS, sanitizers=True),
-                *fleet(toolkit)[1:], *sanitized("", "build/asan", "CC=clang"), *sanitized(", gcc", "build/asan-gcc"), *fuzz(found, True), planted(),
-                committed_files(), *simulated(toolkit, SANITIZED, sanitizers=True)]
-    return [build, *(attacks(1) if suite == "test" else ()), *{"test": test, "kernels": lambda _: [scratch_tree(), *kernels()], "fleet": fleet, "gpu": gpu}[suite](toolkit)]
+        return [
+            build,
+            scratch_tree(),
+            *test(toolkit),
+            *merge(toolkit),
+            *kernels(),
+            *attacks(100),
+            *attacks(8, SANITIZED_ATTACKS, sanitizers=True),
+            *fleet(toolkit)[1:],
+            *sanitized("", "build/asan", "CC=clang"),
+            *sanitized(", gcc", "build/asan-gcc"),
+            *fuzz(found, True),
+            planted(),
+            committed_files(),
+            *simulated(toolkit, SANITIZED, sanitizers=True),
+        ]
+    return [
+        build,
+        *(attacks(1) if suite == "test" else ()),
+        *{
+            "test": test,
+            "kernels": lambda _: [scratch_tree(), *kernels()],
+            "fleet": fleet,
+            "gpu": gpu,
+        }[suite](toolkit),
+    ]
 
 
 # ---- Running it
+
 
 def slots_of(parts):
     waiting = sum(part.slots for part in parts if part.slots < 1)
@@ -362,7 +619,8 @@ def slots_of(parts):
 
 
 class Runner:
-    """Runs parts on SLOTS processors: of those that may start the longest, with all that waits for it, first."""
+    """Runs parts on SLOTS processors: of those that may start the longest, with all that waits
+    for it, first."""
 
     def __init__(self, parts):
         self.parts, self.waiting, self.running = parts, list(parts), set()
@@ -371,7 +629,9 @@ class Runner:
         self.names = max(len(part.name) for part in parts)
 
     def weight(self, part):
-        return part.seconds + max((self.weight(other) for other in self.parts if part.name in other.after), default=0)
+        return part.seconds + max(
+            (self.weight(other) for other in self.parts if part.name in other.after), default=0
+        )
 
     def run(self):
         try:
@@ -409,7 +669,10 @@ class Runner:
         (self.failed if part.failed else self.passed).add(part.name)
         self.say(part)
         if part.failed:
-            print("\n".join(f"    {line}" for line in part.shown) + f"\n    all of it: {part.log}", flush=True)
+            print(
+                "\n".join(f"    {line}" for line in part.shown) + f"\n    all of it: {part.log}",
+                flush=True,
+            )
 
     def say(self, part):
         tests = part.passed + part.failed
@@ -417,7 +680,15 @@ class Runner:
         text = part.skip or f"{tests:4} test{'s' if tests != 1 else ' '} {part.took:6.1f} s"
         text += f", {part.failed} failed" if part.failed else ""
         text += f", {part.skipped} skipped" if part.skipped and tests else ""
-        print("\n".join([f"{word:6} {part.name:{self.names}} {text}", *(f"       {line}" for line in part.attacked)]), flush=True)
+        print(
+            "\n".join(
+                [
+                    f"{word:6} {part.name:{self.names}} {text}",
+                    *(f"       {line}" for line in part.attacked),
+                ]
+            ),
+            flush=True,
+        )
 
 
 SLOWEST = 10
@@ -437,9 +708,14 @@ def summary(parts, seconds):
     for part in parts:
         if part.failed:
             print(f"FAILED: {part.name}")
-    passed, failed, skipped = (sum(getattr(part, key) for part in parts) for key in ("passed", "failed", "skipped"))
+    passed, failed, skipped = (
+        sum(getattr(part, key) for part in parts) for key in ("passed", "failed", "skipped")
+    )
     print(f"{seconds:.0f} s on {SLOTS} processor{'s' if SLOTS > 1 else ''}; logs: {LOGS}/")
-    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""), flush=True)
+    print(
+        f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""),
+        flush=True,
+    )
     return 0 if passed and not failed else 1
 
 
@@ -448,12 +724,18 @@ def main():
         sys.exit("usage: tests/run.py test|all|long|kernels|fleet|gpu [VARIABLE=VALUE...]")
     os.chdir(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     # Each make is one of its own, with these variables, and what warns fails.
-    overrides = re.findall(r"(?:\\.|[^ \t])+", os.environ.get("MAKEFLAGS", "").partition("-- ")[2], re.DOTALL)
-    sys.argv += [re.sub(r"\\(.)", r"\1", word, flags=re.DOTALL).replace("$$", "$") for word in overrides]
-    for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "CI"):  # where CI is set, nothing is modelled unasked
+    overrides = re.findall(
+        r"(?:\\.|[^ \t])+", os.environ.get("MAKEFLAGS", "").partition("-- ")[2], re.DOTALL
+    )
+    sys.argv += [
+        re.sub(r"\\(.)", r"\1", word, flags=re.DOTALL).replace("$$", "$") for word in overrides
+    ]
+    # where CI is set, nothing is modelled unasked
+    for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "CI"):
         os.environ.pop(name, None)
     os.environ.update(WERROR="-Werror", PYTHONDONTWRITEBYTECODE="1")
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background and nohup ignore them: so would what is tried
+    # jobs in the background and nohup ignore them: so would what is tried
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.makedirs(LOGS, exist_ok=True)
     start = time.monotonic()

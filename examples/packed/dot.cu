@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Matrix by vector with weights of 4 bits: a word has eight codes, and a code stands for one of 16 values of a byte. Each
-// code is looked up, or with -DPERMUTE three instructions (PRMT) look up four codes.
-// cbank run --kernel dot.cu --against dot.cu --against-options=-DPERMUTE says which is faster.
+// Matrix by vector with weights of 4 bits: a word has eight codes, and a code stands for one of 16
+// values of a byte. Each code is looked up, or with -DPERMUTE three instructions (PRMT) look up
+// four codes. cbank run --kernel dot.cu --against dot.cu --against-options=-DPERMUTE says which is
+// faster.
 #include <cbank.cuh>
 
 enum { COLUMNS = 4096 };
@@ -9,10 +10,12 @@ enum { COLUMNS = 4096 };
 #ifdef PERMUTE
 CBANK_TABLE(values, unsigned, 4, constant); // four values a word
 
-// PRMT selects bytes of two words by three bits each. The fourth bit of a code says which two words have its value.
+// PRMT selects bytes of two words by three bits each. The fourth bit of a code says which two words
+// have its value.
 template <class Table> __device__ unsigned four_values(const Table &table, unsigned codes)
 {
-    const unsigned low = __byte_perm(table[0], table[1], codes), high = __byte_perm(table[2], table[3], codes);
+    const unsigned low = __byte_perm(table[0], table[1], codes),
+                   high = __byte_perm(table[2], table[3], codes);
 
     return __byte_perm(low, high, 0x3210 | (codes & 0x8888) >> 1);
 }
@@ -30,7 +33,8 @@ template <class Table> __device__ unsigned four_values(const Table &table, unsig
 #endif
 
 // A warp makes an element of y. Each thread takes eight codes, and as many numbers of x, at a time.
-template <class Table> __global__ void dot(Table table, const unsigned *codes, const int2 *x, int *y)
+template <class Table>
+__global__ void dot(Table table, const unsigned *codes, const int2 *x, int *y)
 {
     const unsigned row = blockIdx.x * blockDim.y + threadIdx.y;
     int sum = 0;
@@ -51,7 +55,10 @@ template <class Table> __global__ void dot(Table table, const unsigned *codes, c
 CBANK_CASE(dot, 4096, 65536) // rows, a multiple of 4
 {
     // Finer near zero: -116 to 116.
-    const auto value = [](unsigned code) { const int of = 2 * (int)code - 15; return of * (of < 0 ? 16 - of : 16 + of) / 4; };
+    const auto value = [](unsigned code) {
+        const int of = 2 * (int)code - 15;
+        return of * (of < 0 ? 16 - of : 16 + of) / 4;
+    };
 #ifdef PERMUTE
     const auto table = entries<values>([=](unsigned i) {
         unsigned word = 0;

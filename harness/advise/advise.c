@@ -8,16 +8,20 @@
 #include "log.h"
 
 const char *const advise_standing_names[ADVISE_STANDING_COUNT] = {
-    [ADVISE_FIRST] = "best",    [ADVISE_ALIKE_FIRST] = "as good", [ADVISE_TOO_CLOSE] = "too close to call",
-    [ADVISE_SLOWER] = "slower", [ADVISE_UNKNOWN] = "not known",
+    [ADVISE_FIRST] = "best",
+    [ADVISE_ALIKE_FIRST] = "as good",
+    [ADVISE_TOO_CLOSE] = "too close to call",
+    [ADVISE_SLOWER] = "slower",
+    [ADVISE_UNKNOWN] = "not known",
 };
 
-/* Spaces by their times; equal times stay in the order of paths.def. A lower bound does not rank: those spaces come
- * after all times. */
+/* Spaces by their times; equal times stay in the order of paths.def. A lower bound does not rank:
+ * those spaces come after all times. */
 static int compare_spaces(const void *left, const void *right)
 {
     const struct advised_space *a = left, *b = right;
-    const bool a_known = !isnan(a->estimate.time_ns.value), b_known = !isnan(b->estimate.time_ns.value);
+    const bool a_known = !isnan(a->estimate.time_ns.value),
+               b_known = !isnan(b->estimate.time_ns.value);
     const double a_ns = a_known ? a->estimate.time_ns.value : a->estimate.time_ns.low,
                  b_ns = b_known ? b->estimate.time_ns.value : b->estimate.time_ns.low;
 
@@ -32,14 +36,17 @@ void advise_rank(struct advice *advice)
 {
     const struct advised_space *first = advice->spaces;
 
-    qsort(advice->spaces, advice->count + advice->excluded, sizeof(*advice->spaces), compare_spaces);
-    for (struct advised_space *space = advice->spaces; space < advice->spaces + advice->count; space++) {
+    qsort(advice->spaces, advice->count + advice->excluded, sizeof(*advice->spaces),
+          compare_spaces);
+    for (struct advised_space *space = advice->spaces; space < advice->spaces + advice->count;
+         space++) {
         space->relative = space->estimate.time_ns.value / first->estimate.time_ns.value;
-        space->standing = isnan(space->relative)                                       ? ADVISE_UNKNOWN
-                          : space == first                                             ? ADVISE_FIRST
-                          : space->relative <= 1 + ADVISE_EQUAL                        ? ADVISE_ALIKE_FIRST
-                          : space->estimate.time_ns.low > first->estimate.time_ns.high ? ADVISE_SLOWER
-                                                                                       : ADVISE_TOO_CLOSE;
+        space->standing = isnan(space->relative)                ? ADVISE_UNKNOWN
+                          : space == first                      ? ADVISE_FIRST
+                          : space->relative <= 1 + ADVISE_EQUAL ? ADVISE_ALIKE_FIRST
+                          : space->estimate.time_ns.low > first->estimate.time_ns.high
+                              ? ADVISE_SLOWER
+                              : ADVISE_TOO_CLOSE;
     }
 }
 
@@ -48,7 +55,8 @@ static const struct cell *space_cell(const void *rows, size_t index)
     return &((const struct advised_space *)rows)[index].cell;
 }
 
-/* Counts a cell and estimates its time with the card, and with the kernel's code for its chip if the program has it. */
+/* Counts a cell and estimates its time with the card, and with the kernel's code for its chip if
+ * the program has it. */
 static enum status fill_space(struct advice *advice, size_t index, struct index_list *indices,
                               struct access_counts *counts)
 {
@@ -75,13 +83,14 @@ static enum status fill_space(struct advice *advice, size_t index, struct index_
     estimate_time(&space->cell, &space->access, card, &kernel, &space->estimate);
     space->requests_per_load = access_requests_per_load(&space->cell, &space->access);
     space->bound = time_units[space->estimate.longest].name;
-    snprintf(space->interval, sizeof(space->interval), isinf(time->high) ? "%s or more" : "%s to %s",
-             text_of(text_time, time->low).text, text_of(text_time, time->high).text);
+    snprintf(space->interval, sizeof(space->interval),
+             isinf(time->high) ? "%s or more" : "%s to %s", text_of(text_time, time->low).text,
+             text_of(text_time, time->high).text);
     return STATUS_OK;
 }
 
-enum status advise_open(const struct plan *plan, const struct card *card, struct index_list *indices,
-                        const char *indices_path, struct advice *out)
+enum status advise_open(const struct plan *plan, const struct card *card,
+                        struct index_list *indices, const char *indices_path, struct advice *out)
 {
     const uint32_t architecture = 10 * card->cc_major + card->cc_minor;
     struct access_counts *counts = calloc(plan->count + 1, sizeof(*counts));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Advice: where a table should live. The lookups of one configuration are counted for every memory space that can hold the
- * table, and their time is estimated by a card. A space is called slower only where the intervals of both times lie apart. */
+ * Advice: where a table should live. The lookups of one configuration are counted for every memory
+ * space that can hold the table, and their time is estimated by a card. A space is called slower
+ * only where the intervals of both times lie apart. */
 #pragma once
 
 #include "estimate.h"
@@ -32,15 +33,15 @@ struct advised_space {
     struct access_counts access;
     struct cell_estimate estimate;
     char interval[64];         /* "2 us to 3 us", or a lower bound */
-    double relative;           /* time relative to the best one; NaN if one of them is not known */
-    double requests_per_load;  /* see access_requests_per_load */
+    double relative; /* time relative to the best one; NaN if one of them is not known */
+    double requests_per_load; /* see access_requests_per_load */
     enum advise_standing standing;
-    const char *bound;              /* the unit that is busy longest */
+    const char *bound; /* the unit that is busy longest */
     char reason[CELL_REASON_BYTES]; /* why it cannot hold the table; "" if it can */
 };
 
-/* Exact averages over the loads of a warp. They follow from the indices, for every path whose lookups take the fewest
- * instructions: one, or several for wide entries. */
+/* Exact averages over the loads of a warp. They follow from the indices, for every path whose
+ * lookups take the fewest instructions: one, or several for wide entries. */
 struct advised_facts {
     bool given; /* false: the code of --kernel alone is advised about, without lookups */
     double addresses, lines, sectors, wavefronts;
@@ -52,30 +53,33 @@ struct advice {
     struct cell cell; /* the configuration: without a path */
     const char *indices_path; /* NULL: the indices were made */
     const char *written_path; /* the kernel file of --write; NULL: none */
-    struct advised_space *spaces; /* owned: `count` ranked ones, then those that cannot hold the table */
+    /* owned: `count` ranked ones, then those that cannot hold the table */
+    struct advised_space *spaces;
     size_t count, excluded;
     const char *choice; /* the best path; NULL: no time is known */
-    char *measure; /* owned: the command line of cbank run that measures all paths that may be the best */
+    /* owned: the command line of cbank run that measures all paths that may be the best */
+    char *measure;
     struct advised_facts facts;
     const struct user_code *code; /* of --kernel; NULL: not given; not owned */
 };
 
-/* Counts and estimates the cells of a plan, which differ by their path alone, and ranks them. The list keeps the
- * indices; `indices_path` is their file, NULL if they were made. STATUS_USAGE, logged, if no path can hold the table or
- * an index is beyond it; STATUS_ENVIRONMENT when out of memory. On success the caller closes *out. */
-enum status advise_open(const struct plan *plan, const struct card *card, struct index_list *indices,
-                        const char *indices_path, struct advice *out);
+/* Counts and estimates the cells of a plan, which differ by their path alone, and ranks them. The
+ * list keeps the indices; `indices_path` is their file, NULL if they were made. STATUS_USAGE,
+ * logged, if no path can hold the table or an index is beyond it; STATUS_ENVIRONMENT when out of
+ * memory. On success the caller closes *out. */
+enum status advise_open(const struct plan *plan, const struct card *card,
+                        struct index_list *indices, const char *indices_path, struct advice *out);
 
-/* Sorts the spaces: first by their times, then those without a time, last the excluded ones. Sets relative and
- * standing. */
+/* Sorts the spaces: first by their times, then those without a time, last the excluded ones. Sets
+ * relative and standing. */
 void advise_rank(struct advice *advice);
 
-/* Checks, before anything is printed, that --write can write its file. STATUS_USAGE, logged, if the file exists, which a
- * user may have changed, or if a formula gives the indices. */
+/* Checks, before anything is printed, that --write can write its file. STATUS_USAGE, logged, if the
+ * file exists, which a user may have changed, or if a formula gives the indices. */
 enum status advise_write_check(const struct plan_options *options, const char *path);
 
-/* Writes the lookups as a kernel file, or to stdout for "-". STATUS_USAGE, logged, if it cannot be written, or for a
- * long path of a file of indices. */
+/* Writes the lookups as a kernel file, or to stdout for "-". STATUS_USAGE, logged, if it cannot be
+ * written, or for a long path of a file of indices. */
 enum status advise_write(const struct advice *advice, const char *path);
 
 /* Releases; accepts a zeroed struct. */
@@ -85,8 +89,9 @@ void advise_close(struct advice *advice);
 enum status advise_print(FILE *stream, const struct advice *advice, const struct print_style *look);
 
 /* Prints a paragraph; lines after the first are indented. */
-#define advise_put(stream_, look_, ...) \
-    text_paragraph((struct text_wrap){.stream = (stream_), .width = (look_)->width, .indent = 4}, __VA_ARGS__)
+#define advise_put(stream_, look_, ...)                                                           \
+    text_paragraph((struct text_wrap){.stream = (stream_), .width = (look_)->width, .indent = 4}, \
+                   __VA_ARGS__)
 
 /* Makes the command line advice->measure. The caller frees it; NULL when out of memory. */
 char *advise_run_command(const struct advice *advice);

@@ -18,7 +18,8 @@
 
 struct advise_options {
     struct plan_options plan;
-    const char *card_path, *json_path, *kernel_path, *block, *write_path, *tables; /* NULL: not given */
+    /* NULL: not given */
+    const char *card_path, *json_path, *kernel_path, *block, *write_path, *tables;
     uint64_t architecture; /* 0: not given */
     bool fail;
     double threshold_percent;
@@ -27,28 +28,61 @@ struct advise_options {
 
 #define MEMBER(name) .offset = offsetof(struct advise_options, name)
 
-/* clang-format off */
 static const struct option_row rows[] = {
-    {.name = "card", .argument = "CARD", .help = "chip card for the times: a file, or a name of cbank list cards (default: of the first GPU; h200 without a GPU)",
-     .kind = &option_text, MEMBER(card_path)},
-    {.name = "kernel", .argument = "FILE", .help = "code of your own: a cubin, a fatbin, or a program, library or object that has one",
-     .kind = &option_text, MEMBER(kernel_path)},
-    {.name = "arch", .argument = "NUMBER", .help = "with --kernel: the architecture whose code is read, such as 90 (default the newest)",
-     .kind = &option_integer, MEMBER(architecture), .low = 1, .high = UINT8_MAX},
-    {.name = "block-dim", .argument = "X[,Y[,Z]]", .help = "with --kernel: blockDim of the launches, on which the addresses of a warp may depend",
-     .kind = &option_text, MEMBER(block)},
-    {.name = "fail", .help = "with --kernel: exit 1 where the lookups of a table keep their unit busy longer than elsewhere, by more than the threshold",
-     .kind = &option_flag, MEMBER(fail)},
-    {.name = "threshold", .argument = "PERCENT", .help = "with --fail: how much longer counts (default 10%)",
-     .kind = &option_number, MEMBER(threshold_percent), .low = 0.001, .high = 1e6, .unit = "percent", .fallback = "10"},
-    {.name = "write", .argument = "FILE.cu", .help = "write these lookups as a kernel file for cbank run --kernel; -: to stdout",
-     .kind = &option_text, MEMBER(write_path)},
-    {.name = "tables", .argument = "SPEC", .help = "several tables, NAME:BYTES:WIDTH:READS[:SOURCE],...: which of them go into constant and shared memory",
-     .kind = &option_text, MEMBER(tables)},
-    {.name = "json", .argument = "PATH", .help = "write JSON to a file; -: to stdout, in place of text", .kind = &option_text,
+    {.name = "card",
+     .argument = "CARD",
+     .help = "chip card for the times: a file, or a name of cbank list cards (default: of the "
+             "first GPU; h200 without a GPU)",
+     .kind = &option_text,
+     MEMBER(card_path)},
+    {.name = "kernel",
+     .argument = "FILE",
+     .help = "code of your own: a cubin, a fatbin, or a program, library or object that has one",
+     .kind = &option_text,
+     MEMBER(kernel_path)},
+    {.name = "arch",
+     .argument = "NUMBER",
+     .help = "with --kernel: the architecture whose code is read, such as 90 (default the newest)",
+     .kind = &option_integer,
+     MEMBER(architecture),
+     .low = 1,
+     .high = UINT8_MAX},
+    {.name = "block-dim",
+     .argument = "X[,Y[,Z]]",
+     .help = "with --kernel: blockDim of the launches, on which the addresses of a warp may depend",
+     .kind = &option_text,
+     MEMBER(block)},
+    {.name = "fail",
+     .help = "with --kernel: exit 1 where the lookups of a table keep their unit busy longer than "
+             "elsewhere, by more than the threshold",
+     .kind = &option_flag,
+     MEMBER(fail)},
+    {.name = "threshold",
+     .argument = "PERCENT",
+     .help = "with --fail: how much longer counts (default 10%)",
+     .kind = &option_number,
+     MEMBER(threshold_percent),
+     .low = 0.001,
+     .high = 1e6,
+     .unit = "percent",
+     .fallback = "10"},
+    {.name = "write",
+     .argument = "FILE.cu",
+     .help = "write these lookups as a kernel file for cbank run --kernel; -: to stdout",
+     .kind = &option_text,
+     MEMBER(write_path)},
+    {.name = "tables",
+     .argument = "SPEC",
+     .help = "several tables, NAME:BYTES:WIDTH:READS[:SOURCE],...: which of them go into constant "
+             "and shared memory",
+     .kind = &option_text,
+     MEMBER(tables)},
+    {.name = "json",
+     .argument = "PATH",
+     .help = "write JSON to a file; -: to stdout, in place of text",
+     .kind = &option_text,
      MEMBER(json_path)},
 };
-/* clang-format on */
 
 /* The options of a plan without its first four: sweep, quick, workload and path. */
 enum { PLAN_OPTIONS_FIRST = 4 };
@@ -68,15 +102,17 @@ static void give(struct plan_options *options, enum parameter_index key, uint64_
     options->named[key] = true;
 }
 
-/* One configuration on every path. An option that is not given has the first of its default values. Without --table-bytes,
- * table and entry are those of `largest`, which may be NULL. */
+/* One configuration on every path. An option that is not given has the first of its default values.
+ * Without --table-bytes, table and entry are those of `largest`, which may be NULL. */
 static enum status make_plan(const struct plan_options *given, const struct user_access *largest,
                              struct index_list *indices, struct plan *out)
 {
-    const struct workload *workload = table_find(&table_of_workloads, given->patterns.count ? "add" : "lookup");
+    const struct workload *workload =
+        table_find(&table_of_workloads, given->patterns.count ? "add" : "lookup");
     const void *workload_rows[] = {workload}, *source_rows[] = {&sources[SOURCE_random]};
     uint64_t elements = strtoull(workload->elements, NULL, 10);
-    /* Code may read several entries at once: then a table may have bytes behind the last whole ones. */
+    /* Code may read several entries at once: then a table may have bytes behind the last whole
+     * ones. */
     uint64_t width = largest ? largest->width_bytes : 0;
     uint64_t bytes = largest ? (uint64_t)largest->table_bytes / width * width : 0;
     struct plan_options options = *given;
@@ -87,8 +123,8 @@ static enum status make_plan(const struct plan_options *given, const struct user
         give(&options, PARAMETER_width_bytes, &width);
     }
     if (!options.named[PARAMETER_table_bytes])
-        return log_error(STATUS_USAGE,
-                         "name the size of the table: --table-bytes BYTES, and --width-bytes BYTES of an entry");
+        return log_error(STATUS_USAGE, "name the size of the table: --table-bytes BYTES, and "
+                                       "--width-bytes BYTES of an entry");
     options.workloads = (struct selection){workload_rows, 1};
     if (!options.patterns.count && !options.sources.count && !options.indices_path)
         options.sources = (struct selection){source_rows, 1};
@@ -102,9 +138,9 @@ static enum status make_plan(const struct plan_options *given, const struct user
         status = plan_open(&options, indices, out);
     selection_close(&options.paths);
     if (status == STATUS_OK && out->count != path_count)
-        status =
-            log_error(STATUS_USAGE, "advice is of one configuration; name one value of each option, and only one of "
-                                    "--source, --pattern and --indices");
+        status = log_error(STATUS_USAGE, "advice is of one configuration; name one value of each "
+                                         "option, and only one of "
+                                         "--source, --pattern and --indices");
     return status;
 }
 
@@ -112,8 +148,8 @@ static enum status make_plan(const struct plan_options *given, const struct user
 static enum status read_block(const char *text, uint32_t block[3])
 {
     int ends[3] = {0};
-    const int count = sscanf(text, "%5" SCNu32 "%n,%5" SCNu32 "%n,%5" SCNu32 "%n", &block[0], &ends[0], &block[1],
-                             &ends[1], &block[2], &ends[2]);
+    const int count = sscanf(text, "%5" SCNu32 "%n,%5" SCNu32 "%n,%5" SCNu32 "%n", &block[0],
+                             &ends[0], &block[1], &ends[1], &block[2], &ends[2]);
     uint64_t threads = 1;
 
     for (int i = 0; i < 3; i++) {
@@ -122,7 +158,8 @@ static enum status read_block(const char *text, uint32_t block[3])
     }
     if (count < 1 || text[ends[count - 1]] != '\0' || threads == 0 || threads > BLOCK_THREADS_MAX)
         return log_error(STATUS_USAGE,
-                         "--block-dim %s: a block has one to three dimensions and up to 1024 threads, as in 16,16",
+                         "--block-dim %s: a block has one to three dimensions and up to 1024 "
+                         "threads, as in 16,16",
                          text);
     return STATUS_OK;
 }
@@ -136,11 +173,14 @@ static enum status advise_tables(const struct advise_options *options, const str
     enum status status = table_set_parse(options->tables, &set);
 
     set.card = card;
-    if (status == STATUS_OK && (options->kernel_path || options->write_path || given->sources.count ||
-                                given->patterns.count || given->indices_path || given->named[PARAMETER_table_bytes] ||
-                                given->named[PARAMETER_width_bytes] || given->named[PARAMETER_table_count]))
-        status = log_error(STATUS_USAGE, "--tables has sizes, entries and sources itself; leave out --kernel, --write, "
-                                         "--source, --pattern, --indices, --table-bytes, --width-bytes, --table-count");
+    if (status == STATUS_OK &&
+        (options->kernel_path || options->write_path || given->sources.count ||
+         given->patterns.count || given->indices_path || given->named[PARAMETER_table_bytes] ||
+         given->named[PARAMETER_width_bytes] || given->named[PARAMETER_table_count]))
+        status = log_error(
+            STATUS_USAGE,
+            "--tables has sizes, entries and sources itself; leave out --kernel, --write, "
+            "--source, --pattern, --indices, --table-bytes, --width-bytes, --table-count");
     for (size_t i = 0; status == STATUS_OK && i < set.count; i++) {
         struct set_table *table = &set.tables[i];
         struct plan_options one = *given;
@@ -197,13 +237,17 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     size_t bytes;
     uint32_t block[3] = {0};
     const struct user_access *largest;
-    enum status status = options->write_path ? advise_write_check(&options->plan, options->write_path) : STATUS_OK;
+    enum status status =
+        options->write_path ? advise_write_check(&options->plan, options->write_path) : STATUS_OK;
 
     (void)invocation;
     if (status == STATUS_OK && options->fail && !options->kernel_path)
-        status = log_error(STATUS_USAGE, "--fail judges the tables of your own code: name it by --kernel FILE");
+        status = log_error(STATUS_USAGE,
+                           "--fail judges the tables of your own code: name it by --kernel FILE");
     if (status == STATUS_OK && options->block && !options->kernel_path)
-        status = log_error(STATUS_USAGE, "--block-dim is of the launches of your own code: name it by --kernel FILE");
+        status =
+            log_error(STATUS_USAGE,
+                      "--block-dim is of the launches of your own code: name it by --kernel FILE");
     if (status == STATUS_OK)
         status = read_card(options->card_path, &card);
     if (status == STATUS_OK && options->tables)
@@ -213,16 +257,18 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     if (status == STATUS_OK && options->kernel_path)
         status = file_read(options->kernel_path, KERNEL_BYTES_MAX, &cubin, &bytes);
     if (status == STATUS_OK && options->kernel_path)
-        status = user_code_parse(options->kernel_path, cubin, bytes, (uint32_t)options->architecture, block, &code);
-    /* Code without a __constant__ table is read, too. Then there are no lookups to rank, unless they were asked for. */
+        status = user_code_parse(options->kernel_path, cubin, bytes,
+                                 (uint32_t)options->architecture, block, &code);
+    /* Code without a __constant__ table is read, too. Then there are no lookups to rank, unless
+     * they were asked for. */
     largest = user_code_largest(&code);
     if (status == STATUS_OK && options->write_path && options->plan.named[PARAMETER_width_bytes] &&
         !CBANK_WIDTH_IS_PLAIN((uint32_t)options->plan.parameters[PARAMETER_width_bytes].values[0]))
         status = log_error(STATUS_USAGE, "--write has entries of 1, 2, 4, 8 or 16 bytes");
     advice.card = card;
     /* Where all indices are proven, there is nothing to assume about them. */
-    advice.facts.given = !code.path || (largest && largest->variation >= VARIATION_THREAD) || options->write_path ||
-                         plan_options_given(&options->plan);
+    advice.facts.given = !code.path || (largest && largest->variation >= VARIATION_THREAD) ||
+                         options->write_path || plan_options_given(&options->plan);
     if (status == STATUS_OK && advice.facts.given)
         status = make_plan(&options->plan, largest, &indices, &plan);
     if (status == STATUS_OK && advice.facts.given)
@@ -231,8 +277,8 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
         const struct user_indices of = {advice.facts.addresses, advice.facts.wavefronts,
                                         advice.cell.parameters[PARAMETER_table_bytes],
                                         options->plan.patterns.count || options->plan.indices_path};
-        const bool described =
-            options->plan.sources.count || options->plan.patterns.count || options->plan.indices_path;
+        const bool described = options->plan.sources.count || options->plan.patterns.count ||
+                               options->plan.indices_path;
 
         advice.code = &code;
         if (status == STATUS_OK)
@@ -246,7 +292,8 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     if (status == STATUS_OK && (!options->json_path || strcmp(options->json_path, "-") != 0) &&
         (!options->write_path || strcmp(options->write_path, "-") != 0))
         status = advise_print(stdout, &advice, &look);
-    if (status == STATUS_OK && options->fail && user_tables_gain(&code, options->threshold_percent / 100))
+    if (status == STATUS_OK && options->fail &&
+        user_tables_gain(&code, options->threshold_percent / 100))
         status = STATUS_FINDING;
     advise_close(&advice);
     user_code_close(&code);
@@ -258,32 +305,46 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
 
 const struct command advise_command = {
     .name = "advise",
-    .summary = "Say where a table should live: the requests of its lookups in each memory space, and their time",
+    .summary = "Say where a table should live: the requests of its lookups in each memory space, "
+               "and their time",
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct advise_options),
     .details =
-        "The indices determine the requests of a warp's load exactly: distinct addresses, lines, sectors, wavefronts of shared\n"
-        "memory, and the memory spaces that can hold the table. Times come from the simple model and a card; no GPU is needed.\n"
-        "Nine of ten cells lie within the interval, so spaces whose intervals overlap are too close to call. If the card lacks a\n"
-        "number, a time is a lower bound. Then follow the instruction to look for in the SASS, and the command that measures.\n"
-        "A kernel with arithmetic of its own has another ranking: --write makes a kernel file to put it into,\n"
+        "The indices determine the requests of a warp's load exactly: distinct addresses, lines, "
+        "sectors, wavefronts of shared\n"
+        "memory, and the memory spaces that can hold the table. Times come from the simple model "
+        "and a card; no GPU is needed.\n"
+        "Nine of ten cells lie within the interval, so spaces whose intervals overlap are too "
+        "close to call. If the card lacks a\n"
+        "number, a time is a lower bound. Then follow the instruction to look for in the SASS, and "
+        "the command that measures.\n"
+        "A kernel with arithmetic of its own has another ranking: --write makes a kernel file to "
+        "put it into,\n"
         "and cbank run --kernel measures that.\n"
         "\n"
-        "The options of the lookups are those of cbank run, with one value each. Without --pattern, --source and --indices the\n"
+        "The options of the lookups are those of cbank run, with one value each. Without "
+        "--pattern, --source and --indices the\n"
         "indices are random. An option that is not given has the first of its default values.\n"
         "\n"
-        "With --kernel: the loads of the kernels of a cubin, how the addresses of a warp vary, and whether each table should live\n"
-        "where it does. Without --table-bytes, the lookups are of the largest __constant__ table, of those whose index is not proven\n"
+        "With --kernel: the loads of the kernels of a cubin, how the addresses of a warp vary, and "
+        "whether each table should live\n"
+        "where it does. Without --table-bytes, the lookups are of the largest __constant__ table, "
+        "of those whose index is not proven\n"
         "if there are any.\n"
         "\n"
-        "With --tables: NAME:BYTES:WIDTH:READS[:SOURCE] of each, with commas between. READS are the lookups of an\n"
-        "element, SOURCE as for --source. All assignments to 64 KB of constant memory, 48 KB of shared memory, 32 KB of\n"
-        "parameters (2 KB before sm_70) and other memory are tried. It takes the one whose longest unit is busy for the shortest time.\n"
+        "With --tables: NAME:BYTES:WIDTH:READS[:SOURCE] of each, with commas between. READS are "
+        "the lookups of an\n"
+        "element, SOURCE as for --source. All assignments to 64 KB of constant memory, 48 KB of "
+        "shared memory, 32 KB of\n"
+        "parameters (2 KB before sm_70) and other memory are tried. It takes the one whose longest "
+        "unit is busy for the shortest time.\n"
         "\n"
         "Exit code 1: with --fail, as it says.\n"
         "Exit code 3: with --kernel, code before sm_70 or after sm_121, which cannot be read.\n"
-        "Exit code 2: no path can hold the table, the width does not divide it, or an index is beyond it. With --kernel also:\n"
-        "the file has no code of a GPU or is damaged. With --write: the file exists, or --pattern gives the indices.",
+        "Exit code 2: no path can hold the table, the width does not divide it, or an index is "
+        "beyond it. With --kernel also:\n"
+        "the file has no code of a GPU or is damaged. With --write: the file exists, or --pattern "
+        "gives the indices.",
     .run = advise,
 };

@@ -14,7 +14,7 @@
 
 enum { LINE_BYTES = 1024 };
 
-/* -- the command that measures ------------------------------------------------------------------------- */
+/* -- the command that measures ----------------------------------------------------------------- */
 
 char *advise_run_command(const struct advice *advice)
 {
@@ -34,8 +34,9 @@ char *advise_run_command(const struct advice *advice)
         text_put(stream, in_quotes, advice->indices_path);
         putc('\'', stream);
     } else {
-        fprintf(stream, " --%s %s --elements %" PRIu64, cell->workload->index == INDEX_LOADED ? "source" : "pattern",
-                cell->pattern->name, cell->elements);
+        fprintf(stream, " --%s %s --elements %" PRIu64,
+                cell->workload->index == INDEX_LOADED ? "source" : "pattern", cell->pattern->name,
+                cell->elements);
     }
     fprintf(stream, " --block-size %" PRIu32, cell->block_size);
     if (cell->cache_state->flush)
@@ -46,33 +47,49 @@ char *advise_run_command(const struct advice *advice)
     return memory_close(&command, stream) ? command.text : NULL;
 }
 
-/* -- text ---------------------------------------------------------------------------------------------- */
+/* -- text -------------------------------------------------------------------------------------- */
 
 #define SPACE(kind, member) .value = kind, .of = GRID_MEMBER(struct advised_space, member)
-#define STANDING_MEMBER \
-    offsetof(struct advised_space, standing), sizeof(enum advise_standing), SIZE_MAX, advise_standing_names
+#define STANDING_MEMBER                                                               \
+    offsetof(struct advised_space, standing), sizeof(enum advise_standing), SIZE_MAX, \
+        advise_standing_names
 
 /* The last ones are for JSON. */
 enum { TEXT_COLUMNS = 7 };
 
-/* clang-format off */
 static const struct grid_column columns[] = {
-    {.key = "path", .heading = "table in", .value = grid_text, .head = true,
+    {.key = "path",
+     .heading = "table in",
+     .value = grid_text,
+     .head = true,
      .of = GRID_BEHIND(struct advised_space, path, struct path, name)},
-    {.key = "requests_per_load", .heading = "requests a load", .format = text_tenths, SPACE(grid_number, requests_per_load)},
-    {.key = "time_ns", .heading = "time", .format = text_time, SPACE(grid_number, estimate.time_ns.value)},
+    {.key = "requests_per_load",
+     .heading = "requests a load",
+     .format = text_tenths,
+     SPACE(grid_number, requests_per_load)},
+    {.key = "time_ns",
+     .heading = "time",
+     .format = text_time,
+     SPACE(grid_number, estimate.time_ns.value)},
     {.key = "interval", .heading = "interval", SPACE(grid_array, interval), .rank = 1},
-    {.key = "relative", .heading = "to the best", .format = text_ratio, SPACE(grid_number, relative)},
-    {.key = "standing", .heading = "", .value = grid_name, .of = &(const struct grid_member){STANDING_MEMBER}},
+    {.key = "relative",
+     .heading = "to the best",
+     .format = text_ratio,
+     SPACE(grid_number, relative)},
+    {.key = "standing",
+     .heading = "",
+     .value = grid_name,
+     .of = &(const struct grid_member){STANDING_MEMBER}},
     {.key = "bound", .heading = "longest", SPACE(grid_text, bound), .rank = 2},
     {.key = "low", .heading = "", .format = text_time, SPACE(grid_number, estimate.time_ns.low)},
     {.key = "high", .heading = "", .format = text_time, SPACE(grid_number, estimate.time_ns.high)},
 };
-/* clang-format on */
 
 static struct grid grid_of(const struct advice *advice, size_t column_count)
 {
-    return (struct grid){.columns = columns, .column_count = column_count, GRID_ROWS(advice->spaces, advice->count)};
+    return (struct grid){.columns = columns,
+                         .column_count = column_count,
+                         GRID_ROWS(advice->spaces, advice->count)};
 }
 
 enum status advise_print(FILE *stream, const struct advice *advice, const struct print_style *look)
@@ -80,63 +97,76 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
     const struct grid grid = grid_of(advice, TEXT_COLUMNS);
     const struct advised_space *first = &advice->spaces[0];
     const struct cell *cell = &advice->cell;
-    const uint32_t width = table_width(cell->parameters), bytes = cell->parameters[PARAMETER_table_bytes];
+    const uint32_t width = table_width(cell->parameters),
+                   bytes = cell->parameters[PARAMETER_table_bytes];
     const struct advised_facts facts = advice->facts;
     char missing[CARD_TEXT_BYTES], indices[LINE_BYTES];
     enum status status;
 
     if (!facts.given)
         return user_code_print(stream, advice->code, look);
-    snprintf(indices, sizeof(indices), "%s", advice->indices_path ? advice->indices_path : cell->pattern->name);
+    snprintf(indices, sizeof(indices), "%s",
+             advice->indices_path ? advice->indices_path : cell->pattern->name);
     for (size_t i = 0; i < parameter_count; i++)
         if (cell->pattern->parameter_mask >> i & 1)
-            text_join(indices, LINE_BYTES, ", ", "%s %" PRIu32, parameters[i].name, cell->parameters[i]);
+            text_join(indices, LINE_BYTES, ", ", "%s %" PRIu32, parameters[i].name,
+                      cell->parameters[i]);
     if (bytes * table_count(cell->parameters) > CBANK_TABLE_BYTES)
         advise_put(stream, look,
-                   "No constant bank holds %" PRIu32 " bytes: it has %" PRIu32 ", and the parameters of a kernel have "
+                   "No constant bank holds %" PRIu32 " bytes: it has %" PRIu32
+                   ", and the parameters of a kernel have "
                    "fewer. Other memory remains, or a smaller table.",
                    bytes * table_count(cell->parameters), CBANK_TABLE_BYTES);
-    advise_put(stream, look, "table: %" PRIu32 " bytes, %" PRIu32 " entries of %" PRIu32, bytes, bytes / width, width);
-    advise_put(stream, look, "lookups: %" PRIu64 " elements x %" PRIu32 ", blocks of %" PRIu32 "%s, indices: %s",
+    advise_put(stream, look, "table: %" PRIu32 " bytes, %" PRIu32 " entries of %" PRIu32, bytes,
+               bytes / width, width);
+    advise_put(stream, look,
+               "lookups: %" PRIu64 " elements x %" PRIu32 ", blocks of %" PRIu32 "%s, indices: %s",
                cell->elements, workload_steps(cell->workload, cell->parameters), cell->block_size,
                cell->cache_state->flush ? ", cold caches" : "", indices);
-    advise_put(
-        stream, look,
-        "a load of a warp, in the mean: distinct addresses %.4g; lines of %d bytes %.4g; sectors of %d %.4g; wavefronts "
-        "of shared memory %.4g. All loads read %" PRIu64 " bytes of the table. These counts are exact.",
-        facts.addresses, ACCESS_LINE_BYTES, facts.lines, ACCESS_SECTOR_BYTES, facts.sectors, facts.wavefronts,
-        facts.footprint_bytes);
-    advise_put(stream, look, "times are modelled by the card of %s: nothing was measured", advice->card.name);
+    advise_put(stream, look,
+               "a load of a warp, in the mean: distinct addresses %.4g; lines of %d bytes %.4g; "
+               "sectors of %d %.4g; wavefronts "
+               "of shared memory %.4g. All loads read %" PRIu64
+               " bytes of the table. These counts are exact.",
+               facts.addresses, ACCESS_LINE_BYTES, facts.lines, ACCESS_SECTOR_BYTES, facts.sectors,
+               facts.wavefronts, facts.footprint_bytes);
+    advise_put(stream, look, "times are modelled by the card of %s: nothing was measured",
+               advice->card.name);
     fputc('\n', stream);
     status = grid_print(stream, &grid, look);
     if (status != STATUS_OK)
         return status;
     fputs(advice->excluded ? "\n" : "", stream);
     for (size_t i = advice->count; i < advice->count + advice->excluded; i++)
-        advise_put(stream, look, "not %s: %s", advice->spaces[i].path->name, advice->spaces[i].reason);
+        advise_put(stream, look, "not %s: %s", advice->spaces[i].path->name,
+                   advice->spaces[i].reason);
     fputc('\n', stream);
     if (!advice->choice) {
         estimate_missing_text(&first->estimate, missing);
-        advise_put(stream, look, "no memory space is best by this card, which does not know %s", missing);
+        advise_put(stream, look, "no memory space is best by this card, which does not know %s",
+                   missing);
     } else {
         advise_put(stream, look, "best: %s", advice->choice);
         advise_put(stream, look, "look for in the SASS: %s", image_instruction(&first->cell));
     }
     advise_put(stream, look, "measure: %s", advice->measure);
     fputc('\n', stream);
-    /* The numbers are of an H100: thirteen tables of public code, in kernels with their arithmetic. */
-    advise_put(
-        stream, look,
-        "This ranking is of lookups alone. It does not carry over to a kernel with arithmetic of its own. There, its best "
-        "memory space took 15 %% longer in the mean than the best that was measured, and 24 %% longer with one element a "
-        "thread. Measure your kernel:");
+    /* The numbers are of an H100: thirteen tables of public code, in kernels with their
+     * arithmetic. */
+    advise_put(stream, look,
+               "This ranking is of lookups alone. It does not carry over to a kernel with "
+               "arithmetic of its own. There, its best "
+               "memory space took 15 %% longer in the mean than the best that was measured, and 24 "
+               "%% longer with one element a "
+               "thread. Measure your kernel:");
     if (!advice->written_path)
         advise_put(stream, look, "    cbank advise ... --write my.cu");
-    advise_put(stream, look, "    cbank run --kernel %s", advice->written_path ? advice->written_path : "my.cu");
+    advise_put(stream, look, "    cbank run --kernel %s",
+               advice->written_path ? advice->written_path : "my.cu");
     return advice->code ? user_code_print(stream, advice->code, look) : STATUS_OK;
 }
 
-/* -- the document -------------------------------------------------------------------------------------- */
+/* -- the document ------------------------------------------------------------------------------ */
 
 /* The configuration, and the spaces: ranked ones, and those that cannot hold the table. */
 static void write_spaces(cJSON *object, const struct field *field, const void *base)
@@ -182,7 +212,8 @@ static const struct field facts_rows[] = {
     {FIELD(field_number, struct advised_facts, "wavefronts_per_load", wavefronts, NULLABLE)},
     {FIELD(field_uint64, struct advised_facts, "footprint_bytes", footprint_bytes, REQUIRED)},
 };
-static const struct object facts_object = {.fields = FIELDS(facts_rows), .given = offsetof(struct advice, facts.given)};
+static const struct object facts_object = {.fields = FIELDS(facts_rows),
+                                           .given = offsetof(struct advice, facts.given)};
 
 static const struct field root_rows[] = {
     {.key = "tool", .kind = &field_tool},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel_loads.h"
 
-/* -- kinds --------------------------------------------------------------------------------------------- */
+/* -- kinds ------------------------------------------------------------------------------------- */
 
 /* The kind of a load; LOAD_KIND_COUNT if the instruction is none. */
 static unsigned load_kind(const struct instruction *instruction, uint32_t architecture)
@@ -9,7 +9,8 @@ static unsigned load_kind(const struct instruction *instruction, uint32_t archit
     static const struct {
         unsigned operation, kind;
     } others[] = {{0x180, LOAD_GENERIC}, {0x183, LOAD_LOCAL}, {0x1ae, LOAD_COPY}};
-    const bool uniform = instruction->family == SASS_ULDC, constant = uniform || instruction->family == SASS_LDC;
+    const bool uniform = instruction->family == SASS_ULDC,
+               constant = uniform || instruction->family == SASS_LDC;
     const bool indexed = constant && instruction_indexed(instruction);
     const enum sass_class class = instruction_class(instruction, architecture);
 
@@ -30,14 +31,15 @@ static unsigned load_kind(const struct instruction *instruction, uint32_t archit
     return LOAD_KIND_COUNT;
 }
 
-/* -- reading ------------------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 
 void kernel_loads_read(const struct flow *flow, struct kernel_loads *out)
 {
     *out = (struct kernel_loads){.loops_known = !flow->lost, .calls_out = flow->calls_out};
     for (size_t b = 0; b < flow->block_count; b++)
         for (size_t i = flow->blocks[b].first; i <= flow->blocks[b].last; i++) {
-            const struct instruction instruction = instruction_at(flow->code, i * INSTRUCTION_BYTES);
+            const struct instruction instruction =
+                instruction_at(flow->code, i * INSTRUCTION_BYTES);
             const unsigned kind = load_kind(&instruction, flow->architecture);
             const bool word = kind == LOAD_COPY || instruction_takes_constant(&instruction);
             unsigned width;
@@ -45,7 +47,9 @@ void kernel_loads_read(const struct flow *flow, struct kernel_loads *out)
             if (kind == LOAD_KIND_COUNT)
                 continue;
             width = word ? SASS_WORD
-                         : instruction_width(&instruction, kind < SASS_CLASS_COUNT ? (enum sass_class)kind : SASS_LDC);
+                         : instruction_width(&instruction, kind < SASS_CLASS_COUNT
+                                                               ? (enum sass_class)kind
+                                                               : SASS_LDC);
             out->all[kind][width]++;
             out->in_loops[kind][width] += flow_depth(flow, (uint32_t)b) > 0;
         }

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * The loads of the machine code of any kernel, and those of them in loops. This needs no disassembler and no CUDA
- * toolkit. */
+ * The loads of the machine code of any kernel, and those of them in loops. This needs no
+ * disassembler and no CUDA toolkit. */
 #pragma once
 
 #include "flow.h"
 #include "sass.h"
 
-/* Kinds of loads: the classes of enum sass_class, and kinds that no path uses. Here ULDC has an index in a register, as
- * LDC has. */
+/* Kinds of loads: the classes of enum sass_class, and kinds that no path uses. Here ULDC has an
+ * index in a register, as LDC has. */
 enum {
-    LOAD_FIXED = SASS_CLASS_COUNT, /* LDC, ULDC, LDCU from the user bank, at an offset that the compiler knows */
+    /* LDC, ULDC, LDCU from the user bank, at an offset that the compiler knows */
+    LOAD_FIXED = SASS_CLASS_COUNT,
     LOAD_ARGUMENT_UNIFORM, /* ULDC, LDCU from the parameter bank, with an index in a register */
-    LOAD_ARGUMENT, /* from the parameter bank, at an offset that the compiler knows, also as operands */
+    /* from the parameter bank, at an offset that the compiler knows, also as operands */
+    LOAD_ARGUMENT,
     LOAD_COMPILER, /* from the banks that the compiler fills: literals, addresses of variables */
     LOAD_COPY, /* LDGSTS: from global into shared memory */
     LOAD_GENERIC, /* LD: the compiler does not know from which memory */
@@ -25,7 +27,8 @@ struct kernel_loads {
     load_counts all; /* instructions, without those that are never executed */
     load_counts in_loops; /* those of them in loops, where loops_known */
     bool loops_known; /* the target of every jump is known */
-    bool calls_out; /* it calls functions by pointers or in other sections; their loads are not counted */
+    /* it calls functions by pointers or in other sections; their loads are not counted */
+    bool calls_out;
 };
 
 /* Counts the loads of code. */

@@ -12,7 +12,8 @@
 #include "source.h"
 #include "version_json.h"
 
-/* Bytes of each place for all tables together. The 48 KB of shared memory need no attribute of the kernel. */
+/* Bytes of each place for all tables together. The 48 KB of shared memory need no attribute of the
+ * kernel. */
 static const struct {
     const char *name;
     double bytes;
@@ -25,10 +26,11 @@ static const struct {
 
 static double room_of(const struct table_set *set, enum place place)
 {
-    return place == PLACE_PARAM && set->card->cc_major < 7 ? CBANK_PARAMETER_BYTES : places[place].bytes;
+    return place == PLACE_PARAM && set->card->cc_major < 7 ? CBANK_PARAMETER_BYTES
+                                                           : places[place].bytes;
 }
 
-/* -- input --------------------------------------------------------------------------------------------- */
+/* -- input ------------------------------------------------------------------------------------- */
 
 enum status table_set_parse(const char *text, struct table_set *out)
 {
@@ -41,22 +43,22 @@ enum status table_set_parse(const char *text, struct table_set *out)
         struct set_table *table = &out->tables[out->count];
         uint64_t reads = 0;
         int used = 0;
-        const int parts = sscanf(at, "%31[^:,]:%31[^:,]:%31[^:,]:%31[^:,]%n:%31[^:,]%n", part[0], part[1], part[2],
-                                 part[3], &used, part[4], &used);
+        const int parts = sscanf(at, "%31[^:,]:%31[^:,]:%31[^:,]:%31[^:,]%n:%31[^:,]%n", part[0],
+                                 part[1], part[2], part[3], &used, part[4], &used);
 
         end = at + strcspn(at, ",");
         if (out->count == TABLE_SET_MAX)
             return log_error(STATUS_USAGE, "--tables: %d tables at most", TABLE_SET_MAX);
         *table = (struct set_table){.source = &sources[SOURCE_random]};
         if (parts < PARTS - 1 || at + used != end || !parse_size(part[1], &table->bytes) ||
-            !parse_size(part[2], &table->width_bytes) || !parse_size(part[3], &reads) || reads == 0 ||
-            !parameter_allows(&parameters[PARAMETER_table_bytes], table->bytes) ||
+            !parse_size(part[2], &table->width_bytes) || !parse_size(part[3], &reads) ||
+            reads == 0 || !parameter_allows(&parameters[PARAMETER_table_bytes], table->bytes) ||
             !parameter_allows(&parameters[PARAMETER_width_bytes], table->width_bytes))
-            return log_error(
-                STATUS_USAGE,
-                "--tables: '%.*s' is no NAME:BYTES:WIDTH:READS[:SOURCE], as in codebook:1024:4:100:zipf; a "
-                "table has 16 bytes or more, an entry 1, 2, 4, 8, 12, 16, 24 or 32",
-                (int)(end - at), at);
+            return log_error(STATUS_USAGE,
+                             "--tables: '%.*s' is no NAME:BYTES:WIDTH:READS[:SOURCE], as in "
+                             "codebook:1024:4:100:zipf; a "
+                             "table has 16 bytes or more, an entry 1, 2, 4, 8, 12, 16, 24 or 32",
+                             (int)(end - at), at);
         snprintf(table->name, sizeof(table->name), "%s", part[0]);
         for (size_t i = 0; i < out->count; i++)
             if (strcmp(out->tables[i].name, table->name) == 0)
@@ -71,7 +73,8 @@ enum status table_set_parse(const char *text, struct table_set *out)
     return STATUS_OK;
 }
 
-/* Units that answer lookups. The others do the work of the whole kernel, as the program's own kernels have it. */
+/* Units that answer lookups. The others do the work of the whole kernel, as the program's own
+ * kernels have it. */
 static bool counts(enum time_unit unit)
 {
     return unit >= TIME_CONSTANT && unit <= TIME_L2_LINE;
@@ -93,15 +96,17 @@ static void take_steps(struct table_set *set, const struct cell *of)
     const double blocks_per_sm = (double)cell_grid_blocks(of) / card->number[CARD_sm_count].value;
 
     for (uint32_t i = 0; i < SHARED_STEPS; i++) {
-        const double bytes = i == 0 ? 0 : i * SHARED_STEP_BYTES + card->number[CARD_shared_bytes_reserved].value;
+        const double bytes =
+            i == 0 ? 0 : i * SHARED_STEP_BYTES + card->number[CARD_shared_bytes_reserved].value;
         struct cell cell = *of;
         double resident;
 
         cell.parameters[PARAMETER_extra_shared_bytes] += i * SHARED_STEP_BYTES;
         resident = card_blocks_resident(card, &cell, 0);
         set->shared[i].waves = ceil(blocks_per_sm / resident);
-        set->shared[i].l1_bytes =
-            fmax(card->number[CARD_shared_bytes_per_sm].value - fmin(resident, blocks_per_sm) * bytes, 0);
+        set->shared[i].l1_bytes = fmax(card->number[CARD_shared_bytes_per_sm].value -
+                                           fmin(resident, blocks_per_sm) * bytes,
+                                       0);
     }
 }
 
@@ -135,16 +140,17 @@ void table_set_take(struct table_set *set, size_t index, const struct advice *ad
             set->loads = space->cell.parameters[PARAMETER_loads];
             table->l2_ns = space->path->unit == UNIT_L2
                                ? 0
-                               : (double)space->access.sectors * ACCESS_SECTOR_BYTES * table->reads / set->loads /
+                               : (double)space->access.sectors * ACCESS_SECTOR_BYTES *
+                                     table->reads / set->loads /
                                      set->card->number[CARD_l2_bytes_per_ns].value;
         }
     }
 }
 
-/* -- the answer ---------------------------------------------------------------------------------------- */
+/* -- the answer -------------------------------------------------------------------------------- */
 
-/* Leaves what the lookups of a table add to a unit. The least of all tables and places is what the rest of the kernel takes:
- * no unit answers in all places. */
+/* Leaves what the lookups of a table add to a unit. The least of all tables and places is what the
+ * rest of the kernel takes: no unit answers in all places. */
 static enum status take_rest(struct table_set *set)
 {
     bool limited = false;
@@ -166,24 +172,28 @@ static enum status take_rest(struct table_set *set)
             struct set_table *table = &set->tables[k / PLACES];
             double *busy_ns = &table->busy_ns[k % PLACES][u];
 
-            *busy_ns = !counts((enum time_unit)u) ? 0 : (*busy_ns - rest) * table->reads / set->loads;
+            *busy_ns =
+                !counts((enum time_unit)u) ? 0 : (*busy_ns - rest) * table->reads / set->loads;
             if (table->path[k % PLACES] &&
-                isnan(*busy_ns + (k % PLACES == PLACE_SHARED ? table->copy_ns : 0) + set->shared[0].waves))
-                return log_error(STATUS_USAGE, "the card of %s lacks a number for the times of %s", set->card->name,
-                                 table->name);
+                isnan(*busy_ns + (k % PLACES == PLACE_SHARED ? table->copy_ns : 0) +
+                      set->shared[0].waves))
+                return log_error(STATUS_USAGE, "the card of %s lacks a number for the times of %s",
+                                 set->card->name, table->name);
         }
     }
     for (size_t k = 0; k < set->count * PLACES; k++) {
         struct set_table *table = &set->tables[k / PLACES];
 
-        table->longest_ns[k % PLACES] = table->path[k % PLACES] ? longest_of(table->busy_ns[k % PLACES]) : NAN;
+        table->longest_ns[k % PLACES] =
+            table->path[k % PLACES] ? longest_of(table->busy_ns[k % PLACES]) : NAN;
     }
     return STATUS_OK;
 }
 
 struct assignment {
     double used[PLACES]; /* bytes */
-    double time_ns, copy_ns, sum_ns; /* of copies and the longest unit; of copies; of copies and all units */
+    /* of copies and the longest unit; of copies; of copies and all units */
+    double time_ns, copy_ns, sum_ns;
     const char *bound; /* the longest unit */
 };
 
@@ -232,7 +242,8 @@ enum status table_set_solve(struct table_set *set)
     uint64_t answer = 0;
     enum status status = take_rest(set);
 
-    /* The first pass finds the shortest time, the second the least sum of those that are as good. */
+    /* The first pass finds the shortest time, the second the least sum of those that are as
+     * good. */
     for (uint64_t at = 0; status == STATUS_OK && at < end; at++)
         if (assign(set, at, &tried))
             limit = fmin(limit, tried.time_ns * (1 + ADVISE_EQUAL));
@@ -255,7 +266,7 @@ enum status table_set_solve(struct table_set *set)
     return status;
 }
 
-/* -- output -------------------------------------------------------------------------------------------- */
+/* -- output ------------------------------------------------------------------------------------ */
 
 #define TABLE_OF(kind, member) .value = kind, .of = GRID_MEMBER(struct set_table, member)
 #define TIME_OF(place)         .format = text_time, TABLE_OF(grid_number, longest_ns[place])
@@ -264,7 +275,10 @@ static const struct grid_column columns[] = {
     {.key = "name", .heading = "table", TABLE_OF(grid_array, name), .head = true},
     {.key = "chosen", .heading = "in", TABLE_OF(grid_text, chosen)},
     {.key = "table_bytes", .heading = "bytes", .format = text_count, TABLE_OF(grid_integer, bytes)},
-    {.key = "width_bytes", .heading = "entry", .format = text_count, TABLE_OF(grid_integer, width_bytes)},
+    {.key = "width_bytes",
+     .heading = "entry",
+     .format = text_count,
+     TABLE_OF(grid_integer, width_bytes)},
     {.key = "reads", .heading = "reads", .format = text_count, TABLE_OF(grid_number, reads)},
     {.key = "source",
      .heading = "indices",
@@ -283,13 +297,15 @@ static struct grid grid_of(const struct table_set *set)
     return (struct grid){GRID_COLUMNS(columns), GRID_ROWS(set->tables, set->count)};
 }
 
-enum status table_set_print(FILE *stream, const struct table_set *set, const struct print_style *look)
+enum status table_set_print(FILE *stream, const struct table_set *set,
+                            const struct print_style *look)
 {
     const struct grid grid = grid_of(set);
     enum status status;
 
     advise_put(stream, look,
-               "times are how long a unit is busy with the lookups of a table, by the card of %s: nothing was "
+               "times are how long a unit is busy with the lookups of a table, by the card of %s: "
+               "nothing was "
                "measured",
                set->card->name);
     fputc('\n', stream);
@@ -298,14 +314,17 @@ enum status table_set_print(FILE *stream, const struct table_set *set, const str
         return status;
     fputc('\n', stream);
     advise_put(stream, look,
-               "constant memory: %.0f of %.0f bytes; shared memory: %.0f of %.0f; parameters: %.0f of %.0f",
-               set->constant_bytes, places[PLACE_CONSTANT].bytes, set->shared_bytes, places[PLACE_SHARED].bytes,
-               set->param_bytes, room_of(set, PLACE_PARAM));
-    advise_put(
-        stream, look,
-        "busy longest: %s; with copies to shared memory, %s for all tables; without these three memories, %s. All "
-        "assignments were tried. Your kernel has other work, too, so measure it: cbank run --kernel FILE.cu",
-        set->bound, text_of(text_time, set->time_ns).text, text_of(text_time, set->elsewhere_ns).text);
+               "constant memory: %.0f of %.0f bytes; shared memory: %.0f of %.0f; parameters: %.0f "
+               "of %.0f",
+               set->constant_bytes, places[PLACE_CONSTANT].bytes, set->shared_bytes,
+               places[PLACE_SHARED].bytes, set->param_bytes, room_of(set, PLACE_PARAM));
+    advise_put(stream, look,
+               "busy longest: %s; with copies to shared memory, %s for all tables; without these "
+               "three memories, %s. All "
+               "assignments were tried. Your kernel has other work, too, so measure it: cbank run "
+               "--kernel FILE.cu",
+               set->bound, text_of(text_time, set->time_ns).text,
+               text_of(text_time, set->elsewhere_ns).text);
     return STATUS_OK;
 }
 
@@ -323,7 +342,8 @@ static void write_tables(cJSON *object, const struct field *field, const void *b
 
         if (place == 0)
             json_add_double(row, "l2_ns", table->l2_ns);
-        busy = place == 0 ? json_add(row, "busy_ns", cJSON_CreateObject()) : cJSON_GetObjectItem(row, "busy_ns");
+        busy = place == 0 ? json_add(row, "busy_ns", cJSON_CreateObject())
+                          : cJSON_GetObjectItem(row, "busy_ns");
         if (!table->path[place])
             continue;
         busy = json_add(busy, places[place].name, cJSON_CreateObject());

@@ -27,12 +27,14 @@ static const struct load_row {
 
 enum { STACK_POINTER = 1, LOAD_ROWS = sizeof(load_rows) / sizeof(load_rows[0]) };
 
-/* -- reading ------------------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 
 static const char *const variation_words[VARIATION_COUNT] = {
-    [VARIATION_CONSTANT] = "constant", [VARIATION_GRID] = "grid",       [VARIATION_BLOCK] = "block",
-    [VARIATION_WARP] = "warp",         [VARIATION_AFFINE] = "affine",   [VARIATION_DATA] = "data",
-    [VARIATION_UNEVEN] = "uneven",     [VARIATION_UNKNOWN] = "unknown", [VARIATION_THREAD] = "thread",
+    [VARIATION_CONSTANT] = "constant", [VARIATION_GRID] = "grid",
+    [VARIATION_BLOCK] = "block",       [VARIATION_WARP] = "warp",
+    [VARIATION_AFFINE] = "affine",     [VARIATION_DATA] = "data",
+    [VARIATION_UNEVEN] = "uneven",     [VARIATION_UNKNOWN] = "unknown",
+    [VARIATION_THREAD] = "thread",
 };
 const struct names variation_names = NAMES(variation_words, VARIATION_COUNT, NULL);
 
@@ -46,8 +48,8 @@ struct accesses {
     bool full;
 };
 
-/* Constant memory is read by 8 bytes at most, shared memory by 16. A load of one half of entries of 16 bytes has half the
- * wavefronts of such entries, if the other half is loaded nearby. */
+/* Constant memory is read by 8 bytes at most, shared memory by 16. A load of one half of entries of
+ * 16 bytes has half the wavefronts of such entries, if the other half is loaded nearby. */
 static void find_halves(struct accesses *all, const struct varying_load *load)
 {
     enum { NEAR = sizeof(all->before) / sizeof(all->before[0]), HALF = 8, WHOLE = 16 };
@@ -60,24 +62,30 @@ static void find_halves(struct accesses *all, const struct varying_load *load)
     for (size_t back = 1; whole && back < NEAR && back < count; back++) {
         const struct varying_load *other = &all->before[(count - 1 - back) % NEAR];
 
-        if (other->instruction * INSTRUCTION_BYTES == all->kernel->accesses[count - 1 - back].address &&
-            other->bank == USER_BANK && other->block == load->block && (other->offset ^ load->offset) == HALF &&
+        if (other->instruction * INSTRUCTION_BYTES ==
+                all->kernel->accesses[count - 1 - back].address &&
+            other->bank == USER_BANK && other->block == load->block &&
+            (other->offset ^ load->offset) == HALF &&
             memcmp(other->lanes, load->lanes, sizeof(load->lanes)) == 0)
-            all->kernel->accesses[count - 1].wavefronts = all->kernel->accesses[count - 1 - back].wavefronts =
-                access_warp_wavefronts(load->lanes, WHOLE) / 2.0;
+            all->kernel->accesses[count - 1].wavefronts =
+                all->kernel->accesses[count - 1 - back].wavefronts =
+                    access_warp_wavefronts(load->lanes, WHOLE) / 2.0;
     }
 }
 
-/* Whether the block of code stores what it loads in shared memory, as it is: kernels fill their tables there so. */
+/* Whether the block of code stores what it loads in shared memory, as it is: kernels fill their
+ * tables there so. */
 static bool is_copied(const struct flow *flow, const struct varying_load *load)
 {
     enum { DATA = 2 }; /* the operand of a store */
     struct operands of;
 
     operands_at(flow->code, load->instruction * INSTRUCTION_BYTES, flow->architecture, &of);
-    const uint32_t loaded = of.transfer == TRANSFER_LOAD && of.results > 0 ? of.result[0].first : REGISTER_ZERO;
+    const uint32_t loaded =
+        of.transfer == TRANSFER_LOAD && of.results > 0 ? of.result[0].first : REGISTER_ZERO;
 
-    for (size_t i = load->instruction + 1; loaded != REGISTER_ZERO && i <= flow->blocks[load->block].last; i++) {
+    for (size_t i = load->instruction + 1;
+         loaded != REGISTER_ZERO && i <= flow->blocks[load->block].last; i++) {
         operands_at(flow->code, i * INSTRUCTION_BYTES, flow->architecture, &of);
         if (strcmp(of.name, "STS") == 0 && of.source[DATA].number == loaded)
             return true;
@@ -88,11 +96,13 @@ static bool is_copied(const struct flow *flow, const struct varying_load *load)
     return false;
 }
 
-/* Counts the addresses of a warp in 'table', and the wavefronts of the same addresses in shared memory. */
-static void add_addresses(struct accesses *all, const struct varying_load *load, const struct cubin_variable *table,
-                          struct user_access *access)
+/* Counts the addresses of a warp in 'table', and the wavefronts of the same addresses in shared
+ * memory. */
+static void add_addresses(struct accesses *all, const struct varying_load *load,
+                          const struct cubin_variable *table, struct user_access *access)
 {
-    const bool begins = ((uint64_t)load->offset & UINT16_MAX) == table->offset && table->bytes > access->width_bytes;
+    const bool begins = ((uint64_t)load->offset & UINT16_MAX) == table->offset &&
+                        table->bytes > access->width_bytes;
     struct varying_load part = *load;
     uint32_t addresses = 0;
 
@@ -118,18 +128,25 @@ static void add_addresses(struct accesses *all, const struct varying_load *load,
 
 static void add_access(const struct varying_load *load, void *context)
 {
-    static const char constants[] = ".nv.constant3", library_tables[] = "__cudart_"; /* of sin(), say */
+    /* of sin(), say */
+    static const char constants[] = ".nv.constant3", library_tables[] = "__cudart_";
     static const struct {
         const char *instruction, *memory;
-    } memories[] = {{"LD", "generic"}, {"LDG", "global"}, {"LDS", "shared"}, {"LDL", "local"}, {"T", "texture"}};
+    } memories[] = {{"LD", "generic"},
+                    {"LDG", "global"},
+                    {"LDS", "shared"},
+                    {"LDL", "local"},
+                    {"T", "texture"}};
     struct accesses *all = context;
     const char *file;
     const uint32_t line = facts_line(all->facts, load->instruction * INSTRUCTION_BYTES, &file);
-    const struct instruction instruction = instruction_at(all->flow->code, load->instruction * INSTRUCTION_BYTES);
+    const struct instruction instruction =
+        instruction_at(all->flow->code, load->instruction * INSTRUCTION_BYTES);
     const bool word = instruction_takes_constant(&instruction);
     const enum sass_class class = instruction_class(&instruction, all->flow->architecture);
     const uint32_t width =
-        1u << (word ? SASS_WORD : instruction_width(&instruction, class < SASS_SEL ? class : SASS_LDC));
+        1u << (word ? SASS_WORD
+                    : instruction_width(&instruction, class < SASS_SEL ? class : SASS_LDC));
     struct cubin_variable variable, table = {0}, next = {0};
     struct user_access *access;
     size_t tables = 0;
@@ -172,14 +189,16 @@ static void add_access(const struct varying_load *load, void *context)
     for (size_t i = 0; i < load->evidence_count; i++) {
         struct operands of;
 
-        operands_at(all->flow->code, load->evidence[i] * INSTRUCTION_BYTES, all->flow->architecture, &of);
+        operands_at(all->flow->code, load->evidence[i] * INSTRUCTION_BYTES, all->flow->architecture,
+                    &of);
         text_join(access->evidence, sizeof(access->evidence), " ", "0x%" PRIx32 ":%s",
                   load->evidence[i] * INSTRUCTION_BYTES, of.name);
     }
     snprintf(access->instruction, sizeof(access->instruction), "%s", load->name);
     snprintf(access->file, sizeof(access->file), "%s", file);
     text_clean(access->file, 0);
-    for (uint64_t at = 0; load->bank == USER_BANK && cubin_next_variable(all->cubin, &at, &variable);) {
+    for (uint64_t at = 0;
+         load->bank == USER_BANK && cubin_next_variable(all->cubin, &at, &variable);) {
         /* The offset of an instruction has 16 bits. */
         const uint64_t behind = ((uint64_t)load->offset & UINT16_MAX) - variable.offset;
         const bool before = behind + width < width && load->variation != VARIATION_CONSTANT;
@@ -202,11 +221,13 @@ static void add_access(const struct varying_load *load, void *context)
         snprintf(access->table, sizeof(access->table), "%s", table.symbol);
         access->table_bytes = (double)table.bytes;
     }
-    if (load->origin >= ORIGIN_SYMBOL && cubin_symbol_at(all->cubin, load->origin - ORIGIN_SYMBOL, &name, &bytes)) {
+    if (load->origin >= ORIGIN_SYMBOL &&
+        cubin_symbol_at(all->cubin, load->origin - ORIGIN_SYMBOL, &name, &bytes)) {
         snprintf(access->table, sizeof(access->table), "%s", name);
         access->table_bytes = bytes ? (double)bytes : (double)NAN;
     } else if (load->origin >= ORIGIN_PARAMETER)
-        snprintf(access->table, sizeof(access->table), "parameter %" PRIu32, load->origin - ORIGIN_PARAMETER);
+        snprintf(access->table, sizeof(access->table), "parameter %" PRIu32,
+                 load->origin - ORIGIN_PARAMETER);
     if (strncmp(access->table, library_tables, strlen(library_tables)) == 0)
         access->memory = "compiler";
     text_clean(access->table, 0);
@@ -215,7 +236,8 @@ static void add_access(const struct varying_load *load, void *context)
 
 /* Counts the loads of a kernel, and finds how they vary. */
 static enum status add_accesses(const struct cubin *cubin, const struct cubin_function *function,
-                                const uint32_t block[3], struct cubin_kernel *kernel, struct kernel_loads *loads)
+                                const uint32_t block[3], struct cubin_kernel *kernel,
+                                struct kernel_loads *loads)
 {
     struct facts facts;
     struct flow flow;
@@ -225,7 +247,8 @@ static enum status add_accesses(const struct cubin *cubin, const struct cubin_fu
     if (status != STATUS_OK)
         return status;
     facts_set_block(&facts, block);
-    status = flow_open(function->code, function->bytes, function->architecture, facts.jumps, facts.jump_count, &flow);
+    status = flow_open(function->code, function->bytes, function->architecture, facts.jumps,
+                       facts.jump_count, &flow);
     if (status == STATUS_OK) {
         kernel_loads_read(&flow, loads);
         kernel->calls_out = loads->calls_out;
@@ -235,7 +258,8 @@ static enum status add_accesses(const struct cubin *cubin, const struct cubin_fu
         struct operands of;
 
         operands_at(function->code, i * INSTRUCTION_BYTES, function->architecture, &of);
-        kernel->local_written |= strcmp(of.name, "STL") == 0 && of.source[0].number != STACK_POINTER;
+        kernel->local_written |=
+            strcmp(of.name, "STL") == 0 && of.source[0].number != STACK_POINTER;
     }
     if (all.full)
         status = log_memory("the loads of %s", function->symbol);
@@ -248,14 +272,16 @@ static enum status add_accesses(const struct cubin *cubin, const struct cubin_fu
 static char *readable_name(const struct user_code *code, const char *symbol)
 {
     int failed;
-    char *readable =
-        code->demangle && strncmp(symbol, "_Z", 2) == 0 ? code->demangle(symbol, NULL, NULL, &failed) : NULL;
+    char *readable = code->demangle && strncmp(symbol, "_Z", 2) == 0
+                         ? code->demangle(symbol, NULL, NULL, &failed)
+                         : NULL;
 
     return readable ? readable : strdup(symbol);
 }
 
 /* Adds the kernels of a cubin. */
-static enum status add_kernels(const struct cubin_image *image, const uint32_t block[3], struct user_code *out)
+static enum status add_kernels(const struct cubin_image *image, const uint32_t block[3],
+                               struct user_code *out)
 {
     static const char *const widths[SASS_WIDTH_COUNT] = {".U8", ".U16", "", ".64", ".128"};
     char reason[CUBIN_REASON_BYTES];
@@ -271,7 +297,9 @@ static enum status add_kernels(const struct cubin_image *image, const uint32_t b
     /* Each kernel has its own section. */
     if (code_bytes > image->bytes)
         return log_error(STATUS_USAGE,
-                         "%s: a cubin that is damaged: its kernels are larger than the file; copy it again", out->path);
+                         "%s: a cubin that is damaged: its kernels are larger than the file; copy "
+                         "it again",
+                         out->path);
     for (uint64_t at = 0; status == STATUS_OK && cubin_next(&cubin, &at, &function);) {
         struct cubin_kernel *kernel;
         struct kernel_loads loads;
@@ -282,7 +310,8 @@ static enum status add_kernels(const struct cubin_image *image, const uint32_t b
             return log_memory("the kernels of %s", out->path);
         kernel = &out->kernels[out->count++];
         *kernel = (struct cubin_kernel){.name = strdup(function.symbol),
-                                        .loads = calloc(LOAD_ROWS * SASS_WIDTH_COUNT, sizeof(*kernel->loads))};
+                                        .loads = calloc(LOAD_ROWS * SASS_WIDTH_COUNT,
+                                                        sizeof(*kernel->loads))};
         if (!kernel->name || !kernel->loads)
             return log_memory("the loads of %s", function.symbol);
         text_clean(kernel->name, 0);
@@ -295,7 +324,8 @@ static enum status add_kernels(const struct cubin_image *image, const uint32_t b
 
             if (!name)
                 return log_memory("the tables of %s", function.symbol);
-            snprintf(kernel->accesses[i].readable, sizeof(kernel->accesses[i].readable), "%s", name);
+            snprintf(kernel->accesses[i].readable, sizeof(kernel->accesses[i].readable), "%s",
+                     name);
             free(name);
         }
         for (size_t i = 0; status == STATUS_OK && i < (size_t)LOAD_ROWS * SASS_WIDTH_COUNT; i++) {
@@ -308,10 +338,12 @@ static enum status add_kernels(const struct cubin_image *image, const uint32_t b
             *load = (struct user_load){.means = row->means,
                                        .bytes = 1u << width,
                                        .count = loads.all[row->kind][width],
-                                       .in_loops =
-                                           loads.loops_known ? (double)loads.in_loops[row->kind][width] : (double)NAN};
+                                       .in_loops = loads.loops_known
+                                                       ? (double)loads.in_loops[row->kind][width]
+                                                       : (double)NAN};
             kernel->load_count++;
-            snprintf(load->name, sizeof(load->name), "%s%s%s", row->before, widths[width], row->behind);
+            snprintf(load->name, sizeof(load->name), "%s%s%s", row->before, widths[width],
+                     row->behind);
         }
     }
     return status;
@@ -330,11 +362,11 @@ enum status user_code_parse(const char *path, const void *data, size_t bytes, ui
     memcpy(&out->demangle, &symbol, sizeof(symbol));
     memcpy(out->others, images.others, sizeof(out->others));
     if (status == STATUS_OK && !instruction_known(images.architecture))
-        status =
-            log_error(STATUS_ENVIRONMENT,
-                      "%s: code of sm_%" PRIu32 ", which cannot be read here; compile the kernel for sm_70 to sm_121, "
-                      "or look at what nvdisasm prints of this one",
-                      path, images.architecture);
+        status = log_error(STATUS_ENVIRONMENT,
+                           "%s: code of sm_%" PRIu32
+                           ", which cannot be read here; compile the kernel for sm_70 to sm_121, "
+                           "or look at what nvdisasm prints of this one",
+                           path, images.architecture);
     for (size_t i = 0; status == STATUS_OK && i < images.count; i++)
         status = add_kernels(&images.all[i], block, out);
     cubin_images_close(&images);
@@ -358,7 +390,7 @@ void user_code_close(struct user_code *code)
     *code = (struct user_code){0};
 }
 
-/* -- text ---------------------------------------------------------------------------------------------- */
+/* -- text -------------------------------------------------------------------------------------- */
 
 #define LOAD(kind, member) .value = kind, .of = GRID_MEMBER(struct user_load, member)
 
@@ -384,7 +416,8 @@ static const struct grid_column access_columns[] = {
     {.key = "count", .heading = "number", .format = text_count, ACCESS(grid_integer, count)},
 };
 
-enum status user_code_print(FILE *stream, const struct user_code *code, const struct print_style *look)
+enum status user_code_print(FILE *stream, const struct user_code *code,
+                            const struct print_style *look)
 {
     enum { NEAR = 64 }; /* rows: loads of unrolled rounds alternate */
     enum status status = STATUS_OK;
@@ -392,10 +425,12 @@ enum status user_code_print(FILE *stream, const struct user_code *code, const st
     fputs("\ncode: ", stream);
     text_put(stream, escapes_none, code->path);
     fprintf(stream, ", sm_%" PRIu32, code->architecture);
-    fprintf(stream, code->others[0] ? "; the file also has %s, which --arch chooses\n" : "\n", code->others);
+    fprintf(stream, code->others[0] ? "; the file also has %s, which --arch chooses\n" : "\n",
+            code->others);
     for (size_t i = 0; status == STATUS_OK && i < code->count; i++) {
         const struct cubin_kernel *kernel = &code->kernels[i];
-        const struct grid grid = {GRID_COLUMNS(columns), GRID_ROWS(kernel->loads, kernel->load_count)};
+        const struct grid grid = {GRID_COLUMNS(columns),
+                                  GRID_ROWS(kernel->loads, kernel->load_count)};
         struct access_row *rows = calloc(kernel->access_count + 1, sizeof(*rows));
         struct grid accesses = {GRID_COLUMNS(access_columns), GRID_ROWS(rows, 0)};
 
@@ -407,21 +442,25 @@ enum status user_code_print(FILE *stream, const struct user_code *code, const st
             row->count = 1;
             snprintf(row->line, sizeof(row->line), "%s", access->instruction);
             if (!isnan(access->line))
-                text_join(row->line, sizeof(row->line), ", ", access->file[0] ? "%s:%.0f" : "%sline %.0f", access->file,
-                          access->line);
-            snprintf(row->table, sizeof(row->table), "%s", access->table[0] ? access->readable : "-");
-            snprintf(row->varies, sizeof(row->varies), isnan(access->stride_bytes) ? "%s" : "%s, %.0f bytes apart",
+                text_join(row->line, sizeof(row->line), ", ",
+                          access->file[0] ? "%s:%.0f" : "%sline %.0f", access->file, access->line);
+            snprintf(row->table, sizeof(row->table), "%s",
+                     access->table[0] ? access->readable : "-");
+            snprintf(row->varies, sizeof(row->varies),
+                     isnan(access->stride_bytes) ? "%s" : "%s, %.0f bytes apart",
                      variation_words[access->variation], access->stride_bytes);
             if (access->condition)
                 text_join(row->varies, sizeof(row->varies), ", ", "%s", access->condition);
-            while (like < row && (strcmp(like->line, row->line) != 0 || strcmp(like->table, row->table) != 0 ||
-                                  strcmp(like->varies, row->varies) != 0))
+            while (like < row &&
+                   (strcmp(like->line, row->line) != 0 || strcmp(like->table, row->table) != 0 ||
+                    strcmp(like->varies, row->varies) != 0))
                 like++;
             like->count += like < row;
             accesses.row_count += like == row;
         }
         fprintf(stream, "\nkernel %s\n", kernel->readable);
-        status = rows ? grid_print(stream, &grid, look) : log_memory("the loads of %s", kernel->name);
+        status =
+            rows ? grid_print(stream, &grid, look) : log_memory("the loads of %s", kernel->name);
         if (status == STATUS_OK && kernel->access_count > 0) {
             fputs("\nhow the addresses of a warp vary:\n", stream);
             status = grid_print(stream, &accesses, look);
@@ -430,12 +469,13 @@ enum status user_code_print(FILE *stream, const struct user_code *code, const st
         if (status == STATUS_OK)
             status = user_tables_print(stream, kernel, look);
         if (kernel->calls_out)
-            fputs("it calls functions whose code is elsewhere: their loads are not counted\n", stream);
+            fputs("it calls functions whose code is elsewhere: their loads are not counted\n",
+                  stream);
     }
     return status;
 }
 
-/* -- document ------------------------------------------------------------------------------------------ */
+/* -- document ---------------------------------------------------------------------------------- */
 
 static const struct field load_fields[] = {
     {FIELD(field_text, struct user_load, "load", name, REQUIRED)},
@@ -444,13 +484,15 @@ static const struct field load_fields[] = {
     {FIELD(field_uint32, struct user_load, "width_bytes", bytes, REQUIRED)},
     {FIELD(field_reference, struct user_load, "means", means, REQUIRED)},
 };
-static const struct objects loads_list = OBJECTS_OF(load_fields, struct user_load, struct cubin_kernel, load_count);
+static const struct objects loads_list =
+    OBJECTS_OF(load_fields, struct user_load, struct cubin_kernel, load_count);
 
 static const struct field access_fields[] = {
     {FIELD(field_uint32, struct user_access, "address", address, REQUIRED)},
     {FIELD(field_text, struct user_access, "instruction", instruction, REQUIRED)},
     {FIELD(field_text, struct user_access, "table", table, NULLABLE)},
-    {FIELD(field_name, struct user_access, "variation", variation, REQUIRED), .of = &variation_names},
+    {FIELD(field_name, struct user_access, "variation", variation, REQUIRED),
+     .of = &variation_names},
     {FIELD(field_number, struct user_access, "stride_bytes", stride_bytes, NULLABLE)},
     {FIELD(field_number, struct user_access, "addresses", addresses, NULLABLE)},
     {FIELD(field_uint32, struct user_access, "depth", depth, REQUIRED)},
@@ -475,7 +517,8 @@ static const struct field kernel_fields[] = {
     {FIELD(field_list, struct cubin_kernel, "tables", tables, REQUIRED), .of = &user_tables_list},
     {FIELD(field_bool, struct cubin_kernel, "calls_out", calls_out, REQUIRED)},
 };
-static const struct objects kernels = OBJECTS_OF(kernel_fields, struct cubin_kernel, struct user_code, count);
+static const struct objects kernels =
+    OBJECTS_OF(kernel_fields, struct cubin_kernel, struct user_code, count);
 
 static const struct field code_fields[] = {
     {FIELD(field_reference, struct user_code, "file", path, REQUIRED)},

@@ -22,21 +22,25 @@ struct user_access {
     char readable[128]; /* the same as C++ has it */
     char file[64];      /* of the line; "": not known */
     enum variation variation;
-    const char *reason, *condition; /* why it is not known, and under which condition it is; NULL: none */
+    /* why it is not known, and under which condition it is; NULL: none */
+    const char *reason, *condition;
     double stride_bytes, line, addresses; /* NaN: not known */
     double table_bytes;                   /* of a variable; NaN: not known */
     double wavefronts; /* that shared memory takes for the addresses of a warp; NaN: not known */
     uint32_t address, depth, width_bytes;
     bool copied; /* the kernel stores what it loads in shared memory, as it is */
     const char *memory; /* the path's name, or "local", "generic", "image" */
-    char evidence[EVIDENCE_MAX * 24]; /* "0x90:LDC 0x40:S2R": the load, then the chain that decided its address */
+    /* "0x90:LDC 0x40:S2R": the load, then the chain that decided its address */
+    char evidence[EVIDENCE_MAX * 24];
 };
 
-/* A table of a kernel: how it is read, and whether it should live where it does. The first of its loads in the
- * deepest loop is `of`: with the greatest variation of them, and their mean of addresses and wavefronts. */
+/* A table of a kernel: how it is read, and whether it should live where it does. The first of its
+ * loads in the deepest loop is `of`: with the greatest variation of them, and their mean of
+ * addresses and wavefronts. */
 struct user_table {
     struct user_access of; /* copied: all loads fill a copy in shared memory */
-    const char *verdict, *better, *why; /* better: a path's name; NULL: none is known to be better */
+    /* better: a path's name; NULL: none is known to be better */
+    const char *verdict, *better, *why;
     double unit_time_ratio, low, high; /* see user_tables_judge; NaN: not known */
     double gain; /* unit_time_ratio, where `better` is known; NaN */
     uint32_t count; /* load instructions */
@@ -47,7 +51,8 @@ struct user_table {
 
 struct cubin_kernel {
     char *name; /* owned: mangled */
-    char *readable; /* owned: as C++ has it; the same where it is no name of C++, or libstdc++ is not there */
+    /* owned: as C++ has it; the same where it is no name of C++, or libstdc++ is not there */
+    char *readable;
     bool calls_out, local_written; /* local_written: at an index that is known at run time alone */
     struct user_access *accesses; /* owned */
     size_t access_count;
@@ -64,17 +69,20 @@ struct user_code {
     struct cubin_kernel *kernels; /* owned */
     size_t count;
     void *library; /* owned: libstdc++, which knows the names of C++; NULL: it is not there */
-    char *(*demangle)(const char *name, char *room, size_t *bytes, int *status); /* its function; NULL */
+    /* its function; NULL */
+    char *(*demangle)(const char *name, char *room, size_t *bytes, int *status);
 };
 
-/* Reads the kernels of an architecture in a file in memory, called `path`: see cubin_images_open, whose errors it has.
- * `block`: the shape of a block where the code has none, as in dim3; zeros: not known.
- * STATUS_ENVIRONMENT also for an architecture whose code cannot be read. On success the caller closes *out. */
+/* Reads the kernels of an architecture in a file in memory, called `path`: see cubin_images_open,
+ * whose errors it has. `block`: the shape of a block where the code has none, as in dim3; zeros:
+ * not known. STATUS_ENVIRONMENT also for an architecture whose code cannot be read. On success the
+ * caller closes *out. */
 enum status user_code_parse(const char *path, const void *data, size_t bytes, uint32_t architecture,
                             const uint32_t block[3], struct user_code *out);
 
 /* Prints the loads of each kernel. STATUS_ENVIRONMENT when out of memory. */
-enum status user_code_print(FILE *stream, const struct user_code *code, const struct print_style *look);
+enum status user_code_print(FILE *stream, const struct user_code *code,
+                            const struct print_style *look);
 
 /* Releases; accepts a zeroed struct. */
 void user_code_close(struct user_code *code);

@@ -13,8 +13,8 @@
 
 enum { RUNNING_MAX = 64 };
 
-/* Written by the signal handler: the received signal. Read by it: the processes to pass it on to; 0: none. A negative
- * number is that of a process group, as kill takes it. */
+/* Written by the signal handler: the received signal. Read by it: the processes to pass it on to;
+ * 0: none. A negative number is that of a process group, as kill takes it. */
 static volatile sig_atomic_t received, running[RUNNING_MAX];
 
 static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
@@ -29,8 +29,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
     (void)context;
     for (size_t i = 0; i < RUNNING_MAX; i++) {
         any = any || running[i];
-        /* A signal from a terminal, which the kernel sends, also reaches a child of this process's own group: passing it
-         * on would kill the child. */
+        /* A signal from a terminal, which the kernel sends, also reaches a child of this process's
+         * own group: passing it on would kill the child. */
         if (running[i] < 0 || (running[i] > 0 && info->si_code != SI_KERNEL))
             kill((pid_t)running[i], number);
     }
@@ -55,7 +55,8 @@ static void set_actions(const struct sigaction *action)
 
 void interrupt_catch(void)
 {
-    set_actions(&(struct sigaction){.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART});
+    set_actions(
+        &(struct sigaction){.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART});
 }
 
 bool interrupted(void)
@@ -72,9 +73,10 @@ void interrupt_end(void)
     raise((int)received);
 }
 
-/* Starts a program, or this one for NULL. For a job, whose output goes to this descriptor, in a process group of its own.
- * Returns its number, which running[slot] has then; -1 with errno. */
-static pid_t start(const char *program, char *const words[], const struct child_job *job, int output, size_t slot)
+/* Starts a program, or this one for NULL. For a job, whose output goes to this descriptor, in a
+ * process group of its own. Returns its number, which running[slot] has then; -1 with errno. */
+static pid_t start(const char *program, char *const words[], const struct child_job *job,
+                   int output, size_t slot)
 {
     const pid_t parent = getpid();
     sigset_t before, held;
@@ -109,7 +111,8 @@ static pid_t start(const char *program, char *const words[], const struct child_
         if (getppid() == parent && program)
             execvp(program, words);
         else if (getppid() == parent && execv("/proc/self/exe", words) < 0)
-            execv((const char *)getauxval(AT_EXECFN), words); /* without /proc: the path it was started by */
+            /* without /proc: the path it was started by */
+            execv((const char *)getauxval(AT_EXECFN), words);
         _exit(CHILD_NOT_STARTED);
     }
     if (child > 0 && job)
@@ -140,7 +143,8 @@ bool child_run(const char *program, char *const words[], int *code)
 
 bool child_call(void (*work)(void *context), void *context, int *code)
 {
-    return start(NULL, NULL, &(struct child_job){.work = work, .context = context}, -1, 0) > 0 && end(0, code);
+    return start(NULL, NULL, &(struct child_job){.work = work, .context = context}, -1, 0) > 0 &&
+           end(0, code);
 }
 
 bool children_run(struct child_job *jobs, size_t count, size_t at_a_time)
@@ -158,7 +162,8 @@ bool children_run(struct child_job *jobs, size_t count, size_t at_a_time)
         if (whole && i < count) {
             const int output = open(jobs[i].output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
-            whole = output >= 0 && start(jobs[i].words[0], jobs[i].words, &jobs[i], output, slot) > 0;
+            whole =
+                output >= 0 && start(jobs[i].words[0], jobs[i].words, &jobs[i], output, slot) > 0;
             error = whole ? 0 : errno;
             started += whole;
             if (output >= 0)

@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: MIT
- * Signals, and this program or others as children. A child never outlives its parent: signals are passed on, and the
- * kernel kills the child if the parent is killed. Only the main thread may run a child. */
+ * Signals, and this program or others as children. A child never outlives its parent: signals are
+ * passed on, and the kernel kills the child if the parent is killed. Only the main thread may run a
+ * child. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* From now on SIGINT, SIGTERM and SIGHUP are recorded and passed on to the running child. A second one ends a process
- * that has no child. Ignored signals stay ignored. */
+/* From now on SIGINT, SIGTERM and SIGHUP are recorded and passed on to the running child. A second
+ * one ends a process that has no child. Ignored signals stay ignored. */
 void interrupt_catch(void);
 
 /* Whether a signal was received. */
 bool interrupted(void);
 
-/* Restores the default action of signals. If one was received, it ends this process now: call it after saving
- * everything. */
+/* Restores the default action of signals. If one was received, it ends this process now: call it
+ * after saving everything. */
 void interrupt_end(void);
 
 /* The exit code if the program does not exist, as in a shell. */
 enum { CHILD_NOT_STARTED = 127 };
 
-/* Runs a program as execvp finds it, or this program for NULL, with these words as argv, NULL last. Its output and
- * messages go to stderr, since stdout belongs to the parent. *code is the status from waitpid. False with errno if it did
- * not run; EINTR after a signal. */
+/* Runs a program as execvp finds it, or this program for NULL, with these words as argv, NULL last.
+ * Its output and messages go to stderr, since stdout belongs to the parent. *code is the status
+ * from waitpid. False with errno if it did not run; EINTR after a signal. */
 bool child_run(const char *program, char *const words[], int *code);
 
-/* Runs work(context) in a copy of this process, which ends after it with exit code 0, and with all that it started. The
- * rest as child_run. */
+/* Runs work(context) in a copy of this process, which ends after it with exit code 0, and with all
+ * that it started. The rest as child_run. */
 bool child_call(void (*work)(void *context), void *context, int *code);
 
 /* A program that runs beside others. */
@@ -39,6 +40,7 @@ struct child_job {
     int code; /* the status from waitpid */
 };
 
-/* Runs all jobs, at_a_time of them at once, which is at least 1. Its input is empty, and what it started ends with
- * it. False with errno if one did not run; EINTR after a signal. Those that were started have ended in every case. */
+/* Runs all jobs, at_a_time of them at once, which is at least 1. Its input is empty, and what it
+ * started ends with it. False with errno if one did not run; EINTR after a signal. Those that were
+ * started have ended in every case. */
 bool children_run(struct child_job *jobs, size_t count, size_t at_a_time);

@@ -7,7 +7,8 @@ enum { CLOCK_UTC_BYTES = 32 };
 /* Seconds since an arbitrary moment, for durations: this clock is never set back. */
 double clock_seconds(void);
 
-/* Writes the date and time as ISO 8601, "2026-01-31T12:00:00.250Z". Milliseconds distinguish runs within a second. */
+/* Writes the date and time as ISO 8601, "2026-01-31T12:00:00.250Z". Milliseconds distinguish runs
+ * within a second. */
 void clock_utc(char out[CLOCK_UTC_BYTES]);
 
 /* Seconds since 1970 of such a text, with or without milliseconds; 0 if it is none. */

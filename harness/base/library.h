@@ -11,7 +11,7 @@ struct library_symbol {
     size_t offset; /* of a function pointer in the struct of the library's functions */
 };
 
-/* Looks up `count` symbols of an open library and stores their addresses in *functions. False, with the first missing
- * symbol in *missing. */
+/* Looks up `count` symbols of an open library and stores their addresses in *functions. False, with
+ * the first missing symbol in *missing. */
 bool library_bind(void *handle, const struct library_symbol *symbols, size_t count, void *functions,
                   const char **missing);

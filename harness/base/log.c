@@ -17,7 +17,8 @@ enum status log_message(const char *kind, enum status status, const char *format
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    text_clean(text, sizeof(text)); /* a message is one line, whatever names and texts it contains */
+    /* a message is one line, whatever names and texts it contains */
+    text_clean(text, sizeof(text));
     fprintf(stderr, "cbank: %s%s\n", kind, text);
     return status;
 }
@@ -32,14 +33,16 @@ enum status log_memory(const char *format, ...)
     vsnprintf(what, sizeof(what), format, arguments);
     va_end(arguments);
     if (!atomic_flag_test_and_set(&said))
-        log_error(STATUS_ENVIRONMENT, "out of memory for %s; free some memory, or ask for less at a time", what);
+        log_error(STATUS_ENVIRONMENT,
+                  "out of memory for %s; free some memory, or ask for less at a time", what);
     return STATUS_ENVIRONMENT;
 }
 
 enum status status_worse(enum status a, enum status b)
 {
     static const int severity[] = {
-        [STATUS_OK] = 0, [STATUS_INCONCLUSIVE] = 1, [STATUS_FINDING] = 2, [STATUS_ENVIRONMENT] = 3, [STATUS_USAGE] = 4,
+        [STATUS_OK] = 0,          [STATUS_INCONCLUSIVE] = 1, [STATUS_FINDING] = 2,
+        [STATUS_ENVIRONMENT] = 3, [STATUS_USAGE] = 4,
     };
 
     return severity[a] >= severity[b] ? a : b;

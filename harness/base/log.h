@@ -17,6 +17,6 @@ enum status log_message(const char *kind, enum status status, const char *format
 /* Prints a message unless `quiet` is set. */
 #define log_note(quiet, ...) ((void)((quiet) ? STATUS_OK : log_message("", STATUS_OK, __VA_ARGS__)))
 
-/* Logs, once in a process, the purpose for which memory is missing, and returns STATUS_ENVIRONMENT. After one failed
- * allocation others fail, too: one message is enough. */
+/* Logs, once in a process, the purpose for which memory is missing, and returns STATUS_ENVIRONMENT.
+ * After one failed allocation others fail, too: one message is enough. */
 enum status log_memory(const char *format, ...) __attribute__((format(printf, 1, 2)));

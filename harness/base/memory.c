@@ -18,7 +18,8 @@ bool memory_grow(void *array, size_t count, size_t bytes)
     return larger;
 }
 
-/* Writes to a stream's memory. 0 means that memory ran out; the stream's error flag then shows it. */
+/* Writes to a stream's memory. 0 means that memory ran out; the stream's error flag then shows
+ * it. */
 static ssize_t append(void *cookie, const char *text, size_t bytes)
 {
     struct memory *memory = cookie;

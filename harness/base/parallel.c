@@ -34,18 +34,21 @@ static void *share_run(void *argument)
     return NULL;
 }
 
-void parallel_ranges(uint64_t total, uint64_t grain, void (*work)(void *context, uint64_t first, uint64_t count),
-                     void *context)
+void parallel_ranges(uint64_t total, uint64_t grain,
+                     void (*work)(void *context, uint64_t first, uint64_t count), void *context)
 {
     struct share shares[PARALLEL_THREADS_MAX];
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
     const uint64_t grains = (total + grain - 1) / grain;
-    const uint64_t threads = online < 1 ? 1 : online > PARALLEL_THREADS_MAX ? PARALLEL_THREADS_MAX : (uint64_t)online;
+    const uint64_t threads = online < 1                      ? 1
+                             : online > PARALLEL_THREADS_MAX ? PARALLEL_THREADS_MAX
+                                                             : (uint64_t)online;
     const uint64_t part = (grains + threads - 1) / threads * grain;
     size_t count = 0;
 
     for (uint64_t first = 0; first < total; first += part)
-        shares[count++] = (struct share){work, context, first, total - first < part ? total - first : part, {0}};
+        shares[count++] =
+            (struct share){work, context, first, total - first < part ? total - first : part, {0}};
     for (size_t i = 1; i < count; i++)
         parallel_begin(&shares[i].task, share_run, &shares[i]);
     if (count > 0)
@@ -54,7 +57,7 @@ void parallel_ranges(uint64_t total, uint64_t grain, void (*work)(void *context,
         parallel_end(&shares[i].task);
 }
 
-/* -- memory ------------------------------------------------------------------------------------------- */
+/* -- memory ------------------------------------------------------------------------------------ */
 
 void parallel_keep_memory(void)
 {

@@ -9,11 +9,11 @@
 /* Most threads that are started, whatever the machine has. */
 enum { PARALLEL_THREADS_MAX = 16 };
 
-/* Calls work(context, first, count) for ranges that together cover 0 to total - 1, each number once. Ranges start at
- * multiples of `grain`, which is at least 1. Calls run on several threads, one of them the caller's. Returns when all
- * have ended. */
-void parallel_ranges(uint64_t total, uint64_t grain, void (*work)(void *context, uint64_t first, uint64_t count),
-                     void *context);
+/* Calls work(context, first, count) for ranges that together cover 0 to total - 1, each number
+ * once. Ranges start at multiples of `grain`, which is at least 1. Calls run on several threads,
+ * one of them the caller's. Returns when all have ended. */
+void parallel_ranges(uint64_t total, uint64_t grain,
+                     void (*work)(void *context, uint64_t first, uint64_t count), void *context);
 
 /* Work in parallel with the caller's own. Zeroed: none. */
 struct parallel_task {

@@ -10,17 +10,21 @@
 
 #include "log.h"
 
-enum status program_find(const char *what, const char *const names[], char program[PATH_MAX], char found[PATH_MAX])
+enum status program_find(const char *what, const char *const names[], char program[PATH_MAX],
+                         char found[PATH_MAX])
 {
     const char *executed = (const char *)getauxval(AT_EXECFN);
 
     /* The second one is for machines without /proc. */
     if (!realpath("/proc/self/exe", program) && (!executed || !realpath(executed, program)))
-        return log_error(STATUS_ENVIRONMENT, "cannot find the path of cbank: %s; mount /proc", strerror(errno));
+        return log_error(STATUS_ENVIRONMENT, "cannot find the path of cbank: %s; mount /proc",
+                         strerror(errno));
     for (const char *const *name = names; *name; name++)
-        if (snprintf(found, PATH_MAX, "%.*s/%s", (int)(strrchr(program, '/') - program), program, *name) < PATH_MAX &&
+        if (snprintf(found, PATH_MAX, "%.*s/%s", (int)(strrchr(program, '/') - program), program,
+                     *name) < PATH_MAX &&
             access(found, R_OK | X_OK) == 0)
             return STATUS_OK;
-    return log_error(STATUS_ENVIRONMENT, "%s not where %s expects it (%s); make install puts it there", what, program,
+    return log_error(STATUS_ENVIRONMENT,
+                     "%s not where %s expects it (%s); make install puts it there", what, program,
                      names[0]);
 }

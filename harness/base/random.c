@@ -15,7 +15,8 @@ enum { FLOAT_EXPONENT_MASK = 0x7f800000, FLOAT_EXPONENT_OF_1 = 0x3f800000 };
 void random_fill_floats(uint64_t seed, uint32_t *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        values[i] = ((uint32_t)(random_next(&seed) >> 32) & ~FLOAT_EXPONENT_MASK) | FLOAT_EXPONENT_OF_1;
+        values[i] =
+            ((uint32_t)(random_next(&seed) >> 32) & ~FLOAT_EXPONENT_MASK) | FLOAT_EXPONENT_OF_1;
 }
 
 void random_shuffle(uint64_t *state, size_t *items, size_t count)

@@ -14,7 +14,7 @@ enum {
     MODE_MIN = 3,       /* ... at least this many */
 };
 
-/* -- ranks and buffer sets ------------------------------------------------------------------------------- */
+/* -- ranks and buffer sets --------------------------------------------------------------------- */
 
 /* How many of sorted[] are below a value, or not above it. */
 static size_t count_below(const double *sorted, size_t count, double value, bool or_equal)
@@ -35,10 +35,11 @@ static size_t count_below(const double *sorted, size_t count, double value, bool
 /* SERIES_PROCESS as half an interval of a normal distribution. */
 static const double process_half = STATS_ERRORS_TO_END * SERIES_PROCESS;
 
-void series_summarize(const double *samples, size_t count, uint32_t buffer_sets, double *scratch, struct series *series,
-                      struct summary *summary)
+void series_summarize(const double *samples, size_t count, uint32_t buffer_sets, double *scratch,
+                      struct series *series, struct summary *summary)
 {
-    double *sorted = scratch, *ranks = scratch + count, half = NAN, share, products = 0, squares = 0, lag;
+    double *sorted = scratch, *ranks = scratch + count, half = NAN, share, products = 0,
+           squares = 0, lag;
     double between = 0, within = 0;
     const size_t sets = buffer_sets < count ? buffer_sets : count;
     const double each = (double)count / (double)sets;
@@ -52,11 +53,12 @@ void series_summarize(const double *samples, size_t count, uint32_t buffer_sets,
     if (count >= CORRELATED_MIN) {
         /* Ranks minus their mean; equal values share a rank. */
         for (size_t i = 0; i < count; i++)
-            ranks[i] =
-                (double)(count_below(sorted, count, samples[i], false) + count_below(sorted, count, samples[i], true)) /
-                    2 -
-                (double)count / 2;
-        /* The correlation within buffer sets, from a one-way analysis of variance. Their means are taken out. */
+            ranks[i] = (double)(count_below(sorted, count, samples[i], false) +
+                                count_below(sorted, count, samples[i], true)) /
+                           2 -
+                       (double)count / 2;
+        /* The correlation within buffer sets, from a one-way analysis of variance. Their means are
+         * taken out. */
         for (size_t p = 0; sets > 1 && each >= 2 && p < sets; p++) {
             const double mean_rank = stats_stratum_mean(ranks, count, sets, p);
 
@@ -68,7 +70,8 @@ void series_summarize(const double *samples, size_t count, uint32_t buffer_sets,
         }
         between /= (double)(sets - 1);
         within /= (double)(count - sets);
-        series->within = between > within ? (between - within) / (between + (each - 1) * within) : 0;
+        series->within =
+            between > within ? (between - within) / (between + (each - 1) * within) : 0;
         for (size_t i = 0; i < count; i++) {
             squares += ranks[i] * ranks[i];
             products += i ? ranks[i] * ranks[i - 1] : 0;
@@ -81,7 +84,8 @@ void series_summarize(const double *samples, size_t count, uint32_t buffer_sets,
     mean = stats_strata_mean(samples, count, series->buffer_sets, scratch + count);
     share = series->effective / (double)count;
     if (isfinite(mean.error))
-        half = mean.error / sqrt(share) * student_quantile(1 - STATS_CONFIDENCE, fmax(1, mean.degrees * share));
+        half = mean.error / sqrt(share) *
+               student_quantile(1 - STATS_CONFIDENCE, fmax(1, mean.degrees * share));
     summary->value = mean.value;
     summary->samples_half = half;
     summary->assumed_half = isnan(half) ? NAN : process_half * mean.value;
@@ -104,18 +108,20 @@ void series_widen(struct summary *summary, double ns)
     summary->ci_high = summary->value + half;
 }
 
-/* -- the dip -------------------------------------------------------------------------------------------- */
+/* -- the dip ----------------------------------------------------------------------------------- */
 
-/* Value i from the lower end, or from the upper end with its sign changed: both sides of a mode look alike then. */
+/* Value i from the lower end, or from the upper end with its sign changed: both sides of a mode
+ * look alike then. */
 static double from_end(const double *sorted, size_t count, bool upper, size_t i)
 {
     return upper ? -sorted[count - 1 - i] : sorted[i];
 }
 
-/* The empirical distribution rises by 1 at each value. Returns twice the least distance at which a convex function passes
- * its first `bounded` steps and stays below those up to `reach`. This equals the largest distance of the tops above the
- * greatest convex function below the feet. */
-static double convex_gap(const double *sorted, size_t count, bool upper, size_t bounded, size_t reach)
+/* The empirical distribution rises by 1 at each value. Returns twice the least distance at which a
+ * convex function passes its first `bounded` steps and stays below those up to `reach`. This equals
+ * the largest distance of the tops above the greatest convex function below the feet. */
+static double convex_gap(const double *sorted, size_t count, bool upper, size_t bounded,
+                         size_t reach)
 {
     double gap = 0;
 
@@ -125,7 +131,8 @@ static double convex_gap(const double *sorted, size_t count, bool upper, size_t 
 
         to = from + 1;
         for (size_t next = to; next < reach; next++) {
-            const double other = (double)(next - from) / (from_end(sorted, count, upper, next) - start);
+            const double other =
+                (double)(next - from) / (from_end(sorted, count, upper, next) - start);
 
             if (other <= slope) {
                 slope = other;
@@ -134,7 +141,8 @@ static double convex_gap(const double *sorted, size_t count, bool upper, size_t 
         }
         gap = fmax(gap, 1);
         for (size_t i = from + 1; i < bounded && i < to; i++)
-            gap = fmax(gap, (double)(i + 1 - from) - slope * (from_end(sorted, count, upper, i) - start));
+            gap = fmax(gap, (double)(i + 1 - from) -
+                                slope * (from_end(sorted, count, upper, i) - start));
     }
     return gap;
 }
@@ -143,7 +151,8 @@ double series_dip(const double *sorted, size_t count)
 {
     double least = (double)count;
 
-    /* The distribution may jump at its mode k, or rise behind it. The left gap grows with k, and the right one falls. */
+    /* The distribution may jump at its mode k, or rise behind it. The left gap grows with k, and
+     * the right one falls. */
     for (size_t behind = 0; behind < 2; behind++)
         for (size_t low = 0, high = count; low < high;) {
             const size_t k = low + (high - low) / 2;
@@ -159,25 +168,27 @@ double series_dip(const double *sorted, size_t count)
     return least / 2 / (double)count;
 }
 
-/* -- modes and buffer sets ------------------------------------------------------------------------------ */
+/* -- modes and buffer sets --------------------------------------------------------------------- */
 
-/* For a uniform distribution, 99 of 100 dips times the root of the count are below this: 0.453 at 20 values, 0.496 at
- * 500, by 20,000 simulations each. */
+/* For a uniform distribution, 99 of 100 dips times the root of the count are below this: 0.453 at
+ * 20 values, 0.496 at 500, by 20,000 simulations each. */
 static const double critical_dip = 0.5;
 
-/* Two groups with so little variance within them are two modes, even if one is too small for the dip test. For 20
- * values or more, the best two groups leave a third for a normal distribution, a quarter for a uniform one. */
+/* Two groups with so little variance within them are two modes, even if one is too small for the
+ * dip test. For 20 values or more, the best two groups leave a third for a normal distribution, a
+ * quarter for a uniform one. */
 static const double clear_break = 0.1;
 
-/* Correlation within buffer sets above which their effect counts as real: above the 1 % quantile of F for two samples
- * each of twelve buffer sets. */
+/* Correlation within buffer sets above which their effect counts as real: above the 1 % quantile of
+ * F for two samples each of twelve buffer sets. */
 static const double real_effect = 0.62;
 
-/* Values that differ by less than this share are one reading of the clock: events are read as floats. */
+/* Values that differ by less than this share are one reading of the clock: events are read as
+ * floats. */
 static const double same_share = 1e-6;
 
-/* Number of modes of sorted values, each of at least `least`: of the two groups that differ most, if they are two modes,
- * and of the groups within each. */
+/* Number of modes of sorted values, each of at least `least`: of the two groups that differ most,
+ * if they are two modes, and of the groups within each. */
 static size_t count_modes(const double *sorted, size_t count, size_t least, double apart)
 {
     double total = 0, squares = 0, sum = 0, greatest = 0;
@@ -202,7 +213,8 @@ static size_t count_modes(const double *sorted, size_t count, size_t least, doub
         }
     }
     if (stats_median(sorted + k, count - k) - stats_median(sorted, k) <= apart ||
-        (squares - greatest > clear_break * squares && series_dip(sorted, count) * sqrt((double)count) <= critical_dip))
+        (squares - greatest > clear_break * squares &&
+         series_dip(sorted, count) * sqrt((double)count) <= critical_dip))
         return 1;
     return count_modes(sorted, k, least, apart) + count_modes(sorted + k, count - k, least, apart);
 }
@@ -213,10 +225,12 @@ static bool is_tie(const double *sorted, size_t i)
     return sorted[i + 1] - sorted[i] <= same_share * fabs(sorted[i]);
 }
 
-void series_describe(const double *samples, size_t count, double apart, double *scratch, struct series *series)
+void series_describe(const double *samples, size_t count, double apart, double *scratch,
+                     struct series *series)
 {
     double *values = scratch, *effects = scratch + count, *sorted = effects + series->buffer_sets;
-    const size_t least = count / MODE_SHARE > MODE_MIN ? count / MODE_SHARE : MODE_MIN, sets = series->buffer_sets;
+    const size_t least = count / MODE_SHARE > MODE_MIN ? count / MODE_SHARE : MODE_MIN,
+                 sets = series->buffer_sets;
     double low, high, squares = 0, mean = 0, step = apart;
 
     /* Subtract real effects of buffer sets. */
@@ -239,10 +253,12 @@ void series_describe(const double *samples, size_t count, double apart, double *
     /* Beyond Tukey's fences. */
     low = stats_median(values, (count + 1) / 2);
     high = stats_median(values + count / 2, (count + 1) / 2);
-    series->outliers = (double)(count - count_below(values, count, high + 1.5 * (high - low), true) +
-                                count_below(values, count, low - 1.5 * (high - low), false));
-    /* Spread the values of a tie evenly over the clock's step, which is the least distance of two different values; over
-     * `apart` at most. Without this, the dip of values that come in steps grows with their number. */
+    series->outliers =
+        (double)(count - count_below(values, count, high + 1.5 * (high - low), true) +
+                 count_below(values, count, low - 1.5 * (high - low), false));
+    /* Spread the values of a tie evenly over the clock's step, which is the least distance of two
+     * different values; over `apart` at most. Without this, the dip of values that come in steps
+     * grows with their number. */
     for (size_t i = 0; i + 1 < count; i++)
         if (!is_tie(values, i))
             step = fmin(step, values[i + 1] - values[i]);

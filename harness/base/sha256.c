@@ -35,13 +35,17 @@ static void compress(uint32_t state[WORDS], const unsigned char *message, size_t
             w[t] = (uint32_t)message[4 * t] << 24 | (uint32_t)message[4 * t + 1] << 16 |
                    (uint32_t)message[4 * t + 2] << 8 | message[4 * t + 3];
         for (unsigned t = 16; t < ROUNDS; t++)
-            w[t] = w[t - 16] + w[t - 7] + (rotate_right(w[t - 15], 7) ^ rotate_right(w[t - 15], 18) ^ w[t - 15] >> 3) +
+            w[t] = w[t - 16] + w[t - 7] +
+                   (rotate_right(w[t - 15], 7) ^ rotate_right(w[t - 15], 18) ^ w[t - 15] >> 3) +
                    (rotate_right(w[t - 2], 17) ^ rotate_right(w[t - 2], 19) ^ w[t - 2] >> 10);
         memcpy(v, state, sizeof(v)); /* a .. h */
         for (unsigned t = 0; t < ROUNDS; t++) {
-            const uint32_t s1 = rotate_right(v[4], 6) ^ rotate_right(v[4], 11) ^ rotate_right(v[4], 25);
-            const uint32_t t1 = v[7] + s1 + ((v[4] & v[5]) ^ (~v[4] & v[6])) + round_constants[t] + w[t];
-            const uint32_t s0 = rotate_right(v[0], 2) ^ rotate_right(v[0], 13) ^ rotate_right(v[0], 22);
+            const uint32_t s1 =
+                rotate_right(v[4], 6) ^ rotate_right(v[4], 11) ^ rotate_right(v[4], 25);
+            const uint32_t t1 =
+                v[7] + s1 + ((v[4] & v[5]) ^ (~v[4] & v[6])) + round_constants[t] + w[t];
+            const uint32_t s0 =
+                rotate_right(v[0], 2) ^ rotate_right(v[0], 13) ^ rotate_right(v[0], 22);
             const uint32_t t2 = s0 + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
 
             memmove(v + 1, v, 7 * sizeof(*v));
@@ -58,7 +62,8 @@ void sha256_hex(const void *data, size_t bytes, char hex[SHA256_HEX_BYTES])
     /* First 32 bits of the fractional parts of the square roots of the first 8 primes. */
     uint32_t state[WORDS] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                              0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-    /* The last one or two blocks: the rest of the message, a 1 bit, zeros and the length in bits. */
+    /* The last one or two blocks: the rest of the message, a 1 bit, zeros and the length in
+     * bits. */
     unsigned char tail[2 * BLOCK_BYTES] = {0};
     const size_t left = bytes % BLOCK_BYTES,
                  total = left + 1 + LENGTH_BYTES <= BLOCK_BYTES ? BLOCK_BYTES : 2 * BLOCK_BYTES;

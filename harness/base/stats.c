@@ -8,8 +8,11 @@
 
 const struct summary summary_unknown = {0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 
-const struct series series_unknown = {
-    .buffer_set_deviation = NAN, .autocorrelation = NAN, .modes = NAN, .outliers = NAN, .effective = NAN};
+const struct series series_unknown = {.buffer_set_deviation = NAN,
+                                      .autocorrelation = NAN,
+                                      .modes = NAN,
+                                      .outliers = NAN,
+                                      .effective = NAN};
 
 static int compare_doubles(const void *left, const void *right)
 {
@@ -54,9 +57,10 @@ double stats_median(const double *sorted, size_t count)
 
 size_t stats_median_rank(size_t count, double confidence)
 {
-    /* The sum of the binomial coefficients C(count, 0) to C(count, k), and the last of them, are kept scaled. Their
-     * true values are sum x 2^scale and term x 2^scale, and P(Binomial <= k) is sum x 2^(scale - count). All terms are
-     * positive: each step loses a few units of the last digit and nothing cancels. */
+    /* The sum of the binomial coefficients C(count, 0) to C(count, k), and the last of them, are
+     * kept scaled. Their true values are sum x 2^scale and term x 2^scale, and P(Binomial <= k) is
+     * sum x 2^(scale - count). All terms are positive: each step loses a few units of the last
+     * digit and nothing cancels. */
     const int step = 512;
     const double tail = (1 - confidence) / 2;
     double term = 1, sum = 1;
@@ -110,7 +114,7 @@ double stats_relative_half_width(const struct summary *summary)
     return half / summary->value;
 }
 
-/* -- the mean over strata ------------------------------------------------------------------------------ */
+/* -- the mean over strata ---------------------------------------------------------------------- */
 
 /* Deviations from the median of its stratum at which a sample counts no further. */
 static const double farthest = 3;
@@ -162,7 +166,8 @@ static struct strata_mean trimmed_mean(const double *samples, size_t count, doub
     return out;
 }
 
-struct strata_mean stats_strata_mean(const double *samples, size_t count, size_t strata, double *scratch)
+struct strata_mean stats_strata_mean(const double *samples, size_t count, size_t strata,
+                                     double *scratch)
 {
     const bool each = count >= 2 * strata; /* of the strata has two samples */
     struct strata_mean out = {.error = NAN};
@@ -174,7 +179,8 @@ struct strata_mean stats_strata_mean(const double *samples, size_t count, size_t
         for (size_t i = strata; i < count; i++)
             scratch[i - strata] = fabs(samples[i] - samples[i - strata]);
         stats_sort(scratch, count - strata);
-        reach = farthest * stats_median(scratch, count - strata) / (STATS_NORMAL_QUARTILE * sqrt(2));
+        reach =
+            farthest * stats_median(scratch, count - strata) / (STATS_NORMAL_QUARTILE * sqrt(2));
     }
     for (size_t first = 0; first < strata; first++) {
         double mean, median, step;

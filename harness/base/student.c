@@ -7,7 +7,8 @@
 static const double pi = 3.14159265358979323846;
 enum { DEGREES_MOST = 100000 }; /* above this, Student's t is normal to every printed digit */
 
-/* The continued fraction of the incomplete beta function (Abramowitz and Stegun 26.5.8), by Lentz's method. */
+/* The continued fraction of the incomplete beta function (Abramowitz and Stegun 26.5.8), by Lentz's
+ * method. */
 static double beta_fraction(double x, double a, double b)
 {
     const double tiny = 1e-300;
@@ -35,16 +36,18 @@ static double beta_fraction(double x, double a, double b)
 double student_p(double t, double degrees)
 {
     /* The regularized incomplete beta function. Its fraction converges fast below the mean. */
-    const double known = fmin(degrees, DEGREES_MOST), a = known / 2, b = 0.5, x = known / (known + t * t);
+    const double known = fmin(degrees, DEGREES_MOST), a = known / 2, b = 0.5,
+                 x = known / (known + t * t);
     const double front = exp(a * log(x) + b * log1p(-x) + lgamma(a + b) - lgamma(a) - lgamma(b));
 
     if (isinf(t) || x <= 0 || x >= 1)
         return isinf(t) || x <= 0 ? 0 : 1;
-    return x < (a + 1) / (a + b + 2) ? front / a * beta_fraction(x, a, b) : 1 - front / b * beta_fraction(1 - x, b, a);
+    return x < (a + 1) / (a + b + 2) ? front / a * beta_fraction(x, a, b)
+                                     : 1 - front / b * beta_fraction(1 - x, b, a);
 }
 
-/* Newton's method on the logarithm of p, within bounds that it narrows. A step beyond the bounds halves them
- * instead. */
+/* Newton's method on the logarithm of p, within bounds that it narrows. A step beyond the bounds
+ * halves them instead. */
 double student_quantile(double p, double degrees)
 {
     const double known = fmin(degrees, DEGREES_MOST);

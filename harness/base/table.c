@@ -37,7 +37,8 @@ enum status table_unknown(const struct table *table, const char *name)
 
     for (size_t i = 0; i < *table->count; i++) {
         const char *row = table_name(table, i);
-        const size_t edits = strlen(name) > 2 && strncmp(row, name, strlen(name)) == 0 ? 1 : text_edits(name, row);
+        const size_t edits =
+            strlen(name) > 2 && strncmp(row, name, strlen(name)) == 0 ? 1 : text_edits(name, row);
 
         text_join(valid, sizeof(valid), ", ", "%s", row);
         if (edits < least && edits < strlen(name)) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Tables: arrays of rows that begin with their name. Finding and selecting rows is written once for all of them. */
+ * Tables: arrays of rows that begin with their name. Finding and selecting rows is written once for
+ * all of them. */
 #pragma once
 
 #include <stddef.h>
@@ -33,8 +34,8 @@ const void *table_find(const struct table *table, const char *name);
 /* Logs that `name` is not in the table, with all valid names. Returns STATUS_USAGE. */
 enum status table_unknown(const struct table *table, const char *name);
 
-/* Selects the rows of a comma-separated list; "all" selects every row. Names given twice count once. STATUS_USAGE,
- * logged, for an unknown or empty name. On success the caller closes *out. */
+/* Selects the rows of a comma-separated list; "all" selects every row. Names given twice count
+ * once. STATUS_USAGE, logged, for an unknown or empty name. On success the caller closes *out. */
 enum status table_select(const struct table *table, const char *list, struct selection *out);
 
 /* Releases; accepts a zeroed struct. */

@@ -23,7 +23,8 @@ size_t text_utf8(const char *text, size_t left)
 
         if (bytes[0] < forms[i].first_low || bytes[0] > forms[i].first_high)
             continue;
-        if (length > left || (length > 1 && (bytes[1] < forms[i].second_low || bytes[1] > forms[i].second_high)))
+        if (length > left ||
+            (length > 1 && (bytes[1] < forms[i].second_low || bytes[1] > forms[i].second_high)))
             return 0;
         for (size_t k = 2; k < length; k++)
             if (bytes[k] < 0x80 || bytes[k] > 0xbf)
@@ -35,11 +36,12 @@ size_t text_utf8(const char *text, size_t left)
 
 size_t text_printable(const char *text, size_t left)
 {
-    /* Ranges of bytes: C1; blanks without width, ends of lines and characters that change the direction of text; the
-     * mark of byte orders; notes between lines; U+FFFE and U+FFFF. */
+    /* Ranges of bytes: C1; blanks without width, ends of lines and characters that change the
+     * direction of text; the mark of byte orders; notes between lines; U+FFFE and U+FFFF. */
     static const char none[][2][4] = {
-        {"\xc2\x80", "\xc2\x9f"},         {"\xd8\x9c", "\xd8\x9c"},         {"\xe2\x80\x8b", "\xe2\x80\x8f"},
-        {"\xe2\x80\xa8", "\xe2\x80\xae"}, {"\xe2\x81\xa6", "\xe2\x81\xa9"}, {"\xef\xbb\xbf", "\xef\xbb\xbf"},
+        {"\xc2\x80", "\xc2\x9f"},         {"\xd8\x9c", "\xd8\x9c"},
+        {"\xe2\x80\x8b", "\xe2\x80\x8f"}, {"\xe2\x80\xa8", "\xe2\x80\xae"},
+        {"\xe2\x81\xa6", "\xe2\x81\xa9"}, {"\xef\xbb\xbf", "\xef\xbb\xbf"},
         {"\xef\xbf\xb9", "\xef\xbf\xbb"}, {"\xef\xbf\xbe", "\xef\xbf\xbf"},
     };
     const size_t length = text_utf8(text, left);
@@ -78,7 +80,8 @@ const char *text_shown(const char *text, char out[TEXT_SHOWN_BYTES])
     const size_t room = TEXT_SHOWN_BYTES - sizeof(cut);
     size_t used = 0;
 
-    for (size_t left = strlen(text), bytes; left > 0 && used + (bytes = text_utf8(text, left)) <= room; left -= bytes) {
+    for (size_t left = strlen(text), bytes;
+         left > 0 && used + (bytes = text_utf8(text, left)) <= room; left -= bytes) {
         bytes += bytes == 0;
         memcpy(out + used, text, bytes);
         used += bytes;

@@ -76,7 +76,7 @@ void text_put_tag(FILE *stream, const char *start, const char *const *attributes
     }
 }
 
-/* -- CSV ---------------------------------------------------------------------------------------------- */
+/* -- CSV --------------------------------------------------------------------------------------- */
 
 void text_csv(FILE *stream, const char *text)
 {
@@ -91,10 +91,12 @@ void text_csv(FILE *stream, const char *text)
     fputs(quoted ? "\"" : "", stream);
 }
 
-/* -- numbers ------------------------------------------------------------------------------------------ */
+/* -- numbers ----------------------------------------------------------------------------------- */
 
-/* Writes a number with that many decimals, between a sign and a unit. There is room for numbers below 1e12. */
-static void put_number(const char *sign, double value, int decimals, const char *unit, char out[TEXT_NUMBER_BYTES])
+/* Writes a number with that many decimals, between a sign and a unit. There is room for numbers
+ * below 1e12. */
+static void put_number(const char *sign, double value, int decimals, const char *unit,
+                       char out[TEXT_NUMBER_BYTES])
 {
     if (isfinite(value))
         snprintf(out, TEXT_NUMBER_BYTES, "%s%.*f%s", sign, decimals, value, unit);
@@ -148,7 +150,8 @@ void text_share(double share, char out[TEXT_NUMBER_BYTES])
 
 void text_change(double relative, char out[TEXT_NUMBER_BYTES])
 {
-    put_number(signbit(relative) ? "" : "+", 100 * relative, three_digits(100 * relative), "%", out);
+    put_number(signbit(relative) ? "" : "+", 100 * relative, three_digits(100 * relative), "%",
+               out);
 }
 
 void text_half_width(double relative, char out[TEXT_NUMBER_BYTES])
@@ -164,7 +167,7 @@ struct text_number text_of(void (*format)(double value, char out[TEXT_NUMBER_BYT
     return number;
 }
 
-/* -- lines -------------------------------------------------------------------------------------------- */
+/* -- lines ------------------------------------------------------------------------------------- */
 
 int text_width(FILE *stream)
 {
@@ -174,7 +177,8 @@ int text_width(FILE *stream)
 
     if (asked > 0 && asked < 10000)
         return (int)asked;
-    return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : TEXT_WIDTH;
+    return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
+                                                                            : TEXT_WIDTH;
 }
 
 void text_wrap(struct text_wrap *wrap, const char *text)

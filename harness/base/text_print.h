@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Text as it is printed: columns and lines of a terminal, CSV, other escapes, and numbers for people. */
+ * Text as it is printed: columns and lines of a terminal, CSV, other escapes, and numbers for
+ * people. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,20 +19,21 @@ struct escape {
 extern const struct escape escapes_none[];
 extern const struct escape escapes_xml[]; /* text and attributes */
 
-/* Writes text with its escapes. Control characters, and bytes that are not a character of UTF-8 or XML, are
- * written like \x1b. */
+/* Writes text with its escapes. Control characters, and bytes that are not a character of UTF-8 or
+ * XML, are written like \x1b. */
 void text_put(FILE *stream, const struct escape *escapes, const char *text);
 
-/* Writes a line with names from outside (at most TEXT_LINE_BYTES), like text_put without escapes. */
+/* Writes a line with names from outside (at most TEXT_LINE_BYTES), like text_put without
+ * escapes. */
 enum { TEXT_LINE_BYTES = 8192 };
 __attribute__((format(printf, 2, 3))) void text_line(FILE *stream, const char *format, ...);
 
-/* Writes the start and the attributes of an XML tag without its end. Attributes are pairs of name and text, with NULL
- * after the last. */
+/* Writes the start and the attributes of an XML tag without its end. Attributes are pairs of name
+ * and text, with NULL after the last. */
 void text_put_tag(FILE *stream, const char *start, const char *const *attributes);
 
-/* Writes a field of a CSV row (RFC 4180), quoted if needed. A ' precedes text that a spreadsheet would take for a
- * formula: it begins with =, +, - or @ and is not a number. */
+/* Writes a field of a CSV row (RFC 4180), quoted if needed. A ' precedes text that a spreadsheet
+ * would take for a formula: it begins with =, +, - or @ and is not a number. */
 void text_csv(FILE *stream, const char *text);
 
 enum { TEXT_NUMBER_BYTES = 32 };
@@ -39,7 +41,8 @@ enum { TEXT_NUMBER_BYTES = 32 };
 /* A duration with four digits, "25.31 us"; "-" when not finite. */
 void text_time(double ns, char out[TEXT_NUMBER_BYTES]);
 
-/* A count with all its digits: "12800000"; with one decimal if it is not a whole number; "-" if not finite. */
+/* A count with all its digits: "12800000"; with one decimal if it is not a whole number; "-" if not
+ * finite. */
 void text_count(double count, char out[TEXT_NUMBER_BYTES]);
 
 /* A relative change with three digits and its sign, "+10.0%"; "-" when not finite. */
@@ -58,7 +61,8 @@ void text_share(double share, char out[TEXT_NUMBER_BYTES]);
 /* Half the width of an interval relative to its middle, "±0.12%"; "-" if not finite. */
 void text_half_width(double relative, char out[TEXT_NUMBER_BYTES]);
 
-/* A number as one of these functions writes it, as an argument of printf: text_of(text_time, ns).text. */
+/* A number as one of these functions writes it, as an argument of printf: text_of(text_time,
+ * ns).text. */
 struct text_number {
     char text[TEXT_NUMBER_BYTES];
 };
@@ -76,7 +80,8 @@ struct print_style {
     int indent; /* of every line below the title */
     bool color; /* use ANSI attributes */
     struct print_ranks {
-        unsigned greatest, least; /* raised to the greatest rank that was printed; lowered to the least of these */
+        /* raised to the greatest rank that was printed; lowered to the least of these */
+        unsigned greatest, least;
     } *ranks; /* NULL: not needed */
 };
 
@@ -92,6 +97,8 @@ struct text_wrap {
 /* Writes text, like text_put without escapes. A word longer than a line is divided. */
 void text_wrap(struct text_wrap *wrap, const char *text);
 
-/* Writes blanks up to wrap's column, then text (at most TEXT_PARAGRAPH_BYTES), and ends the line. */
+/* Writes blanks up to wrap's column, then text (at most TEXT_PARAGRAPH_BYTES), and ends the
+ * line. */
 enum { TEXT_PARAGRAPH_BYTES = 1024 };
-__attribute__((format(printf, 2, 3))) void text_paragraph(struct text_wrap wrap, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void text_paragraph(struct text_wrap wrap, const char *format,
+                                                          ...);

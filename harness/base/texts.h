@@ -14,12 +14,12 @@ struct texts {
 /* Adds a text, which is owned then. False when out of memory, or for NULL: the text is freed. */
 bool texts_take(struct texts *texts, char *text);
 
-/* Returns the copy that equals the text, and makes one if needed: equal texts share a pointer. It is meant for some
- * hundred texts, since it compares them one by one. NULL when out of memory. */
+/* Returns the copy that equals the text, and makes one if needed: equal texts share a pointer. It
+ * is meant for some hundred texts, since it compares them one by one. NULL when out of memory. */
 const char *texts_share(struct texts *texts, const char *text);
 
-/* The texts of a list with a comma between, after `before`, or "" for an empty list. NULL when out of memory. The caller
- * frees it. */
+/* The texts of a list with a comma between, after `before`, or "" for an empty list. NULL when out
+ * of memory. The caller frees it. */
 char *texts_join(const struct texts *texts, const char *before);
 
 /* Releases all of them; the list is then empty. */

@@ -62,7 +62,8 @@ static void *watch(void *argument)
         began = atomic_load_explicit(&watchdog->began, memory_order_relaxed);
         deadline = atomic_load_explicit(&watchdog->deadline, memory_order_relaxed);
         now = clock_seconds();
-        /* A job that is suspended (SIGSTOP, Ctrl-Z, a scheduler) stops the call, too: that time is not the call's. */
+        /* A job that is suspended (SIGSTOP, Ctrl-Z, a scheduler) stops the call, too: that time is
+         * not the call's. */
         stopped = turn == watched ? stopped : 0;
         if (now - polled > stopped_seconds) {
             stopped += now - fmax(polled, began);
@@ -74,7 +75,8 @@ static void *watch(void *argument)
             asked_since = now;
         if (turn % 2 == 0 || (now - stopped < deadline && now < asked_since + grace_seconds))
             continue;
-        /* If the turn is unchanged, this deadline is that of the current call, which has not come back. */
+        /* If the turn is unchanged, this deadline is that of the current call, which has not come
+         * back. */
         if (atomic_compare_exchange_strong(&watchdog->turn, &turn, turn + 1))
             watchdog->then.end(watchdog->then.context, call, now - stopped - began);
     }

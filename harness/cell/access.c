@@ -15,8 +15,10 @@
 /* State of the pass over the grid of one cell. */
 struct pass {
     uint32_t width, copies;      /* bytes of an element; copies of the table in shared memory */
-    uint32_t *marks; /* scratch of distinct_groups for the table and its copies; owned, like the next ones */
-    uint32_t *elements, *sectors, *lines, *tags; /* the number of the last load that touched each, 0 for none */
+    /* scratch of distinct_groups for the table and its copies; owned, like the next ones */
+    uint32_t *marks;
+    /* the number of the last load that touched each, 0 for none */
+    uint32_t *elements, *sectors, *lines, *tags;
     uint32_t loads, earlier; /* loads so far; those of them before this block and step */
     struct access_counts counts; /* of the payload of the last block */
 };
@@ -32,12 +34,13 @@ static bool is_uniform(const uint32_t *index, uint32_t threads)
     return memcmp(index, index + 1, (threads - 1) * sizeof(*index)) == 0;
 }
 
-/* Writes the distinct values of index[] >> shift into groups[], in the order of the first thread of each. Elements are
- * numbered from 0; element >> shift is the number of the line or sector that holds it. marks[] has the number of the
- * current load, and for each group the load that last read it. The code avoids branches, which would be mispredicted,
- * and bits of a word, which would wait for each other. */
-static uint32_t distinct_groups(const uint32_t *index, uint32_t threads, uint32_t shift, uint32_t *marks,
-                                uint32_t *groups)
+/* Writes the distinct values of index[] >> shift into groups[], in the order of the first thread of
+ * each. Elements are numbered from 0; element >> shift is the number of the line or sector that
+ * holds it. marks[] has the number of the current load, and for each group the load that last read
+ * it. The code avoids branches, which would be mispredicted, and bits of a word, which would wait
+ * for each other. */
+static uint32_t distinct_groups(const uint32_t *index, uint32_t threads, uint32_t shift,
+                                uint32_t *marks, uint32_t *groups)
 {
     const uint32_t load = ++marks[0];
     uint32_t count = 0;
@@ -73,7 +76,8 @@ static void count_warp(struct pass *pass, const uint32_t *index, uint32_t thread
     const uint32_t different = is_uniform(index, threads) ? 1 : threads;
     uint32_t tags[ACCESS_TAG_BANKS] = {0}, fullest = 0;
     const uint32_t words = pass->width / ACCESS_BANK_BYTES;
-    uint32_t elements[CBANK_WARP_THREADS], copied[CBANK_WARP_THREADS], groups[CBANK_WARP_THREADS], addresses = 0;
+    uint32_t elements[CBANK_WARP_THREADS], copied[CBANK_WARP_THREADS], groups[CBANK_WARP_THREADS],
+        addresses = 0;
 
     for (uint32_t thread = 0; thread < different; thread++) {
         const uint32_t element = index[thread], sector = element >> to_sector;
@@ -87,18 +91,20 @@ static void count_warp(struct pass *pass, const uint32_t *index, uint32_t thread
         pass->counts.block_lines += pass->lines[line] <= pass->earlier;
         tags[tag % ACCESS_TAG_BANKS] += pass->tags[tag] != load;
         fullest += tags[tag % ACCESS_TAG_BANKS] > fullest; /* it grows by one at a time */
-        pass->elements[element] = pass->sectors[sector] = pass->lines[line] = pass->tags[tag] = load;
+        pass->elements[element] = pass->sectors[sector] = pass->lines[line] = pass->tags[tag] =
+            load;
     }
     pass->counts.addresses += addresses;
     pass->counts.tag_wavefronts += fullest;
-    if (pass->copies > 1) { /* neighbouring threads read neighbouring copies, which lie entry by entry */
+    /* neighbouring threads read neighbouring copies, which lie entry by entry */
+    if (pass->copies > 1) {
         for (uint32_t thread = 0; thread < threads; thread++)
             copied[thread] = index[thread] * pass->copies + thread % pass->copies;
         index = copied;
         addresses = distinct_groups(copied, threads, 0, pass->marks, elements);
     }
-    /* Elements in one word are one access to its bank. Elements of several words are served part by part of the
-     * warp. */
+    /* Elements in one word are one access to its bank. Elements of several words are served part by
+     * part of the warp. */
     if (words == 1 || addresses == 1) {
         pass->counts.wavefronts += fullest_bank(elements, addresses, 1);
     } else if (words == 0) {
@@ -107,7 +113,8 @@ static void count_warp(struct pass *pass, const uint32_t *index, uint32_t thread
         addresses = distinct_groups(elements, addresses, shift, pass->marks, groups);
         pass->counts.wavefronts += fullest_bank(groups, addresses, 1);
     } else {
-        for (uint32_t first = 0, part = CBANK_WARP_THREADS / words; first < threads; first += part) {
+        for (uint32_t first = 0, part = CBANK_WARP_THREADS / words; first < threads;
+             first += part) {
             const uint32_t left = threads - first < part ? threads - first : part;
 
             addresses = distinct_groups(index + first, left, 0, pass->marks, groups);
@@ -128,21 +135,27 @@ static void count_parts(struct pass *pass, const uint32_t *index, uint32_t threa
     }
 }
 
-/* Goes over all blocks at one step. Most blocks read the same as the block before; then its counts are used again.
- * Where all threads of a block, or of the grid, read one element of one table, every warp has the counts of one
- * thread. STATUS_USAGE, logged, if a thread reads beyond the table. */
-static enum status count_blocks(const struct cell *cell, uint32_t step, struct pass *pass, struct access_counts *out)
+/* Goes over all blocks at one step. Most blocks read the same as the block before; then its counts
+ * are used again. Where all threads of a block, or of the grid, read one element of one table,
+ * every warp has the counts of one thread. STATUS_USAGE, logged, if a thread reads beyond the
+ * table. */
+static enum status count_blocks(const struct cell *cell, uint32_t step, struct pass *pass,
+                                struct access_counts *out)
 {
     const enum index_scope scope = pass->copies == 1 ? cell->pattern->scope : INDEX_THREAD;
-    const bool alike = cell->workload->index != INDEX_LOADED && !strstr(cell->pattern->formula, "block");
+    const bool alike =
+        cell->workload->index != INDEX_LOADED && !strstr(cell->pattern->formula, "block");
     const uint64_t blocks = scope == INDEX_IMMEDIATE ? 1 : cell_blocks(cell);
     const uint32_t length = cell_length(cell), parts = table_width(cell->parameters) / pass->width;
     uint32_t buffers[2][CELL_BLOCK_SIZE_MAX], highest = 0;
 
     for (uint32_t block = 0; block < blocks; block++) {
-        const uint32_t all = cell_block_threads(cell, block), threads = scope == INDEX_THREAD ? all : 1;
+        const uint32_t all = cell_block_threads(cell, block),
+                       threads = scope == INDEX_THREAD ? all : 1;
         const uint64_t warps = divide_up(all, CBANK_WARP_THREADS);
-        const uint64_t times = scope == INDEX_THREAD ? 1 : scope == INDEX_BLOCK ? warps : out->warps_active;
+        const uint64_t times = scope == INDEX_THREAD  ? 1
+                               : scope == INDEX_BLOCK ? warps
+                                                      : out->warps_active;
         bool same = block > 0 && cell_block_threads(cell, block - 1) == all;
         const uint32_t *index = buffers[block % 2];
 
@@ -154,18 +167,23 @@ static enum status count_blocks(const struct cell *cell, uint32_t step, struct p
             highest = index[thread] > highest ? index[thread] : highest;
         if (highest >= length)
             return log_error(STATUS_USAGE,
-                             "%s reads element %" PRIu32 " of a table of %" PRIu32 "; correct its row in %ss.def",
-                             cell->pattern->name, highest, length, cell_pattern_table(cell->workload)->what);
+                             "%s reads element %" PRIu32 " of a table of %" PRIu32
+                             "; correct its row in %ss.def",
+                             cell->pattern->name, highest, length,
+                             cell_pattern_table(cell->workload)->what);
         if (!same) {
             pass->counts = (struct access_counts){0};
             pass->earlier = pass->loads;
             for (uint32_t thread = 0; thread < threads; thread += CBANK_WARP_THREADS)
                 count_parts(pass, index + thread,
-                            threads - thread < CBANK_WARP_THREADS ? threads - thread : CBANK_WARP_THREADS, parts);
+                            threads - thread < CBANK_WARP_THREADS ? threads - thread
+                                                                  : CBANK_WARP_THREADS,
+                            parts);
         }
         out->addresses += times * pass->counts.addresses;
         out->lines += times * pass->counts.lines;
-        out->block_lines += (scope == INDEX_IMMEDIATE ? cell_blocks(cell) : 1) * pass->counts.block_lines;
+        out->block_lines +=
+            (scope == INDEX_IMMEDIATE ? cell_blocks(cell) : 1) * pass->counts.block_lines;
         out->sectors += times * pass->counts.sectors;
         out->wavefronts += times * pass->counts.wavefronts;
         out->tag_wavefronts += times * pass->counts.tag_wavefronts;
@@ -173,15 +191,20 @@ static enum status count_blocks(const struct cell *cell, uint32_t step, struct p
     return STATUS_OK;
 }
 
-/* Counts everything except the payload. Blocks are whole warps: warp w of the grid has elements 32 w to 32 w + 31. */
+/* Counts everything except the payload. Blocks are whole warps: warp w of the grid has elements 32
+ * w to 32 w + 31. */
 static struct access_counts count_launch(const struct cell *cell)
 {
     const struct problem problem = cell_problem(cell);
-    const struct workload_stream stream = workload_stream(&problem, ACCESS_SECTOR_BYTES / sizeof(uint32_t));
-    const uint64_t blocks = cell_grid_blocks(cell), warps = blocks * (cell->block_size / CBANK_WARP_THREADS);
+    const struct workload_stream stream =
+        workload_stream(&problem, ACCESS_SECTOR_BYTES / sizeof(uint32_t));
+    const uint64_t blocks = cell_grid_blocks(cell),
+                   warps = blocks * (cell->block_size / CBANK_WARP_THREADS);
     const uint64_t active = divide_up(cell->elements, CBANK_WARP_THREADS);
-    const uint64_t staged = cell_staged_bytes(cell), copies = table_copies(cell->path, cell->parameters);
-    const uint64_t sectors = divide_up(table_bytes(cell->path, cell->parameters), ACCESS_SECTOR_BYTES);
+    const uint64_t staged = cell_staged_bytes(cell),
+                   copies = table_copies(cell->path, cell->parameters);
+    const uint64_t sectors =
+        divide_up(table_bytes(cell->path, cell->parameters), ACCESS_SECTOR_BYTES);
     const uint64_t copied = divide_up(cell_length(cell) * copies, CBANK_WARP_THREADS);
     struct access_counts counts = {
         .blocks = blocks,
@@ -195,10 +218,12 @@ static struct access_counts count_launch(const struct cell *cell)
     if (cell->path->unit == UNIT_REGISTERS) { /* each warp loads the entries that it exchanges */
         counts.staging_loads = warps;
         counts.staging_sectors = warps * sectors;
-    } else if (cell->path->unit == UNIT_SELECT) { /* each warp of the first round with an element loads every word */
+        /* each warp of the first round with an element loads every word */
+    } else if (cell->path->unit == UNIT_SELECT) {
         counts.staging_loads = (warps < active ? warps : active) * path_held(cell->path);
         counts.staging_sectors = counts.staging_loads;
-    } else if (copies > 1) { /* each block makes the copies, a warp 32 neighbouring entries of them at a time */
+        /* each block makes the copies, a warp 32 neighbouring entries of them at a time */
+    } else if (copies > 1) {
         counts.staging_loads = blocks * copied;
         counts.staging_sectors = blocks * (copied > sectors ? copied : sectors);
     } else { /* each block copies the table, a warp 32 neighbouring words at a time */
@@ -212,9 +237,12 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
 {
     struct access_counts counts = count_launch(cell);
     const uint32_t steps = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
-    /* Each instruction of a load reads a part of an element: counts are of a table of such parts. Selections read it all. */
-    const uint32_t pieces = image_pieces(cell), parts = cell->path->unit == UNIT_SELECT ? 1 : pieces;
-    const uint32_t width = table_width(cell->parameters) / parts, copies = table_copies(cell->path, cell->parameters);
+    /* Each instruction of a load reads a part of an element: counts are of a table of such parts.
+     * Selections read it all. */
+    const uint32_t pieces = image_pieces(cell),
+                   parts = cell->path->unit == UNIT_SELECT ? 1 : pieces;
+    const uint32_t width = table_width(cell->parameters) / parts,
+                   copies = table_copies(cell->path, cell->parameters);
     const size_t length = (size_t)cell_length(cell) * parts, marks = 1 + length * copies;
     const size_t sectors = divide_up(length * width, ACCESS_SECTOR_BYTES);
     const size_t lines = divide_up(length * width, ACCESS_LINE_BYTES);
@@ -224,7 +252,8 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
 
     pass.marks = calloc(marks + length + sectors + lines + tags, sizeof(*pass.marks));
     if (!pass.marks)
-        return log_memory("the elements of a table of %" PRIu32 " bytes", table_bytes(cell->path, cell->parameters));
+        return log_memory("the elements of a table of %" PRIu32 " bytes",
+                          table_bytes(cell->path, cell->parameters));
     pass.elements = pass.marks + marks;
     pass.sectors = pass.elements + length;
     pass.lines = pass.sectors + sectors;
@@ -291,8 +320,8 @@ double access_requests_per_load(const struct cell *cell, const struct access_cou
     }
 }
 
-enum status access_count_next(const struct cell *(*cell_at)(const void *list, size_t i), const void *list, size_t index,
-                              struct access_counts *counts)
+enum status access_count_next(const struct cell *(*cell_at)(const void *list, size_t i),
+                              const void *list, size_t index, struct access_counts *counts)
 {
     enum { PAYLOAD = offsetof(struct access_counts, payload_loads) };
     const struct cell *b = cell_at(list, index);
@@ -305,21 +334,24 @@ enum status access_count_next(const struct cell *(*cell_at)(const void *list, si
     for (size_t i = 0; i < index; i++) {
         const struct cell *a = cell_at(list, i);
 
-        /* Only the path's table matters and whether the path loads; the cache state does not matter. Where indices are
-         * data, only parameters that change the table or the steps matter. */
+        /* Only the path's table matters and whether the path loads; the cache state does not
+         * matter. Where indices are data, only parameters that change the table or the steps
+         * matter. */
         if (counts[i].blocks == 0 || a->workload != b->workload || a->pattern != b->pattern ||
-            a->elements != b->elements || a->block_size != b->block_size || a->indices != b->indices ||
-            !a->path->loads != !b->path->loads ||
+            a->elements != b->elements || a->block_size != b->block_size ||
+            a->indices != b->indices || !a->path->loads != !b->path->loads ||
             table_bytes(a->path, a->parameters) != table_bytes(b->path, b->parameters) ||
             table_copies(a->path, a->parameters) != table_copies(b->path, b->parameters) ||
             image_pieces(a) != image_pieces(b))
             continue;
         if (loaded ? table_width(a->parameters) != table_width(b->parameters) ||
-                         workload_steps(a->workload, a->parameters) != workload_steps(b->workload, b->parameters)
+                         workload_steps(a->workload, a->parameters) !=
+                             workload_steps(b->workload, b->parameters)
                    : memcmp(a->parameters, b->parameters, sizeof(a->parameters)) != 0)
             continue;
         counts[index] = count_launch(b);
-        memcpy((char *)&counts[index] + PAYLOAD, (const char *)&counts[i] + PAYLOAD, sizeof(*counts) - PAYLOAD);
+        memcpy((char *)&counts[index] + PAYLOAD, (const char *)&counts[i] + PAYLOAD,
+               sizeof(*counts) - PAYLOAD);
         return STATUS_OK;
     }
     return access_count(b, &counts[index]);

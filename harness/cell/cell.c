@@ -26,12 +26,14 @@ const struct table table_of_paths = TABLE("path", paths, path_count);
 
 void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES])
 {
-    snprintf(text, CELL_IDENTITY_BYTES, "%s/%s/%s/%" PRIu64 "/%" PRIu32 "/%s", cell_workload_name(cell),
-             cell->path->name, cell->pattern->name, cell->elements, cell->block_size, cell->cache_state->name);
+    snprintf(text, CELL_IDENTITY_BYTES, "%s/%s/%s/%" PRIu64 "/%" PRIu32 "/%s",
+             cell_workload_name(cell), cell->path->name, cell->pattern->name, cell->elements,
+             cell->block_size, cell->cache_state->name);
     cell_parameters_text(cell, CELL_PARAMETERS_ALL, "/", text, CELL_IDENTITY_BYTES);
 }
 
-void cell_parameters_text(const struct cell *cell, uint32_t set, const char *separator, char *out, size_t room)
+void cell_parameters_text(const struct cell *cell, uint32_t set, const char *separator, char *out,
+                          size_t room)
 {
     char hash[CELL_INDEX_FILE_HASH_BYTES];
 
@@ -41,14 +43,17 @@ void cell_parameters_text(const struct cell *cell, uint32_t set, const char *sep
     if (!(set & CELL_TRACE_BIT))
         return;
     if (cell->index_file_hash)
-        text_join(out, room, separator, "indices=%s", cell_index_file_hash_text(cell->index_file_hash, hash));
+        text_join(out, room, separator, "indices=%s",
+                  cell_index_file_hash_text(cell->index_file_hash, hash));
     if (cell->kernel.hash)
-        text_join(out, room, separator, "kernel=%s", cell_index_file_hash_text(cell->kernel.hash, hash));
+        text_join(out, room, separator, "kernel=%s",
+                  cell_index_file_hash_text(cell->kernel.hash, hash));
     if (strchr(cell->kernel.spaces, '='))
         text_join(out, room, separator, "spaces=%s", cell->kernel.spaces);
 }
 
-const char *cell_index_file_hash_text(uint64_t index_file_hash, char text[CELL_INDEX_FILE_HASH_BYTES])
+const char *cell_index_file_hash_text(uint64_t index_file_hash,
+                                      char text[CELL_INDEX_FILE_HASH_BYTES])
 {
     snprintf(text, CELL_INDEX_FILE_HASH_BYTES, "%016" PRIx64, index_file_hash);
     return text;
@@ -70,7 +75,8 @@ bool cell_is_named(const struct cell *cell, const char *name)
 enum status cell_unknown(const char *name)
 {
     return log_error(STATUS_USAGE,
-                     "no cell is named '%s'; a name is an identity, as cbank show --csv has them, or a glob: "
+                     "no cell is named '%s'; a name is an identity, as cbank show --csv has them, "
+                     "or a glob: "
                      "'*/constant/*'",
                      name);
 }
@@ -168,25 +174,35 @@ static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES
 {
     const struct workload *workload = cell->workload;
     const uint32_t *value = cell->parameters;
-    const uint32_t bytes = table_bytes(cell->path, value), entries = table_entries(cell->path, value);
+    const uint32_t bytes = table_bytes(cell->path, value),
+                   entries = table_entries(cell->path, value);
 
     if (bytes % table_width(value))
-        return cell_refuse(text, "a table of %" PRIu32 " bytes has no whole number of elements of %" PRIu32, bytes,
-                           table_width(value));
+        return cell_refuse(text,
+                           "a table of %" PRIu32
+                           " bytes has no whole number of elements of %" PRIu32,
+                           bytes, table_width(value));
     if (value[PARAMETER_loads] % value[PARAMETER_in_flight])
-        return cell_refuse(text, "--in-flight must divide --loads, and %" PRIu32 " does not divide %" PRIu32,
+        return cell_refuse(text,
+                           "--in-flight must divide --loads, and %" PRIu32
+                           " does not divide %" PRIu32,
                            value[PARAMETER_in_flight], value[PARAMETER_loads]);
     if (value[PARAMETER_in_flight] > workload->variants)
-        return cell_refuse(text, "%s has %" PRIu32 " lookups in flight at most", workload->name, workload->variants);
+        return cell_refuse(text, "%s has %" PRIu32 " lookups in flight at most", workload->name,
+                           workload->variants);
     if (workload_variant(value) > workload->variants)
-        return cell_refuse(text, "%s streams other data with one lookup in flight alone", workload->name);
+        return cell_refuse(text, "%s streams other data with one lookup in flight alone",
+                           workload->name);
     if (value[PARAMETER_warps_per_sm] * CBANK_WARP_THREADS % cell->block_size)
-        return cell_refuse(text, "%" PRIu32 " warps are no whole number of blocks of %" PRIu32 " threads",
+        return cell_refuse(text,
+                           "%" PRIu32 " warps are no whole number of blocks of %" PRIu32 " threads",
                            value[PARAMETER_warps_per_sm], cell->block_size);
     if (value[PARAMETER_warps_per_sm] && value[PARAMETER_thread_elements])
-        return cell_refuse(text, "warps of an SM and elements of a thread both determine the grid; name one of them");
+        return cell_refuse(text, "warps of an SM and elements of a thread both determine the grid; "
+                                 "name one of them");
     if (cell->elements * value[PARAMETER_loads] > CELL_INDICES_MAX)
-        return cell_refuse(text, "%s has %" PRIu64 " indices at most", workload->name, CELL_INDICES_MAX);
+        return cell_refuse(text, "%s has %" PRIu64 " indices at most", workload->name,
+                           CELL_INDICES_MAX);
     if (value[PARAMETER_distinct] > entries || value[PARAMETER_window_entries] > entries)
         return cell_refuse(text, "the table has %" PRIu32 " entries", entries);
     return cell->index_file_hash && table_count(value) > 1 &&
@@ -196,27 +212,32 @@ static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES
 /* Reasons leave out the pattern's name, so that cells that fail alike get the same reason. */
 bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CELL_REASON_BYTES])
 {
-    static const char *const sees[] = {[INDEX_BLOCK] =
-                                           "that the compiler sees to be the same in all threads of a block",
-                                       [INDEX_IMMEDIATE] = "that is known when the kernel is compiled"};
+    static const char *const sees[] =
+        {[INDEX_BLOCK] = "that the compiler sees to be the same in all threads of a block",
+         [INDEX_IMMEDIATE] = "that is known when the kernel is compiled"};
     const struct workload *workload = cell->workload;
     const struct path *path = cell->path;
     const uint32_t *value = cell->parameters;
     const uint32_t reach = value[PARAMETER_distinct] * value[PARAMETER_stride_bytes];
     const uint32_t width = table_width(value), bytes = table_bytes(path, value);
-    const bool loaded = workload->index == INDEX_LOADED, larger = path_largest(path) > path->bytes && !loaded;
+    const bool loaded = workload->index == INDEX_LOADED,
+               larger = path_largest(path) > path->bytes && !loaded;
     const uint32_t largest = larger ? path->bytes : path_largest(path);
 
     if (cell_is_user(cell))
         return false;
     if (!loaded && workload_steps(workload, value) > 1 && !cell->pattern->index_is_step)
-        return cell_refuse(text, "%s reads another element at every step, which the pattern does not", workload->name);
+        return cell_refuse(text,
+                           "%s reads another element at every step, which the pattern does not",
+                           workload->name);
     if (!loaded && workload->index != INDEX_COMPILED && !cell->pattern->core)
-        return cell_refuse(text, "%s chooses between the patterns of the core matrix alone", workload->name);
+        return cell_refuse(text, "%s chooses between the patterns of the core matrix alone",
+                           workload->name);
     if (path->scope > (workload->index == INDEX_COMPILED ? cell->pattern->scope : INDEX_THREAD))
         return cell_refuse(text, "%s needs an index %s", path->name, sees[path->scope]);
     if (value[PARAMETER_radius] > workload->variants)
-        return cell_refuse(text, "%s has a radius of %" PRIu32 " at most", workload->name, workload->variants);
+        return cell_refuse(text, "%s has a radius of %" PRIu32 " at most", workload->name,
+                           workload->variants);
     if (path->lookups && !loaded)
         return cell_refuse(text, "%s is for workloads whose indices are data", path->name);
     if (bytes > largest)
@@ -227,28 +248,36 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
                            : path->bytes == CBANK_PARAMETER_BYTES
                                ? ", which every toolkit compiles; lookups have more in param_large"
                                : "");
-    if (!CBANK_WIDTH_IS_PLAIN(width) && (!loaded || path_is_small(path) || path->unit == UNIT_TEXTURE))
-        return cell_refuse(text, "%s has no entries of %" PRIu32 " bytes", loaded ? path->name : workload->name, width);
+    if (!CBANK_WIDTH_IS_PLAIN(width) &&
+        (!loaded || path_is_small(path) || path->unit == UNIT_TEXTURE))
+        return cell_refuse(text, "%s has no entries of %" PRIu32 " bytes",
+                           loaded ? path->name : workload->name, width);
     if (cell_length(cell) > path_entries(path))
-        return cell_refuse(text, "%s holds %" PRIu32 " entries at most", path->name, path_entries(path));
+        return cell_refuse(text, "%s holds %" PRIu32 " entries at most", path->name,
+                           path_entries(path));
     if (path->entry_bytes && width > path->entry_bytes)
-        return cell_refuse(text, "%s holds entries of %" PRIu32 " bytes at most, and not of %" PRIu32, path->name,
-                           path->entry_bytes, width);
+        return cell_refuse(text,
+                           "%s holds entries of %" PRIu32 " bytes at most, and not of %" PRIu32,
+                           path->name, path->entry_bytes, width);
     if (path->unit == UNIT_REGISTERS && cell->elements % cell->block_size)
-        return cell_refuse(text, "%s needs all threads of a warp: elements for whole blocks of %" PRIu32, path->name,
-                           cell->block_size);
+        return cell_refuse(text,
+                           "%s needs all threads of a warp: elements for whole blocks of %" PRIu32,
+                           path->name, cell->block_size);
     if (loaded && lookup_obstacle(cell, text))
         return true;
     /* Formulas mask with these numbers. */
     if (!loaded && value[PARAMETER_distinct] & (value[PARAMETER_distinct] - 1))
         return cell_refuse(text, "the distinct addresses of a pattern are a power of two");
     if (!loaded && value[PARAMETER_table_bytes] & (value[PARAMETER_table_bytes] - 1))
-        return cell_refuse(text, "the bytes of a pattern's table are a power of two; lookups by --source or --indices "
+        return cell_refuse(text, "the bytes of a pattern's table are a power of two; lookups by "
+                                 "--source or --indices "
                                  "have tables of other sizes");
     if (reach > bytes || value[PARAMETER_refill_bytes] > bytes)
         return cell_refuse(text, "the table of %s has %" PRIu32 " bytes", path->name, bytes);
     if (value[PARAMETER_stride_bytes] % width)
-        return cell_refuse(text, "a stride of %" PRIu32 " bytes is no whole number of elements of %" PRIu32,
+        return cell_refuse(text,
+                           "a stride of %" PRIu32
+                           " bytes is no whole number of elements of %" PRIu32,
                            value[PARAMETER_stride_bytes], width);
     return architecture != 0 && architecture < path->architecture &&
            cell_refuse(text, "GPUs before compute capability %" PRIu32 ".%" PRIu32 " have no %s",
@@ -283,7 +312,8 @@ uint32_t cell_staged_bytes(const struct cell *cell)
         return 0;
 
     /* A single copy is made word by word; several copies consist of whole words. */
-    const uint32_t bytes = (workload_table_length(&problem) * table_width(cell->parameters) + 3) / 4 * 4;
+    const uint32_t bytes =
+        (workload_table_length(&problem) * table_width(cell->parameters) + 3) / 4 * 4;
 
     return bytes * table_copies(cell->path, cell->parameters);
 }
@@ -293,7 +323,8 @@ uint32_t cell_shared_bytes(const struct cell *cell)
     return cell_staged_bytes(cell) + cell->parameters[PARAMETER_extra_shared_bytes];
 }
 
-void cell_indices(const struct cell *cell, uint32_t block, uint32_t threads, uint32_t step, uint32_t *index)
+void cell_indices(const struct cell *cell, uint32_t block, uint32_t threads, uint32_t step,
+                  uint32_t *index)
 {
     const struct problem problem = cell_problem(cell);
 
@@ -302,7 +333,8 @@ void cell_indices(const struct cell *cell, uint32_t block, uint32_t threads, uin
 
 uint32_t cell_blocks(const struct cell *cell)
 {
-    return cell->block_size ? (uint32_t)((cell->elements + cell->block_size - 1) / cell->block_size) : 0;
+    return cell->block_size ? (uint32_t)((cell->elements + cell->block_size - 1) / cell->block_size)
+                            : 0;
 }
 
 bool uses_grid_stride_loop(const struct cell *cell)
@@ -332,14 +364,19 @@ uint32_t requested_blocks_per_sm(const struct cell *cell)
     return warps ? warps * CBANK_WARP_THREADS / cell->block_size : 0;
 }
 
-bool requested_blocks_obstacle(const struct cell *cell, uint32_t sm_count, uint32_t room, char text[CELL_REASON_BYTES])
+bool requested_blocks_obstacle(const struct cell *cell, uint32_t sm_count, uint32_t room,
+                               char text[CELL_REASON_BYTES])
 {
-    const uint32_t crowd = requested_blocks_per_sm(cell), warps = cell->block_size / CBANK_WARP_THREADS;
+    const uint32_t crowd = requested_blocks_per_sm(cell),
+                   warps = cell->block_size / CBANK_WARP_THREADS;
 
     if (crowd > room)
-        return cell_refuse(text, "an SM has room for %" PRIu32 " warps of this kernel at a time", room * warps);
+        return cell_refuse(text, "an SM has room for %" PRIu32 " warps of this kernel at a time",
+                           room * warps);
     return (uint64_t)crowd * sm_count > cell_blocks(cell) &&
-           cell_refuse(text, "%" PRIu64 " elements are too few for %" PRIu32 " warps on each of %" PRIu32 " SMs",
+           cell_refuse(text,
+                       "%" PRIu64 " elements are too few for %" PRIu32 " warps on each of %" PRIu32
+                       " SMs",
                        cell->elements, crowd * warps, sm_count);
 }
 

@@ -9,7 +9,7 @@
 #include "text_print.h"
 #include "user_cell.h"
 
-/* -- documents ----------------------------------------------------------------------------------------- */
+/* -- documents --------------------------------------------------------------------------------- */
 
 static const struct table cache_state_table = TABLE("cache_state", cache_states, cache_state_count);
 static const struct table parameter_table = TABLE("parameter", parameters, parameter_count);
@@ -21,9 +21,10 @@ static const struct field cell_rows[CELL_ROWS] = {
     {FIELD(field_row, struct cell, "workload", workload, REQUIRED), .of = &table_of_workloads},
     {FIELD(field_row, struct cell, "path", path, REQUIRED), .of = &table_of_paths},
     {FIELD(field_row, struct cell, "pattern", pattern, REQUIRED)},
-    {FIELD(field_uint64, struct cell, "elements", elements, REQUIRED), .low = 1, .high = (double)CELL_ELEMENTS_MAX},
-    {FIELD(field_uint32, struct cell, "block_size", block_size, REQUIRED), .low = CBANK_WARP_THREADS,
-     .high = CELL_BLOCK_SIZE_MAX},
+    {FIELD(field_uint64, struct cell, "elements", elements, REQUIRED), .low = 1,
+     .high = (double)CELL_ELEMENTS_MAX},
+    {FIELD(field_uint32, struct cell, "block_size", block_size, REQUIRED),
+     .low = CBANK_WARP_THREADS, .high = CELL_BLOCK_SIZE_MAX},
     {FIELD(field_row, struct cell, "cache_state", cache_state, REQUIRED), .of = &cache_state_table},
 };
 
@@ -32,7 +33,8 @@ static uint32_t array_bytes(const struct cell *cell)
 {
     const uint32_t bytes = table_bytes(cell->path, cell->parameters);
 
-    return bytes > cell->path->bytes && bytes <= path_largest(cell->path) ? bytes : cell->path->bytes;
+    return bytes > cell->path->bytes && bytes <= path_largest(cell->path) ? bytes
+                                                                          : cell->path->bytes;
 }
 
 /* The hash as 16 hexadecimal digits, from an object; 0 after an error. */
@@ -50,9 +52,14 @@ static uint64_t read_hash(const struct node *node, const char *key, bool require
 /* The object kernel_file makes a cell one of a user's kernel, whatever its name. */
 static void read_user_cell(const struct node *node, struct cell *cell)
 {
-    static const char letters[] = "=+abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-    static const struct field name = {FIELD(field_text, struct user_kernel, "workload", name, REQUIRED), .low = 1};
-    static const struct field spaces = {FIELD(field_text, struct user_kernel, "spaces", spaces, REQUIRED), .low = 1};
+    static const char letters[] =
+        "=+abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    static const struct field name = {FIELD(field_text, struct user_kernel, "workload", name,
+                                            REQUIRED),
+                                      .low = 1};
+    static const struct field spaces = {FIELD(field_text, struct user_kernel, "spaces", spaces,
+                                              REQUIRED),
+                                        .low = 1};
     const struct node file = node_object(node, "kernel_file");
     struct user_kernel kernel = {.hash = read_hash(&file, "hash", true)};
 
@@ -97,7 +104,8 @@ static void write_cell(cJSON *object, const struct field *field, const void *bas
     else
         json_add_integer(object, "array_bytes", array_bytes(cell));
     if (cell->index_file_hash)
-        json_add_text(object, "index_file_hash", cell_index_file_hash_text(cell->index_file_hash, text));
+        json_add_text(object, "index_file_hash",
+                      cell_index_file_hash_text(cell->index_file_hash, text));
 }
 
 /* Refuses a parameter that this build does not know, or that the cell does not take. */
@@ -112,17 +120,19 @@ static void read_parameters(const struct node *node, struct cell *cell)
         const struct parameter *row = table_find(&parameter_table, item->string);
 
         if (!row)
-            node_wrong_member(&values, item->string, "this build has no %s '%s'; cbank list shows those that it has",
+            node_wrong_member(&values, item->string,
+                              "this build has no %s '%s'; cbank list shows those that it has",
                               parameter_table.what, text_shown(item->string, shown));
         else if (!(parameter_mask & 1u << (row - parameters)))
-            node_wrong_member(&values, item->string, "%s with %s does not take it", cell->workload->name,
-                              cell->pattern->name);
+            node_wrong_member(&values, item->string, "%s with %s does not take it",
+                              cell->workload->name, cell->pattern->name);
     }
     for (size_t i = 0; i < parameter_count; i++) {
         const struct parameter *row = &parameters[i];
         uint64_t value = 0;
 
-        if (!(parameter_mask >> i & 1) || (row->default_value != PARAMETER_NAMED && !node_get(&values, row->name)))
+        if (!(parameter_mask >> i & 1) ||
+            (row->default_value != PARAMETER_NAMED && !node_get(&values, row->name)))
             continue;
         if (json_integer(node_get(&values, row->name), &value) && parameter_allows(row, value)) {
             cell->parameters[i] = parameter_kept(row, (uint32_t)value);
@@ -146,7 +156,8 @@ static void read_cell(const struct node *node, const struct field *field, void *
         return;
     pattern.of = cell_pattern_table(cell->workload);
     field_read(node, &pattern, cell);
-    fields_read(node, &(struct fields){cell_rows + PATTERN_ROW + 1, CELL_ROWS - PATTERN_ROW - 1}, cell);
+    fields_read(node, &(struct fields){cell_rows + PATTERN_ROW + 1, CELL_ROWS - PATTERN_ROW - 1},
+                cell);
     if (node_failed(node))
         return;
     read_parameters(node, cell);
@@ -160,17 +171,19 @@ static void read_cell(const struct node *node, const struct field *field, void *
 
 const struct field_kind field_cell = {write_cell, read_cell};
 
-/* -- grids --------------------------------------------------------------------------------------------- */
+/* -- grids ------------------------------------------------------------------------------------- */
 
 /* The name of the row to which a member of the cell points. */
 static void value_row(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     const char *cell = *(const char *const *)row;
 
-    out->text = **(const char *const *const *)(cell + ((const struct grid_member *)column->of)->offset);
+    out->text =
+        **(const char *const *const *)(cell + ((const struct grid_member *)column->of)->offset);
 }
 
-static void value_parameters(const struct grid_column *column, const void *row, struct grid_value *out)
+static void value_parameters(const struct grid_column *column, const void *row,
+                             struct grid_value *out)
 {
     const struct cell *cell = *(const struct cell *const *)row;
 
@@ -180,34 +193,57 @@ static void value_parameters(const struct grid_column *column, const void *row, 
     out->text = out->room[0] ? out->room : NULL;
 }
 
-static void value_workload(const struct grid_column *column, const void *row, struct grid_value *out)
+static void value_workload(const struct grid_column *column, const void *row,
+                           struct grid_value *out)
 {
     (void)column;
     out->text = cell_workload_name(*(const struct cell *const *)row);
 }
 
-/* Bytes of an element, or with `of` of the table. Nothing for a user's kernel: its tables are in its file. */
+/* Bytes of an element, or with `of` of the table. Nothing for a user's kernel: its tables are in
+ * its file. */
 static void value_table(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     const struct cell *cell = *(const struct cell *const *)row;
 
     if (cell_is_user(cell))
         return;
-    out->number = column->of ? table_bytes(cell->path, cell->parameters) : table_width(cell->parameters);
+    out->number =
+        column->of ? table_bytes(cell->path, cell->parameters) : table_width(cell->parameters);
 }
 
-/* clang-format off */
-#define MEMBER(name) .of = &(const struct grid_member){offsetof(struct cell, name), sizeof(((struct cell *)0)->name), 0, NULL}
+#define MEMBER(name)                                                           \
+    .of = &(const struct grid_member)                                          \
+    {                                                                          \
+        offsetof(struct cell, name), sizeof(((struct cell *)0)->name), 0, NULL \
+    }
 
 const struct grid_column cell_columns[CELL_COLUMN_COUNT] = {
     {.key = "workload", .heading = "workload", .value = value_workload, .head = true},
     {.key = "path", .heading = "path", .value = value_row, MEMBER(path), .head = true},
     {.key = "pattern", .heading = "pattern", .value = value_row, MEMBER(pattern), .head = true},
-    {.key = "elements", .heading = "elements", .format = text_count, .value = grid_integer, MEMBER(elements), .head = true},
-    {.key = "block_size", .heading = "block size", .format = text_count, .value = grid_integer, MEMBER(block_size), .head = true},
-    {.key = "cache_state", .heading = "cache state", .value = value_row, MEMBER(cache_state), .head = true},
+    {.key = "elements",
+     .heading = "elements",
+     .format = text_count,
+     .value = grid_integer,
+     MEMBER(elements),
+     .head = true},
+    {.key = "block_size",
+     .heading = "block size",
+     .format = text_count,
+     .value = grid_integer,
+     MEMBER(block_size),
+     .head = true},
+    {.key = "cache_state",
+     .heading = "cache state",
+     .value = value_row,
+     MEMBER(cache_state),
+     .head = true},
     {.key = "parameters", .heading = "parameters", .value = value_parameters, .head = true},
     {.key = "width_bytes", .heading = "width_bytes", .format = text_count, .value = value_table},
-    {.key = "table_bytes", .heading = "table_bytes", .format = text_count, .value = value_table, .of = cell_columns},
+    {.key = "table_bytes",
+     .heading = "table_bytes",
+     .format = text_count,
+     .value = value_table,
+     .of = cell_columns},
 };
-/* clang-format on */

@@ -9,7 +9,8 @@
 #include "table.h"
 #include "user_cell.h"
 
-const char *const counter_kind_names[] = {[COUNTER_EXACT] = "exact", [COUNTER_MEASURED] = "measured"};
+const char *const counter_kind_names[] =
+    {[COUNTER_EXACT] = "exact", [COUNTER_MEASURED] = "measured"};
 
 const char *const counter_status_names[] = {
     [COUNTER_NOT_COLLECTED] = "not_collected", [COUNTER_OK] = "ok",
@@ -17,27 +18,31 @@ const char *const counter_status_names[] = {
     [COUNTER_NO_PERMISSION] = "no_permission",
 };
 
-/* -- expected values ---------------------------------------------------------------------------------- */
+/* -- expected values --------------------------------------------------------------------------- */
 
 static double in_stretch(const struct sass_stretch *stretch, size_t member)
 {
     return *(const uint32_t *)((const char *)stretch + member);
 }
 
-/* How often the instructions of a member of struct sass_stretch are executed. Every warp executes those before the
- * guard, warps with an element those after it, and each warp those in loops once for every element. NaN if the kernel's
- * code is not known. */
+/* How often the instructions of a member of struct sass_stretch are executed. Every warp executes
+ * those before the guard, warps with an element those after it, and each warp those in loops once
+ * for every element. NaN if the kernel's code is not known. */
 static double executed(const struct expectation *e, size_t member)
 {
     const struct sass_counts *code = e->sass;
-    const double launched = (double)e->access->warps_launched, active = (double)e->access->warps_active;
+    const double launched = (double)e->access->warps_launched,
+                 active = (double)e->access->warps_active;
 
     double groups;
 
     if (!code)
         return NAN;
-    groups = code->group.instructions ? active * workload_groups(e->cell->workload, e->cell->parameters) : 0;
-    return launched * in_stretch(&code->prologue, member) + fmin(launched, active) * in_stretch(&code->body, member) +
+    groups = code->group.instructions
+                 ? active * workload_groups(e->cell->workload, e->cell->parameters)
+                 : 0;
+    return launched * in_stretch(&code->prologue, member) +
+           fmin(launched, active) * in_stretch(&code->body, member) +
            active * in_stretch(&code->round, member) + groups * in_stretch(&code->group, member);
 }
 
@@ -69,9 +74,10 @@ double counter_expected(const struct counter *counter, const struct expectation 
     const bool halo = workload_has_halo(cell->workload), word = part == sizeof(uint32_t);
     /* Loads past L1 also go through its front. */
     const bool global = unit == UNIT_L1 || unit == UNIT_L2;
-    /* Without a GPU, the requests of L1 for wide loads are not known. The loads that copy a table are wide where the
-     * path holds small tables. */
-    const bool l1_known = (global ? part : width) <= sizeof(uint32_t) || (!global && !path_is_small(cell->path));
+    /* Without a GPU, the requests of L1 for wide loads are not known. The loads that copy a table
+     * are wide where the path holds small tables. */
+    const bool l1_known =
+        (global ? part : width) <= sizeof(uint32_t) || (!global && !path_is_small(cell->path));
     const double payload = (double)access->payload_loads, active = (double)access->warps_active;
     /* Global loads except those of the input. */
     const double table_loads = (double)access->staging_loads + (global ? payload : 0);
@@ -81,21 +87,25 @@ double counter_expected(const struct counter *counter, const struct expectation 
         return executed(e, offsetof(struct sass_stretch, ldc_parameter)) +
                executed(e, offsetof(struct sass_stretch, ldc_user));
     case EXPECT_IDC_REQUESTS:
-        /* One request for each distinct address of a payload load, also of one from parameters. One for each other LDC,
-         * since all of its threads have one address. Requests for addresses that are not words are not known. */
+        /* One request for each distinct address of a payload load, also of one from parameters. One
+         * for each other LDC, since all of its threads have one address. Requests for addresses
+         * that are not words are not known. */
         if (unit == UNIT_IDC && !word)
             return NAN;
         return executed(e, offsetof(struct sass_stretch, ldc_parameter)) -
-               (cell->path->home == TABLE_PARAMETER ? payload : 0) + (unit == UNIT_IDC ? (double)access->addresses : 0);
+               (cell->path->home == TABLE_PARAMETER ? payload : 0) +
+               (unit == UNIT_IDC ? (double)access->addresses : 0);
     case EXPECT_IMC_REQUESTS:
-        /* Hopper sends each uniform constant load to the immediate constant cache. This was counted on an H200 and is
-         * not known elsewhere. Requests of constant operands are not known. */
-        if (!e->sass || e->sass->architecture != 90 || unit == UNIT_IMC || (unit == UNIT_UNIFORM && !word))
+        /* Hopper sends each uniform constant load to the immediate constant cache. This was counted
+         * on an H200 and is not known elsewhere. Requests of constant operands are not known. */
+        if (!e->sass || e->sass->architecture != 90 || unit == UNIT_IMC ||
+            (unit == UNIT_UNIFORM && !word))
             return NAN;
         return executed(e, offsetof(struct sass_stretch, uniform_constant));
     case EXPECT_GLOBAL_LOADS:
-        /* A load with no active thread, around the edges of an image, is executed all the same. Where only some warps
-         * of a block load its halo, the code decides whether the others go around those loads. */
+        /* A load with no active thread, around the edges of an image, is executed all the same.
+         * Where only some warps of a block load its halo, the code decides whether the others go
+         * around those loads. */
         if (halo && cell->block_size > CBANK_WARP_THREADS)
             return NAN;
         return (halo ? (double)access->warps_launched : active) *
@@ -104,15 +114,17 @@ double counter_expected(const struct counter *counter, const struct expectation 
     case EXPECT_L1_REQUESTS: /* none for a load with no active thread */
         return l1_known ? (double)access->stream_loads + table_loads : NAN;
     case EXPECT_L1_SECTORS:
-        return l1_known ? (double)(access->stream_sectors + access->staging_sectors + (global ? access->sectors : 0))
+        return l1_known ? (double)(access->stream_sectors + access->staging_sectors +
+                                   (global ? access->sectors : 0))
                         : NAN;
     case EXPECT_TEXTURE_LOADS:
         return unit == UNIT_TEXTURE ? payload : 0;
     case EXPECT_SHARED_LOADS:
-        return active * workload_tile_loads(cell->workload, cell->parameters) + (unit == UNIT_SHARED ? payload : 0);
+        return active * workload_tile_loads(cell->workload, cell->parameters) +
+               (unit == UNIT_SHARED ? payload : 0);
     case EXPECT_INSTRUCTIONS:
-        /* Where only some threads of a warp take part in its last round, the others leave the loop first. The code
-         * after the loop is then executed twice. */
+        /* Where only some threads of a warp take part in its last round, the others leave the loop
+         * first. The code after the loop is then executed twice. */
         if (access->warps_active > access->warps_launched && cell->elements % CBANK_WARP_THREADS)
             return NAN;
         return executed(e, offsetof(struct sass_stretch, instructions));
@@ -121,65 +133,152 @@ double counter_expected(const struct counter *counter, const struct expectation 
     }
 }
 
-/* -- the table ---------------------------------------------------------------------------------------- */
+/* -- the table --------------------------------------------------------------------------------- */
 
-/* clang-format off */
 /* name, summary, unit, metrics, kind, expect */
 const struct counter counters[] = {
-    {"ldc_instructions", "LDC instructions executed, of payload and parameters", "warp instructions",
-     {"smsp__inst_executed_op_ldc.sum"}, COUNTER_EXACT, EXPECT_LDC},
-    {"idc_requests", "requests to the indexed constant cache: one per distinct address of a load", "requests",
-     {"idc__requests.sum"}, COUNTER_EXACT, EXPECT_IDC_REQUESTS},
-    {"idc_hits", "requests less misses: below zero where requests miss more than once", "requests",
-     {"idc__requests_lookup_hit.sum"}, COUNTER_MEASURED, 0},
-    {"idc_misses", "lookups of the indexed constant cache that missed, retries of a request counted", "lookups",
-     {"idc__requests_lookup_miss.sum"}, COUNTER_MEASURED, 0},
-    {"idc_misses_new", "misses whose line nobody had asked for yet", "lookups",
-     {"idc__requests_lookup_miss_tag_miss.sum"}, COUNTER_MEASURED, 0},
-    {"idc_misses_pending", "misses whose line was on its way", "lookups", {"idc__requests_lookup_miss_tag_hit.sum"},
-     COUNTER_MEASURED, 0},
-    {"idc_misses_retried", "misses that found no free tag and were tried again", "lookups",
-     {"idc__requests_lookup_miss_tag_unavailable.sum"}, COUNTER_MEASURED, 0},
-    {"idc_active_cycles", "cycles the indexed constant caches worked on requests, all SMs", "cycles",
-     {"idc__request_cycles_active.sum"}, COUNTER_MEASURED, 0},
-    {"gcc_constant_requests", "constant requests to the caches of the GPCs", "requests",
-     {"gcc__cache_requests_type_constant.sum"}, COUNTER_MEASURED, 0},
-    {"gcc_constant_misses", "constant requests that missed in the caches of the GPCs", "requests",
-     {"gcc__cache_requests_type_constant_lookup_miss.sum"}, COUNTER_MEASURED, 0},
-    {"imc_requests", "requests to the immediate constant caches: constant operands and uniform loads", "requests",
-     {"smsp__imc_requests.sum"}, COUNTER_EXACT, EXPECT_IMC_REQUESTS},
-    {"global_load_instructions", "LDG instructions executed, of input, payload and copies of the table",
-     "warp instructions", {"smsp__inst_executed_op_global_ld.sum"}, COUNTER_EXACT, EXPECT_GLOBAL_LOADS},
-    {"l1_requests", "global load requests to the L1 data cache", "requests",
-     {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"}, COUNTER_EXACT, EXPECT_L1_REQUESTS},
-    {"l1_sectors", "32-byte sectors that global loads asked of the L1 data cache", "sectors",
-     {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"}, COUNTER_EXACT, EXPECT_L1_SECTORS},
-    {"texture_instructions", "texture instructions executed", "warp instructions",
-     {"smsp__inst_executed_op_texture.sum"}, COUNTER_EXACT, EXPECT_TEXTURE_LOADS},
+    {"ldc_instructions",
+     "LDC instructions executed, of payload and parameters",
+     "warp instructions",
+     {"smsp__inst_executed_op_ldc.sum"},
+     COUNTER_EXACT,
+     EXPECT_LDC},
+    {"idc_requests",
+     "requests to the indexed constant cache: one per distinct address of a load",
+     "requests",
+     {"idc__requests.sum"},
+     COUNTER_EXACT,
+     EXPECT_IDC_REQUESTS},
+    {"idc_hits",
+     "requests less misses: below zero where requests miss more than once",
+     "requests",
+     {"idc__requests_lookup_hit.sum"},
+     COUNTER_MEASURED,
+     0},
+    {"idc_misses",
+     "lookups of the indexed constant cache that missed, retries of a request counted",
+     "lookups",
+     {"idc__requests_lookup_miss.sum"},
+     COUNTER_MEASURED,
+     0},
+    {"idc_misses_new",
+     "misses whose line nobody had asked for yet",
+     "lookups",
+     {"idc__requests_lookup_miss_tag_miss.sum"},
+     COUNTER_MEASURED,
+     0},
+    {"idc_misses_pending",
+     "misses whose line was on its way",
+     "lookups",
+     {"idc__requests_lookup_miss_tag_hit.sum"},
+     COUNTER_MEASURED,
+     0},
+    {"idc_misses_retried",
+     "misses that found no free tag and were tried again",
+     "lookups",
+     {"idc__requests_lookup_miss_tag_unavailable.sum"},
+     COUNTER_MEASURED,
+     0},
+    {"idc_active_cycles",
+     "cycles the indexed constant caches worked on requests, all SMs",
+     "cycles",
+     {"idc__request_cycles_active.sum"},
+     COUNTER_MEASURED,
+     0},
+    {"gcc_constant_requests",
+     "constant requests to the caches of the GPCs",
+     "requests",
+     {"gcc__cache_requests_type_constant.sum"},
+     COUNTER_MEASURED,
+     0},
+    {"gcc_constant_misses",
+     "constant requests that missed in the caches of the GPCs",
+     "requests",
+     {"gcc__cache_requests_type_constant_lookup_miss.sum"},
+     COUNTER_MEASURED,
+     0},
+    {"imc_requests",
+     "requests to the immediate constant caches: constant operands and uniform loads",
+     "requests",
+     {"smsp__imc_requests.sum"},
+     COUNTER_EXACT,
+     EXPECT_IMC_REQUESTS},
+    {"global_load_instructions",
+     "LDG instructions executed, of input, payload and copies of the table",
+     "warp instructions",
+     {"smsp__inst_executed_op_global_ld.sum"},
+     COUNTER_EXACT,
+     EXPECT_GLOBAL_LOADS},
+    {"l1_requests",
+     "global load requests to the L1 data cache",
+     "requests",
+     {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"},
+     COUNTER_EXACT,
+     EXPECT_L1_REQUESTS},
+    {"l1_sectors",
+     "32-byte sectors that global loads asked of the L1 data cache",
+     "sectors",
+     {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"},
+     COUNTER_EXACT,
+     EXPECT_L1_SECTORS},
+    {"texture_instructions",
+     "texture instructions executed",
+     "warp instructions",
+     {"smsp__inst_executed_op_texture.sum"},
+     COUNTER_EXACT,
+     EXPECT_TEXTURE_LOADS},
     {"shared_load_instructions",
-     "LDS instructions executed, of payload and of a workload's tile, by one thread at least", "warp instructions",
-     {"smsp__inst_executed_op_shared_ld_pred_on_any.sum"}, COUNTER_EXACT, EXPECT_SHARED_LOADS},
-    {"shared_wavefronts", "wavefronts in which shared memory answers them, waits for the copies included", "wavefronts",
-     {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"}, COUNTER_MEASURED, 0},
-    {"l2_sectors", "sectors that L2 handled, of everything on the device", "sectors", {"lts__t_sectors.sum"},
-     COUNTER_MEASURED, 0},
-    {"dram_read_bytes", "bytes read from device memory", "bytes", {"dram__bytes_read.sum", "fbpa__dram_read_bytes.sum"},
-     COUNTER_MEASURED, 0},
-    {"dram_write_bytes", "bytes written to device memory", "bytes",
-     {"dram__bytes_write.sum", "fbpa__dram_write_bytes.sum"}, COUNTER_MEASURED, 0},
-    {"instructions", "instructions executed", "warp instructions", {"smsp__inst_executed.sum"}, COUNTER_EXACT,
+     "LDS instructions executed, of payload and of a workload's tile, by one thread at least",
+     "warp instructions",
+     {"smsp__inst_executed_op_shared_ld_pred_on_any.sum"},
+     COUNTER_EXACT,
+     EXPECT_SHARED_LOADS},
+    {"shared_wavefronts",
+     "wavefronts in which shared memory answers them, waits for the copies included",
+     "wavefronts",
+     {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"},
+     COUNTER_MEASURED,
+     0},
+    {"l2_sectors",
+     "sectors that L2 handled, of everything on the device",
+     "sectors",
+     {"lts__t_sectors.sum"},
+     COUNTER_MEASURED,
+     0},
+    {"dram_read_bytes",
+     "bytes read from device memory",
+     "bytes",
+     {"dram__bytes_read.sum", "fbpa__dram_read_bytes.sum"},
+     COUNTER_MEASURED,
+     0},
+    {"dram_write_bytes",
+     "bytes written to device memory",
+     "bytes",
+     {"dram__bytes_write.sum", "fbpa__dram_write_bytes.sum"},
+     COUNTER_MEASURED,
+     0},
+    {"instructions",
+     "instructions executed",
+     "warp instructions",
+     {"smsp__inst_executed.sum"},
+     COUNTER_EXACT,
      EXPECT_INSTRUCTIONS},
-    {"sm_cycles", "cycles with a warp resident, busiest SM", "cycles", {"sm__cycles_active.max"}, COUNTER_MEASURED, 0},
+    {"sm_cycles",
+     "cycles with a warp resident, busiest SM",
+     "cycles",
+     {"sm__cycles_active.max"},
+     COUNTER_MEASURED,
+     0},
 };
-/* clang-format on */
 
 const size_t counter_count = sizeof(counters) / sizeof(counters[0]);
 
 static const struct table counter_table = TABLE("counter", counters, counter_count);
 
-/* -- sets --------------------------------------------------------------------------------------------- */
+/* -- sets -------------------------------------------------------------------------------------- */
 
-/* One word of the user's list: "default", "none", a name of the table, or a metric name of CUPTI. */
+/* One word of the user's list: "default", "none", a name of the table, or a metric name of
+ * CUPTI. */
 static enum status set_add(struct counter_set *set, const char *name)
 {
     const struct table taken = TABLE("counter", set->counters, set->count);
@@ -194,17 +293,21 @@ static enum status set_add(struct counter_set *set, const char *name)
     }
     if (!row && !strstr(name, "__"))
         return table_unknown(&counter_table, name);
-    set->counters[set->count++] =
-        row ? *row
-            : (struct counter){
-                  .name = name, .summary = "CUPTI metric", .unit = "", .metrics = {name}, .kind = COUNTER_MEASURED, 0};
+    set->counters[set->count++] = row ? *row
+                                      : (struct counter){.name = name,
+                                                         .summary = "CUPTI metric",
+                                                         .unit = "",
+                                                         .metrics = {name},
+                                                         .kind = COUNTER_MEASURED,
+                                                         0};
     return STATUS_OK;
 }
 
 enum status counter_set_parse(const char *text, struct counter_set *out)
 {
     /* A list of n bytes has at most n names in addition to those of "default". */
-    struct counter_set set = {.counters = calloc(strlen(text) + 1 + counter_count, sizeof(*set.counters)),
+    struct counter_set set = {.counters =
+                                  calloc(strlen(text) + 1 + counter_count, sizeof(*set.counters)),
                               .names = strdup(text)};
     enum status status = STATUS_OK;
 
@@ -227,7 +330,8 @@ void counter_set_close(struct counter_set *set)
     *set = (struct counter_set){0};
 }
 
-const struct counter_value *counter_find(const struct counter_value *values, size_t count, const char *name)
+const struct counter_value *counter_find(const struct counter_value *values, size_t count,
+                                         const char *name)
 {
     const struct table table = TABLE("counter", values, count);
 

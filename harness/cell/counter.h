@@ -23,7 +23,8 @@ extern const char *const counter_status_names[]; /* by enum counter_status */
 struct expectation {
     const struct cell *cell;
     const struct access_counts *access;
-    const struct sass_counts *sass; /* NULL when the code is not known: then only payload can be expected */
+    /* NULL when the code is not known: then only payload can be expected */
+    const struct sass_counts *sass;
 };
 
 enum { COUNTER_METRICS_MAX = 3 };
@@ -33,8 +34,8 @@ struct counter {
     const char *name;                         /* key in the result */
     const char *summary;
     const char *unit;
-    const char *metrics[COUNTER_METRICS_MAX]; /* CUPTI names, the first known to the chip is used; NULL after the
-                                               * last */
+    const char *metrics[COUNTER_METRICS_MAX]; /* CUPTI names, the first known to the chip is used;
+                                               * NULL after the last */
     enum counter_kind kind;
     unsigned expect; /* exact counters: which count is expected, see counter_expected; else 0 */
 };
@@ -42,7 +43,8 @@ struct counter {
 extern const struct counter counters[];
 extern const size_t counter_count;
 
-/* The exact value of a counter; NaN where it cannot be known, as for a user's kernel, and for measured counters. */
+/* The exact value of a counter; NaN where it cannot be known, as for a user's kernel, and for
+ * measured counters. */
 double counter_expected(const struct counter *counter, const struct expectation *expectation);
 
 /* The counters of a run: rows of the table, and rows made from the user's CUPTI metric names. */
@@ -52,8 +54,8 @@ struct counter_set {
     char *names;              /* owned: the user's names */
 };
 
-/* Parses "default", "none" or a comma-separated list of table names and CUPTI metric names (anything with "__" in it)
- * into *out. STATUS_USAGE, for an unknown one. */
+/* Parses "default", "none" or a comma-separated list of table names and CUPTI metric names
+ * (anything with "__" in it) into *out. STATUS_USAGE, for an unknown one. */
 enum status counter_set_parse(const char *text, struct counter_set *out);
 
 /* Releases; accepts a zeroed struct. */
@@ -72,7 +74,8 @@ struct counter_value {
 };
 
 /* The value with this name; NULL if there is none. */
-const struct counter_value *counter_find(const struct counter_value *values, size_t count, const char *name);
+const struct counter_value *counter_find(const struct counter_value *values, size_t count,
+                                         const char *name);
 
 /* The reading of the counter with this name; NaN where nothing was read. */
 double counter_counted(const struct counter_value *values, size_t count, const char *name);

@@ -18,8 +18,8 @@ static const struct other_file {
     {".version", "PTX; ptxas -arch=sm_90 FILE -o FILE.cubin makes a cubin of it"},
 };
 
-/* Members of the program's archive are not aligned: everything is copied out, and every access is checked against the
- * size. */
+/* Members of the program's archive are not aligned: everything is copied out, and every access is
+ * checked against the size. */
 static bool cubin_read(const struct cubin *cubin, uint64_t offset, void *out, size_t bytes)
 {
     if (offset > cubin->bytes || bytes > cubin->bytes - offset)
@@ -45,9 +45,11 @@ bool cubin_open(const void *data, size_t bytes, struct cubin *out, char reason[C
 
     memcpy(&header, data, bytes < sizeof(header) ? bytes : sizeof(header));
     *out = (struct cubin){.data = data, .bytes = bytes};
-    out->sections = (struct cubin_table){header.e_shoff, (uint64_t)header.e_shnum * sizeof(Elf64_Shdr)};
+    out->sections =
+        (struct cubin_table){header.e_shoff, (uint64_t)header.e_shnum * sizeof(Elf64_Shdr)};
     out->section_names = header.e_shstrndx;
-    /* SM number: e_flags hold it in bits 8-15 in ELF files of CUDA 13 and later (ABI version 8), in bits 0-7 before. */
+    /* SM number: e_flags hold it in bits 8-15 in ELF files of CUDA 13 and later (ABI version 8), in
+     * bits 0-7 before. */
     out->architecture = header.e_flags >> (header.e_ident[EI_ABIVERSION] >= 8 ? 8 : 0) & 0xff;
     for (size_t i = 0; i < sizeof(other_files) / sizeof(other_files[0]); i++)
         if (bytes >= strlen(other_files[i].begins) &&
@@ -57,8 +59,10 @@ bool cubin_open(const void *data, size_t bytes, struct cubin *out, char reason[C
         why = "no ELF file; nvcc -cubin -arch=sm_90 makes a cubin";
     else if (!why && bytes < sizeof(header))
         why = "cut off in its header; copy it again";
-    else if (!why && (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB))
-        why = "an ELF file of 32 bits or of the other byte order; nvcc -cubin -arch=sm_90 makes a cubin";
+    else if (!why &&
+             (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB))
+        why = "an ELF file of 32 bits or of the other byte order; nvcc -cubin -arch=sm_90 makes a "
+              "cubin";
     else if (!why && header.e_machine != EM_CUDA)
         why = "an ELF file for another machine than a GPU; nvcc -cubin -arch=sm_90 makes a cubin";
     else if (!why && header.e_shentsize == sizeof(Elf64_Shdr) && header.e_shoff <= bytes &&
@@ -78,14 +82,16 @@ bool cubin_open(const void *data, size_t bytes, struct cubin *out, char reason[C
 }
 
 /* The next symbol of a type that has a name and a section. */
-static bool next_symbol(const struct cubin *cubin, uint64_t *at, unsigned type, Elf64_Sym *symbol, Elf64_Shdr *section)
+static bool next_symbol(const struct cubin *cubin, uint64_t *at, unsigned type, Elf64_Sym *symbol,
+                        Elf64_Shdr *section)
 {
     while (*at < cubin->symbols.bytes) {
         const uint64_t here = cubin->symbols.offset + *at;
 
         *at += sizeof(*symbol);
-        if (cubin_read(cubin, here, symbol, sizeof(*symbol)) && ELF64_ST_TYPE(symbol->st_info) == type &&
-            symbol->st_name < cubin->strings.bytes && read_section(cubin, symbol->st_shndx, section))
+        if (cubin_read(cubin, here, symbol, sizeof(*symbol)) &&
+            ELF64_ST_TYPE(symbol->st_info) == type && symbol->st_name < cubin->strings.bytes &&
+            read_section(cubin, symbol->st_shndx, section))
             return true;
     }
     return false;
@@ -122,7 +128,9 @@ bool cubin_section_at(const struct cubin *cubin, size_t index, struct cubin_sect
 
     if (!read_section(cubin, index, &section))
         return false;
-    *out = (struct cubin_section){"", section.sh_type == SHT_NOBITS ? NULL : cubin->data + section.sh_offset,
+    *out = (struct cubin_section){"",
+                                  section.sh_type == SHT_NOBITS ? NULL
+                                                                : cubin->data + section.sh_offset,
                                   section.sh_size, section.sh_type};
     if (read_section(cubin, cubin->section_names, &names) && names.sh_type == SHT_STRTAB &&
         section.sh_name < names.sh_size && cubin->data[names.sh_offset + names.sh_size - 1] == '\0')
@@ -159,7 +167,8 @@ bool cubin_symbol_at(const struct cubin *cubin, size_t index, const char **name,
     Elf64_Sym symbol;
 
     if (index >= cubin->symbols.bytes / sizeof(symbol) ||
-        !cubin_read(cubin, cubin->symbols.offset + index * sizeof(symbol), &symbol, sizeof(symbol)) ||
+        !cubin_read(cubin, cubin->symbols.offset + index * sizeof(symbol), &symbol,
+                    sizeof(symbol)) ||
         symbol.st_name >= cubin->strings.bytes)
         return false;
     *name = symbol_name(cubin, &symbol);

@@ -40,10 +40,12 @@ struct cubin_variable {
     size_t bytes;
 };
 
-/* Reads the headers of a file. Returns false if it is not a cubin or is damaged, with the reason and the remedy. */
+/* Reads the headers of a file. Returns false if it is not a cubin or is damaged, with the reason
+ * and the remedy. */
 bool cubin_open(const void *data, size_t bytes, struct cubin *out, char reason[CUBIN_REASON_BYTES]);
 
-/* Steps through the functions that the file defines. *at is 0 before the first. Returns false after the last. */
+/* Steps through the functions that the file defines. *at is 0 before the first. Returns false after
+ * the last. */
 bool cubin_next(const struct cubin *cubin, uint64_t *at, struct cubin_function *out);
 
 /* The same for variables. */
@@ -63,6 +65,6 @@ bool cubin_section_at(const struct cubin *cubin, size_t index, struct cubin_sect
 /* The name and size of symbol `index`; false if there is none. */
 bool cubin_symbol_at(const struct cubin *cubin, size_t index, const char **name, size_t *bytes);
 
-/* Finds the first function whose symbol begins with `prefix`. Returns false if there is none or the file is not a
- * cubin. */
+/* Finds the first function whose symbol begins with `prefix`. Returns false if there is none or the
+ * file is not a cubin. */
 bool cubin_find(const void *data, size_t bytes, const char *prefix, struct cubin_function *out);

@@ -3,4 +3,6 @@
 
 #include <math.h>
 
-const struct device_info device_unknown = {.sm_clock_max_mhz = NAN, .memory_clock_max_mhz = NAN, .launch_ns = NAN};
+const struct device_info device_unknown = {.sm_clock_max_mhz = NAN,
+                                           .memory_clock_max_mhz = NAN,
+                                           .launch_ns = NAN};

@@ -7,7 +7,8 @@
 
 enum { DEVICE_TEXT_BYTES = 96 };
 
-/* The device of a cuda run, or the card of a model run (fields that a card lacks are empty or 0). */
+/* The device of a cuda run, or the card of a model run (fields that a card lacks are empty or
+ * 0). */
 struct device_info {
     char name[DEVICE_TEXT_BYTES];
     char chip[DEVICE_TEXT_BYTES]; /* CUPTI's name; "" when not known */
@@ -28,7 +29,8 @@ struct device_info {
     double sm_clock_max_mhz, memory_clock_max_mhz; /* NaN when not known */
     uint64_t throttle_before, throttle_after;      /* NVML's bits */
     bool throttle_known;
-    double launch_ns; /* measured: the time that one more launch of an empty kernel adds; NaN when not known */
+    /* measured: the time that one more launch of an empty kernel adds; NaN when not known */
+    double launch_ns;
 };
 
 /* A device without any known fact: numbers are NaN. */

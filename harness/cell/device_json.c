@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* -- compute capability: "9.0" ------------------------------------------------------------------------- */
+/* -- compute capability: "9.0" ----------------------------------------------------------------- */
 
 static void write_capability(cJSON *object, const struct field *field, const void *base)
 {
@@ -33,7 +33,7 @@ static void read_capability(const struct node *node, const struct field *field, 
 
 static const struct field_kind field_capability = {write_capability, read_capability};
 
-/* -- clocks -------------------------------------------------------------------------------------------- */
+/* -- clocks ------------------------------------------------------------------------------------ */
 
 static const struct field clock_rows[] = {
     {FIELD(field_number, struct device_info, "sm_max_mhz", sm_clock_max_mhz, NULLABLE)},
@@ -41,7 +41,7 @@ static const struct field clock_rows[] = {
 };
 static const struct object clock_object = {.fields = FIELDS(clock_rows), .given = SIZE_MAX};
 
-/* -- throttle reasons ---------------------------------------------------------------------------------- */
+/* -- throttle reasons -------------------------------------------------------------------------- */
 
 static const struct field throttle_rows[] = {
     {FIELD(field_uint64, struct device_info, "before", throttle_before, REQUIRED)},
@@ -77,12 +77,14 @@ static void read_throttle(const struct node *node, const struct field *field, vo
 
 static const struct field_kind field_throttle = {write_throttle, read_throttle};
 
-/* -- the device ---------------------------------------------------------------------------------------- */
+/* -- the device -------------------------------------------------------------------------------- */
 
 static const struct field device_rows[] = {
-#define DEVICE(key, kind, member, presence) {FIELD(kind, struct device_info, key, member, presence)},
+#define DEVICE(key, kind, member, presence) \
+    {FIELD(kind, struct device_info, key, member, presence)},
 #include "device.def"
-    {.key = "clocks", .kind = &field_object, .of = &clock_object}, /* whose members are those of the device */
+    /* whose members are those of the device */
+    {.key = "clocks", .kind = &field_object, .of = &clock_object},
     {.key = "throttle", .kind = &field_throttle},
 };
 

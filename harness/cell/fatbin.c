@@ -51,7 +51,7 @@ static bool take(struct bytes from, uint64_t at, void *out, size_t bytes)
     return true;
 }
 
-/* -- where code is ------------------------------------------------------------------------------------- */
+/* -- where code is ----------------------------------------------------------------------------- */
 
 /* The cubins of a file, of all architectures. */
 struct search {
@@ -79,16 +79,19 @@ static enum status read_fatbins(struct search *search, struct bytes from)
         if (!take(from, at, &header, sizeof(header)) || header.magic != fatbin_magic ||
             header.header_bytes < sizeof(header) || header.header_bytes > from.count - at ||
             header.entry_bytes > from.count - at - header.header_bytes)
-            return log_error(STATUS_USAGE, "%s: a fatbin that is cut off or damaged; copy it again", search->path);
+            return log_error(STATUS_USAGE, "%s: a fatbin that is cut off or damaged; copy it again",
+                             search->path);
         at += header.header_bytes;
         entries = (struct bytes){from.data, at + (size_t)header.entry_bytes};
         while (at < entries.count) {
             struct found found = {0};
 
             if (!take(entries, at, &found.entry, sizeof(found.entry)) ||
-                found.entry.header_bytes < sizeof(found.entry) || found.entry.header_bytes > entries.count - at ||
+                found.entry.header_bytes < sizeof(found.entry) ||
+                found.entry.header_bytes > entries.count - at ||
                 found.entry.payload_bytes > entries.count - at - found.entry.header_bytes)
-                return log_error(STATUS_USAGE, "%s: a fatbin with a damaged entry; copy it again", search->path);
+                return log_error(STATUS_USAGE, "%s: a fatbin with a damaged entry; copy it again",
+                                 search->path);
             at += found.entry.header_bytes;
             found.payload = (struct bytes){from.data + at, (size_t)found.entry.payload_bytes};
             at += found.payload.count;
@@ -110,22 +113,29 @@ static enum status read_sections(struct search *search, const struct cubin *file
 
     for (size_t i = 0; status == STATUS_OK && i < file->sections.bytes / sizeof(Elf64_Shdr); i++)
         if (!cubin_section_at(file, i, &section))
-            status = log_error(STATUS_USAGE, "%s: an ELF file that is cut off or damaged; copy it again", search->path);
+            status =
+                log_error(STATUS_USAGE, "%s: an ELF file that is cut off or damaged; copy it again",
+                          search->path);
         else if (section.data && strcmp(section.name, name) == 0)
             status = read_fatbins(search, (struct bytes){section.data, section.bytes});
     return status;
 }
 
-/* Unpacks what was found, where it is compressed, by a library that is opened for it. *unpacked_bytes are of all. */
+/* Unpacks what was found, where it is compressed, by a library that is opened for it.
+ * *unpacked_bytes are of all. */
 static enum status unpack(const char *path, const struct found *found, uint64_t *unpacked_bytes,
                           struct cubin_image *out)
 {
     struct unpackers {
-        int (*lz4)(const char *from, char *out, int bytes, int room);           /* errors are negative */
-        size_t (*zstd)(void *out, size_t room, const void *from, size_t bytes); /* errors are huge */
+        /* errors are negative */
+        int (*lz4)(const char *from, char *out, int bytes, int room);
+        /* errors are huge */
+        size_t (*zstd)(void *out, size_t room, const void *from, size_t bytes);
     } unpackers;
-    static const struct library_symbol symbols[] = {{"ZSTD_decompress", offsetof(struct unpackers, zstd)},
-                                                    {"LZ4_decompress_safe", offsetof(struct unpackers, lz4)}};
+    static const struct library_symbol symbols[] = {{"ZSTD_decompress",
+                                                     offsetof(struct unpackers, zstd)},
+                                                    {"LZ4_decompress_safe",
+                                                     offsetof(struct unpackers, lz4)}};
     const bool lz4 = found->entry.flags & FLAG_LZ4;
     const struct bytes packed = {found->payload.data, found->entry.compressed_bytes};
     const uint64_t bytes = found->entry.unpacked_bytes;
@@ -137,9 +147,10 @@ static enum status unpack(const char *path, const struct found *found, uint64_t 
     if (!(found->entry.flags & (FLAG_LZ4 | FLAG_ZSTD)))
         return STATUS_OK;
     *unpacked_bytes += bytes;
-    if (packed.count > found->payload.count || bytes > UNPACKED_RATIO_MAX * (uint64_t)packed.count ||
-        *unpacked_bytes > UNPACKED_BYTES_MAX)
-        return log_error(STATUS_USAGE, "%s: a damaged fatbin: the sizes of compressed code are impossible", path);
+    if (packed.count > found->payload.count ||
+        bytes > UNPACKED_RATIO_MAX * (uint64_t)packed.count || *unpacked_bytes > UNPACKED_BYTES_MAX)
+        return log_error(STATUS_USAGE,
+                         "%s: a damaged fatbin: the sizes of compressed code are impossible", path);
     out->data = out->unpacked = malloc(bytes + 1);
     out->bytes = (size_t)bytes;
     if (!out->unpacked)
@@ -151,17 +162,18 @@ static enum status unpack(const char *path, const struct found *found, uint64_t 
                          "cuobjdump -xelf all FILE takes the cubins out of it",
                          path, lz4 ? "LZ4" : "zstd", lz4 ? "liblz4.so.1" : "libzstd.so.1");
     if (lz4)
-        right = unpackers.lz4((const char *)packed.data, out->unpacked, (int)packed.count, (int)out->bytes) ==
-                (int)out->bytes;
+        right = unpackers.lz4((const char *)packed.data, out->unpacked, (int)packed.count,
+                              (int)out->bytes) == (int)out->bytes;
     else
         right = unpackers.zstd(out->unpacked, out->bytes, packed.data, packed.count) == out->bytes;
     dlclose(library);
     return right ? STATUS_OK
-                 : log_error(STATUS_USAGE, "%s: a damaged fatbin: its compressed code cannot be unpacked", path);
+                 : log_error(STATUS_USAGE,
+                             "%s: a damaged fatbin: its compressed code cannot be unpacked", path);
 }
 
-enum status cubin_images_open(const char *path, const void *data, size_t bytes, uint32_t architecture,
-                              struct cubin_images *out)
+enum status cubin_images_open(const char *path, const void *data, size_t bytes,
+                              uint32_t architecture, struct cubin_images *out)
 {
     const struct bytes file = {data, bytes};
     struct search search = {.path = path};
@@ -176,7 +188,8 @@ enum status cubin_images_open(const char *path, const void *data, size_t bytes, 
     *out = (struct cubin_images){0};
     if (bytes >= sizeof(fatbin_magic) && memcmp(data, &fatbin_magic, sizeof(fatbin_magic)) == 0)
         status = read_fatbins(&search, file);
-    else if (take(file, 0, &header, sizeof(header)) && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+    else if (take(file, 0, &header, sizeof(header)) &&
+             memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
              header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB &&
              header.e_machine != EM_CUDA) {
         cubin = (struct cubin){.data = data,
@@ -195,7 +208,8 @@ enum status cubin_images_open(const char *path, const void *data, size_t bytes, 
         search.all[search.count++] = (struct found){{.architecture = cubin.architecture}, file};
     if (status == STATUS_OK && search.count == 0)
         status = log_error(STATUS_USAGE,
-                           "%s: no machine code of a GPU; if it has PTX, cuobjdump -xptx all FILE takes it out, and "
+                           "%s: no machine code of a GPU; if it has PTX, cuobjdump -xptx all FILE "
+                           "takes it out, and "
                            "ptxas -arch=sm_90 FILE.ptx -o FILE.cubin compiles it",
                            path);
     if (status == STATUS_OK && !(out->all = calloc(search.count, sizeof(*out->all))))
@@ -203,7 +217,8 @@ enum status cubin_images_open(const char *path, const void *data, size_t bytes, 
     for (size_t i = 0; i < search.count; i++) {
         const uint32_t its = search.all[i].entry.architecture;
 
-        if (instruction_known(its) != instruction_known(newest) ? instruction_known(its) : its > newest)
+        if (instruction_known(its) != instruction_known(newest) ? instruction_known(its)
+                                                                : its > newest)
             newest = its;
     }
     out->architecture = architecture ? architecture : newest;
@@ -231,12 +246,13 @@ enum status cubin_images_open(const char *path, const void *data, size_t bytes, 
         if (there[i] && i != out->architecture)
             text_join(out->others, sizeof(out->others), " ", "sm_%" PRIu32, i);
     if (status == STATUS_OK && out->count == 0 && !there[out->architecture % ARCHITECTURES])
-        status = log_error(STATUS_USAGE, "%s: no machine code of sm_%" PRIu32 "; it has %s", path, out->architecture,
-                           out->others);
+        status = log_error(STATUS_USAGE, "%s: no machine code of sm_%" PRIu32 "; it has %s", path,
+                           out->architecture, out->others);
     else if (status == STATUS_OK && out->count == 0)
         status = log_error(STATUS_USAGE,
-                           "%s: code of sm_%" PRIu32 " without kernels; name a file with a __global__ function", path,
-                           out->architecture);
+                           "%s: code of sm_%" PRIu32
+                           " without kernels; name a file with a __global__ function",
+                           path, out->architecture);
     free(search.all);
     if (status != STATUS_OK)
         cubin_images_close(out);

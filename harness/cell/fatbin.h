@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Machine code in the files that people have: cubins, fatbins, and the programs, libraries and objects that have
- * fatbins in them. Code that nvcc compressed is unpacked. */
+ * Machine code in the files that people have: cubins, fatbins, and the programs, libraries and
+ * objects that have fatbins in them. Code that nvcc compressed is unpacked. */
 #pragma once
 
 #include <stddef.h>
@@ -23,12 +23,13 @@ struct cubin_images {
     char others[128]; /* "sm_75 sm_80": what the file has in addition; as many as fit */
 };
 
-/* Finds the cubins of an architecture in a file in memory, called `path`; `data` is used as long as *out. Architecture
- * 0 is the newest whose code can be read here, or the newest. A file that is a cubin has itself. STATUS_USAGE, logged,
- * if the file is damaged, of another kind, or has no code of the architecture. STATUS_ENVIRONMENT if code is compressed
- * and the library that unpacks it is not on the machine, or when out of memory. On success the caller closes *out. */
-enum status cubin_images_open(const char *path, const void *data, size_t bytes, uint32_t architecture,
-                              struct cubin_images *out);
+/* Finds the cubins of an architecture in a file in memory, called `path`; `data` is used as long as
+ * *out. Architecture 0 is the newest whose code can be read here, or the newest. A file that is a
+ * cubin has itself. STATUS_USAGE, logged, if the file is damaged, of another kind, or has no code
+ * of the architecture. STATUS_ENVIRONMENT if code is compressed and the library that unpacks it is
+ * not on the machine, or when out of memory. On success the caller closes *out. */
+enum status cubin_images_open(const char *path, const void *data, size_t bytes,
+                              uint32_t architecture, struct cubin_images *out);
 
 /* Releases; accepts a zeroed struct. */
 void cubin_images_close(struct cubin_images *images);

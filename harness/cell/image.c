@@ -17,7 +17,8 @@ bool image_at(size_t index, struct image *out)
 
     while (cbank_images_end - at > (ptrdiff_t)sizeof(struct ar_hdr)) {
         const struct ar_hdr *header = (const struct ar_hdr *)at;
-        const struct image member = {.data = at + sizeof(*header), .bytes = strtoul(header->ar_size, NULL, 10)};
+        const struct image member = {.data = at + sizeof(*header),
+                                     .bytes = strtoul(header->ar_size, NULL, 10)};
 
         if (member.bytes > (size_t)(cbank_images_end - at) - sizeof(*header))
             return false;
@@ -37,7 +38,8 @@ bool image_at(size_t index, struct image *out)
             }
             *out = member;
             out->name = name;
-            while (out->name_bytes < room && name[out->name_bytes] != '/' && name[out->name_bytes] != '\n')
+            while (out->name_bytes < room && name[out->name_bytes] != '/' &&
+                   name[out->name_bytes] != '\n')
                 out->name_bytes++;
             return true;
         }
@@ -46,12 +48,13 @@ bool image_at(size_t index, struct image *out)
 }
 
 /* The image "module.kind_NN.suffix" of the highest architecture NN from `lowest` to `highest`. */
-static bool find_image(const char *module, const char *kind, const char *suffix, uint32_t lowest, uint32_t highest,
-                       struct image *out)
+static bool find_image(const char *module, const char *kind, const char *suffix, uint32_t lowest,
+                       uint32_t highest, struct image *out)
 {
     char name[64];
 
-    for (uint32_t architecture = highest; architecture >= lowest && architecture > 0; architecture--) {
+    for (uint32_t architecture = highest; architecture >= lowest && architecture > 0;
+         architecture--) {
         snprintf(name, sizeof(name), "%s.%s_%" PRIu32 ".%s", module, kind, architecture, suffix);
         for (size_t i = 0; image_at(i, out); i++)
             if (strlen(name) == out->name_bytes && memcmp(name, out->name, out->name_bytes) == 0)

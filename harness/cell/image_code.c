@@ -28,15 +28,17 @@ bool image_kernel(const void *cubin, size_t bytes, const struct cell *cell, stru
     const char *pattern = loaded ? "source" : cell->pattern->name;
     char prefix[256], path[64], sized[96] = "";
 
-    /* Itanium C++ ABI name of kernel<workload_W<variant>, path_P, pattern_T>, or sized<path_P, width> in place of
-     * path_P. */
-    snprintf(path, sizeof(path), "%zupath_%s", strlen("path_") + strlen(cell->path->name), cell->path->name);
+    /* Itanium C++ ABI name of kernel<workload_W<variant>, path_P, pattern_T>, or sized<path_P,
+     * width> in place of path_P. */
+    snprintf(path, sizeof(path), "%zupath_%s", strlen("path_") + strlen(cell->path->name),
+             cell->path->name);
     if (loaded || !table_is_whole(cell->parameters))
-        snprintf(sized, sizeof(sized), "5sizedI%sLj%" PRIu32 "EE", path, table_width(cell->parameters));
+        snprintf(sized, sizeof(sized), "5sizedI%sLj%" PRIu32 "EE", path,
+                 table_width(cell->parameters));
     snprintf(prefix, sizeof(prefix), "_Z6kernelI%zuworkload_%sILj%" PRIu32 "EE%s%zupattern_%sE",
              strlen("workload_") + strlen(cell->workload->name), cell->workload->name,
-             workload_variant(cell->parameters), sized[0] ? sized : path, strlen("pattern_") + strlen(pattern),
-             pattern);
+             workload_variant(cell->parameters), sized[0] ? sized : path,
+             strlen("pattern_") + strlen(pattern), pattern);
     if (!image_function(cubin, bytes, prefix, out))
         return false;
     /* The number of rounds is known only for loops of a grid-stride kernel. */

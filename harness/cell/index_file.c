@@ -6,7 +6,8 @@
 #include "index_list.h"
 #include "npy.h"
 
-enum status index_list_map(struct index_list *list, const char *path, const struct index_array **out)
+enum status index_list_map(struct index_list *list, const char *path,
+                           const struct index_array **out)
 {
     struct index_array array = {.path = path};
     char digits[17] = "";
@@ -19,7 +20,8 @@ enum status index_list_map(struct index_list *list, const char *path, const stru
     status = npy_open(path, false, &file);
     if (status != STATUS_OK)
         return status;
-    array.indices = (struct indices){file.array.values, file.array.bytes, file.array.is_signed, file.array.count};
+    array.indices = (struct indices){file.array.values, file.array.bytes, file.array.is_signed,
+                                     file.array.count};
     array.file = file.mapping;
     array.file_bytes = file.bytes;
     array.rows = file.array.dimensions > 1 ? file.array.shape[0] : 1;

@@ -26,7 +26,8 @@ struct index_array *index_list_add(struct index_list *list, const struct index_a
     return added;
 }
 
-/* The array of a cell: of its file, or made from the same parameters. Other parameters affect only the loads. */
+/* The array of a cell: of its file, or made from the same parameters. Other parameters affect only
+ * the loads. */
 static struct index_array *list_find(const struct index_list *list, const struct cell *cell)
 {
     const uint32_t *b = cell->parameters;
@@ -34,8 +35,10 @@ static struct index_array *list_find(const struct index_list *list, const struct
 
     for (; array; array = array->next) {
         const uint32_t *a = array->like.parameters;
-        bool same = !array->path && array->like.pattern == cell->pattern && array->like.elements == cell->elements &&
-                    array->length == table_entries(cell->path, b) && a[PARAMETER_loads] == b[PARAMETER_loads] &&
+        bool same = !array->path && array->like.pattern == cell->pattern &&
+                    array->like.elements == cell->elements &&
+                    array->length == table_entries(cell->path, b) &&
+                    a[PARAMETER_loads] == b[PARAMETER_loads] &&
                     a[PARAMETER_table_count] == b[PARAMETER_table_count];
 
         for (size_t i = 0; i < parameter_count; i++)
@@ -55,7 +58,8 @@ enum status index_list_want(struct index_list *list, const struct cell *cell)
     /* A plan has no such cell, but a file that was changed may. */
     if (cell->elements * cell->parameters[PARAMETER_loads] > CELL_INDICES_MAX)
         return log_error(STATUS_USAGE,
-                         "a cell of %" PRIu64 " elements has more than the %" PRIu64 " indices of the largest one",
+                         "a cell of %" PRIu64 " elements has more than the %" PRIu64
+                         " indices of the largest one",
                          cell->elements, CELL_INDICES_MAX);
     array.length = table_entries(cell->path, cell->parameters);
     return index_list_add(list, &array) ? STATUS_OK : STATUS_ENVIRONMENT;
@@ -66,7 +70,8 @@ static bool is_wanted(const struct index_array *array)
     return !array->path && !array->made;
 }
 
-/* Makes `count` arrays of the list, from number `first` on. Without memory, an array stays wanted. */
+/* Makes `count` arrays of the list, from number `first` on. Without memory, an array stays
+ * wanted. */
 static void make_range(void *context, uint64_t first, uint64_t count)
 {
     const struct index_list *list = context;
@@ -91,7 +96,8 @@ static void make_range(void *context, uint64_t first, uint64_t count)
             log_memory("%" PRIu64 " indices", indices);
             continue;
         }
-        /* Several tables lie one after the other, and the lookups of each step read the next table. */
+        /* Several tables lie one after the other, and the lookups of each step read the next
+         * table. */
         for (uint32_t step = 1; tables > 1 && step < numbers.steps; step++)
             for (uint64_t i = 0; i < numbers.elements; i++)
                 made[step * numbers.elements + i] += step % tables * numbers.length;
@@ -115,7 +121,8 @@ enum status index_list_make(struct index_list *list)
     return STATUS_OK;
 }
 
-enum status index_list_give(struct index_list *list, struct cell *cell, const struct index_array **out)
+enum status index_list_give(struct index_list *list, struct cell *cell,
+                            const struct index_array **out)
 {
     enum status status = index_list_want(list, cell);
     uint32_t length;
@@ -125,7 +132,8 @@ enum status index_list_give(struct index_list *list, struct cell *cell, const st
         return status;
     *out = list_find(list, cell);
     if (!*out)
-        return log_error(STATUS_USAGE, "no file has the indices of hash %016" PRIx64, cell->index_file_hash);
+        return log_error(STATUS_USAGE, "no file has the indices of hash %016" PRIx64,
+                         cell->index_file_hash);
     length = cell_length(cell);
     if ((*out)->path && (*out)->highest >= length) {
         const uint64_t position = indices_first_beyond(&(*out)->indices, length);
@@ -133,10 +141,13 @@ enum status index_list_give(struct index_list *list, struct cell *cell, const st
         const bool negative = (*out)->indices.is_signed && index < 0;
 
         return log_error(STATUS_USAGE,
-                         "%s: index %s%" PRIu64 " at [%" PRIu64 "][%" PRIu64 "] is beyond a table of %" PRIu32
-                         " entries; name a larger --table-bytes, narrower entries, or paths whose table has room",
-                         (*out)->path, negative ? "-" : "", negative ? -(uint64_t)index : (uint64_t)index,
-                         position / (*out)->elements, position % (*out)->elements, length);
+                         "%s: index %s%" PRIu64 " at [%" PRIu64 "][%" PRIu64
+                         "] is beyond a table of %" PRIu32
+                         " entries; name a larger --table-bytes, narrower entries, or paths whose "
+                         "table has room",
+                         (*out)->path, negative ? "-" : "",
+                         negative ? -(uint64_t)index : (uint64_t)index, position / (*out)->elements,
+                         position % (*out)->elements, length);
     }
     if (is_wanted(*out))
         status = index_list_make(list);

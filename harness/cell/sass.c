@@ -6,7 +6,7 @@
 
 #include "text.h"
 
-/* -- instructions -------------------------------------------------------------------------------------- */
+/* -- instructions ------------------------------------------------------------------------------ */
 
 enum { ENCODING_FIRST = 70, ENCODING_LAST = 121 }; /* architectures */
 
@@ -17,10 +17,13 @@ static const struct loading {
     enum sass_class family;
 } loadings[] = {
     {0x182, SASS_LDC},  /* LDC */
-    {OPERATION_ULDC, SASS_ULDC}, {0x0bb, SASS_ULDC}, {0x1ac, SASS_ULDC},                    /* ULDC, ULDC with an index, LDCU */
+    /* ULDC, ULDC with an index, LDCU */
+    {OPERATION_ULDC, SASS_ULDC}, {0x0bb, SASS_ULDC}, {0x1ac, SASS_ULDC},
     {0x181, SASS_LDG},  /* LDG */
-    {0x160, SASS_TLD},  {0x161, SASS_TLD},  {OPERATION_TLD, SASS_TLD},  {0x167, SASS_TLD}, /* TEX and TLD, each bindless, too */
-    {0x163, SASS_TLD},  {0x164, SASS_TLD},  {0x16c, SASS_TLD},  {0x16d, SASS_TLD}, /* TLD4 and TXD, the same */
+    /* TEX and TLD, each bindless, too */
+    {0x160, SASS_TLD},  {0x161, SASS_TLD},  {OPERATION_TLD, SASS_TLD},  {0x167, SASS_TLD},
+    /* TLD4 and TXD, the same */
+    {0x163, SASS_TLD},  {0x164, SASS_TLD},  {0x16c, SASS_TLD},  {0x16d, SASS_TLD},
     {0x184, SASS_LDS},  /* LDS */
     {0x189, SASS_SHFL}, /* SHFL */
     {0x007, SASS_SEL},  /* SEL */
@@ -28,9 +31,9 @@ static const struct loading {
 };
 /* clang-format on */
 
-/* LDG has a field in the high 64 bits for the threads that must agree on the value. From sm_80 on it has 4 bits, and
- * any value except these is STRONG of some scope (5 CTA, 7 GPU, 10 SYS). Before, the same 4 bits are a scope, with 2
- * bits of order above it. */
+/* LDG has a field in the high 64 bits for the threads that must agree on the value. From sm_80 on
+ * it has 4 bits, and any value except these is STRONG of some scope (5 CTA, 7 GPU, 10 SYS). Before,
+ * the same 4 bits are a scope, with 2 bits of order above it. */
 enum {
     ORDER_PLAIN = 0x0,
     ORDER_CONSTANT = 0x4,
@@ -39,8 +42,9 @@ enum {
     OLD_ORDER_PLAIN = 0x1,
 };
 
-/* The modifiers that loads may have, of each class but OPERAND, by architecture: those of the code of kernels.cu by CUDA
- * 11.8 and 13.0. Any others are an eviction priority, a prefetch size, a stronger order, a predicate, or the like. */
+/* The modifiers that loads may have, of each class but OPERAND, by architecture: those of the code
+ * of kernels.cu by CUDA 11.8 and 13.0. Any others are an eviction priority, a prefetch size, a
+ * stronger order, a predicate, or the like. */
 static const struct modifiers {
     enum sass_class class;
     uint32_t first, last; /* architectures */
@@ -49,7 +53,8 @@ static const struct modifiers {
     {SASS_LDC, ENCODING_FIRST, ENCODING_LAST, 0, 0},
     {SASS_LDC_PARAMETER, ENCODING_FIRST, ENCODING_LAST, 0, 0},
     {SASS_ULDC, ENCODING_FIRST, ENCODING_LAST, 0, 0},
-    {SASS_LDG, ENCODING_FIRST, 79, MODIFIER_OTHER, 0x1ee100}, /* E.SYS; of the input beyond its ends */
+    /* E.SYS; of the input beyond its ends */
+    {SASS_LDG, ENCODING_FIRST, 79, MODIFIER_OTHER, 0x1ee100},
     {SASS_LDG, 80, ENCODING_LAST, MODIFIER_OTHER, 0x1e1100}, /* E */
     {SASS_LDG_CONSTANT, ENCODING_FIRST, 79, 0, 0x1e6100},
     {SASS_LDG_CONSTANT, 80, ENCODING_LAST, 0, 0x1e9100},
@@ -61,8 +66,8 @@ static const struct modifiers {
     {SASS_LDS, 80, ENCODING_LAST, 0xc000, 0},
 };
 
-/* The distance of BRA from the next instruction, in units of 4 bytes. It has 48 bits from bit 34 on; from sm_90 on, 8
- * lower bits start at bit 16. */
+/* The distance of BRA from the next instruction, in units of 4 bytes. It has 48 bits from bit 34
+ * on; from sm_90 on, 8 lower bits start at bit 16. */
 enum { BRA_LOW_FIRST = 90 };
 
 bool instruction_known(uint32_t architecture)
@@ -91,7 +96,8 @@ struct instruction instruction_at(const unsigned char *code, size_t at)
         if (loadings[i].operation == out.operation)
             out.family = loadings[i].family;
     if (out.predicate != PREDICATE_ALWAYS ||
-        (out.family == SASS_TLD && (out.operation != OPERATION_TLD || low >> 61 /* 0: one dimension */)))
+        (out.family == SASS_TLD &&
+         (out.operation != OPERATION_TLD || low >> 61 /* 0: one dimension */)))
         out.modifiers |= MODIFIER_OTHER;
     return out;
 }
@@ -105,25 +111,33 @@ bool instruction_takes_constant(const struct instruction *instruction)
 {
     const unsigned operation = instruction->operation;
 
-    return (operation <= ARITHMETIC_LAST || (operation >= CONVERSION_FIRST && operation <= CONVERSION_LAST)) &&
-           (instruction->operands == OPERANDS_THIRD_CONSTANT || instruction->operands == OPERANDS_SECOND_CONSTANT);
+    return (operation <= ARITHMETIC_LAST ||
+            (operation >= CONVERSION_FIRST && operation <= CONVERSION_LAST)) &&
+           (instruction->operands == OPERANDS_THIRD_CONSTANT ||
+            instruction->operands == OPERANDS_SECOND_CONSTANT);
 }
 
 enum sass_class instruction_class(const struct instruction *instruction, uint32_t architecture)
 {
-    const bool user = instruction->bank == USER_BANK, one_field = architecture >= ORDER_ONE_FIELD_FIRST;
-    const unsigned order = instruction->modifiers >> (one_field ? 13 : 15) & (one_field ? 0xf : 0x3);
+    const bool user = instruction->bank == USER_BANK,
+               one_field = architecture >= ORDER_ONE_FIELD_FIRST;
+    const unsigned order =
+        instruction->modifiers >> (one_field ? 13 : 15) & (one_field ? 0xf : 0x3);
 
     switch (instruction->family) {
     case SASS_LDC:
-        /* Without a register index it is one parameter, or an offset in the table that the compiler knows. */
+        /* Without a register index it is one parameter, or an offset in the table that the compiler
+         * knows. */
         if (!instruction_indexed(instruction))
             return SASS_CLASS_COUNT;
-        return user ? SASS_LDC : instruction->bank == PARAMETER_BANK ? SASS_LDC_PARAMETER : SASS_CLASS_COUNT;
+        return user                                  ? SASS_LDC
+               : instruction->bank == PARAMETER_BANK ? SASS_LDC_PARAMETER
+                                                     : SASS_CLASS_COUNT;
     case SASS_LDG:
         if (order == (one_field ? ORDER_PLAIN : OLD_ORDER_PLAIN))
             return SASS_LDG;
-        return order == (one_field ? ORDER_CONSTANT : OLD_ORDER_CONSTANT) ? SASS_LDG_CONSTANT : SASS_LDG_STRONG;
+        return order == (one_field ? ORDER_CONSTANT : OLD_ORDER_CONSTANT) ? SASS_LDG_CONSTANT
+                                                                          : SASS_LDG_STRONG;
     case SASS_ULDC:
         return user ? SASS_ULDC : SASS_CLASS_COUNT;
     default:
@@ -131,7 +145,8 @@ enum sass_class instruction_class(const struct instruction *instruction, uint32_
     }
 }
 
-bool instruction_modified(const struct instruction *instruction, enum sass_class class, uint32_t architecture)
+bool instruction_modified(const struct instruction *instruction, enum sass_class class,
+                          uint32_t architecture)
 {
     if (class == SASS_OPERAND || class >= SASS_SHFL)
         return false;
@@ -170,11 +185,12 @@ int64_t branch_target(const unsigned char *code, size_t at, uint32_t architectur
     return (int64_t)(at + INSTRUCTION_BYTES) + 4 * units;
 }
 
-/* -- kernels ------------------------------------------------------------------------------------------- */
+/* -- kernels ----------------------------------------------------------------------------------- */
 
-/* Counts up to the unconditional EXIT; padding that branches to itself follows that one. Loops lie between the first
- * EXIT and the unconditional one, each from its first instruction to the branch that leads back there. False if there
- * is any other branch, or more than two loops, or two that are not nested. */
+/* Counts up to the unconditional EXIT; padding that branches to itself follows that one. Loops lie
+ * between the first EXIT and the unconditional one, each from its first instruction to the branch
+ * that leads back there. False if there is any other branch, or more than two loops, or two that
+ * are not nested. */
 static bool sass_count(const unsigned char *code, size_t bytes, struct kernel_sass *out)
 {
     enum { LOOPS_MAX = 2 };
@@ -216,8 +232,8 @@ static bool sass_count(const unsigned char *code, size_t bytes, struct kernel_sa
         stretch->ldc_user += ldc && user;
         stretch->ldc_parameter += ldc && !user;
         stretch->uniform_constant += uldc;
-        /* Control flow that lets some warps go around others. A constant load under a predicate also counts: it makes
-         * no request in a warp whose predicate is false in all threads. */
+        /* Control flow that lets some warps go around others. A constant load under a predicate
+         * also counts: it makes no request in a warp whose predicate is false in all threads. */
         if (instruction.operation >= CONTROL_FIRST && instruction.operation <= CONTROL_LAST
                 ? instruction.operation != OPERATION_EXIT && instruction.operation != OPERATION_BRA
                 : instruction.predicate != PREDICATE_ALWAYS && (ldc || uldc))
@@ -253,9 +269,10 @@ void sass_read(const void *code, size_t bytes, uint32_t architecture, struct ker
     }
 }
 
-/* -- the loads that there should be -------------------------------------------------------------------- */
+/* -- the loads that there should be ------------------------------------------------------------ */
 
-#define NAMES(base, rest) {base ".U8" rest, base ".U16" rest, base rest, base ".64" rest, base ".128" rest}
+#define NAMES(base, rest) \
+    {base ".U8" rest, base ".U16" rest, base rest, base ".64" rest, base ".128" rest}
 
 const char *const sass_names[SASS_CLASS_COUNT][SASS_WIDTH_COUNT] = {
     [SASS_LDC] = NAMES("LDC", ""),
@@ -302,20 +319,21 @@ uint32_t image_class_loads(const struct kernel_sass *sass, enum sass_class class
     return loads;
 }
 
-/* The width of one instruction of a payload load: the power of two that divides that of an element, up to the widest load.
- * Textures, operands, shuffles and selections return at least 32 bits. */
+/* The width of one instruction of a payload load: the power of two that divides that of an element,
+ * up to the widest load. Textures, operands, shuffles and selections return at least 32 bits. */
 static uint32_t payload_width(const struct cell *cell)
 {
     const enum sass_class class = image_class(cell->path);
     const bool whole_words = class == SASS_TLD || class == SASS_OPERAND || class >= SASS_SHFL;
     const uint32_t width = cell->path->loads ? table_width(cell->parameters) : sizeof(uint32_t);
-    const uint32_t even = width & -width, widest = class_widest[class], piece = even < widest ? even : widest;
+    const uint32_t even = width & -width, widest = class_widest[class],
+                   piece = even < widest ? even : widest;
 
     return whole_words && piece < sizeof(uint32_t) ? sizeof(uint32_t) : piece;
 }
 
-/* SEL instructions that choose one of `count` words, a power of two. Compilers make two SEL for a choice of four, the
- * second under a predicate. */
+/* SEL instructions that choose one of `count` words, a power of two. Compilers make two SEL for a
+ * choice of four, the second under a predicate. */
 static uint32_t selections(uint32_t count)
 {
     return count < 4 ? count / 2 : count / 4 * 2 + selections(count / 4);
@@ -328,7 +346,8 @@ uint32_t image_pieces(const struct cell *cell)
 
     if (image_class(cell->path) == SASS_PRMT)
         return path_held(cell->path) / 2;
-    return cell->path->unit == UNIT_SELECT ? words * selections(path_held(cell->path) / words) : words;
+    return cell->path->unit == UNIT_SELECT ? words * selections(path_held(cell->path) / words)
+                                           : words;
 }
 
 const char *image_instruction(const struct cell *cell)
@@ -336,8 +355,8 @@ const char *image_instruction(const struct cell *cell)
     return sass_names[image_class(cell->path)][__builtin_ctz(payload_width(cell))];
 }
 
-/* The width of the loads that copy the table into registers or shared memory. They load words where there is one copy
- * or where registers hold the whole table, else entries. */
+/* The width of the loads that copy the table into registers or shared memory. They load words where
+ * there is one copy or where registers hold the whole table, else entries. */
 static unsigned copied_width(const struct cell *cell)
 {
     return path_is_small(cell->path) && cell->path->unit != UNIT_SELECT
@@ -346,15 +365,16 @@ static unsigned copied_width(const struct cell *cell)
 }
 
 /* Appends the classes before `end`. */
-static void classes_append(const struct kernel_sass *sass, enum sass_class end, char text[CELL_REASON_BYTES])
+static void classes_append(const struct kernel_sass *sass, enum sass_class end,
+                           char text[CELL_REASON_BYTES])
 {
     const char *separator = "";
 
     for (size_t i = 0; i < end; i++)
         for (uint32_t width = 0; width < SASS_WIDTH_COUNT; width++)
             if (sass->classes[i][width]) {
-                text_join(text, CELL_REASON_BYTES, separator, "%" PRIu32 " %s", sass->classes[i][width],
-                          sass_names[i][width]);
+                text_join(text, CELL_REASON_BYTES, separator, "%" PRIu32 " %s",
+                          sass->classes[i][width], sass_names[i][width]);
                 separator = ", ";
             }
 }
@@ -365,25 +385,30 @@ void image_classes(const struct kernel_sass *sass, char text[CELL_REASON_BYTES])
     classes_append(sass, SASS_SEL, text);
 }
 
-bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sass, char text[CELL_REASON_BYTES])
+bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sass,
+                          char text[CELL_REASON_BYTES])
 {
     const struct workload *workload = cell->workload;
     const bool staged = cell->path->unit == UNIT_SHARED;
-    const enum sass_class own = image_class(cell->path), end = own >= SASS_SEL ? SASS_CLASS_COUNT : SASS_SEL;
+    const enum sass_class own = image_class(cell->path),
+                          end = own >= SASS_SEL ? SASS_CLASS_COUNT : SASS_SEL;
     /* A loop over groups of lookups in flight holds the instructions once. */
     const uint32_t groups = workload_groups(workload, cell->parameters);
     /* A path that copies the table and loads nothing has one load that never happens. */
-    const uint32_t payload = cell->path->loads ? workload_steps(workload, cell->parameters) / groups : 1;
+    const uint32_t payload =
+        cell->path->loads ? workload_steps(workload, cell->parameters) / groups : 1;
     struct kernel_sass wanted = {0};
     bool differs = sass->modified > 0;
 
     if (!sass->known)
         return false;
     wanted.classes[own][__builtin_ctz(payload_width(cell))] += payload * image_pieces(cell);
-    wanted.classes[SASS_LDG][SASS_WORD] += workload_input_loads(workload, cell->parameters) / groups;
+    wanted.classes[SASS_LDG][SASS_WORD] +=
+        workload_input_loads(workload, cell->parameters) / groups;
     wanted.classes[SASS_LDS][SASS_WORD] += workload_tile_loads(workload, cell->parameters);
     wanted.classes[SASS_LDG][copied_width(cell)] += path_held(cell->path);
-    /* Compilers also use shuffles and selections for other values; those are not loads of the table. */
+    /* Compilers also use shuffles and selections for other values; those are not loads of the
+     * table. */
     for (size_t i = SASS_SHFL; i < SASS_CLASS_COUNT; i++)
         if (i != own)
             memcpy(wanted.classes[i], sass->classes[i], sizeof(wanted.classes[i]));
@@ -391,7 +416,8 @@ bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sas
         for (uint32_t width = 0; width < SASS_WIDTH_COUNT; width++) {
             const uint32_t found = sass->classes[i][width], due = wanted.classes[i][width];
 
-            differs |= staged && i == SASS_LDG && width == copied_width(cell) ? found <= due : found != due;
+            differs |= staged && i == SASS_LDG && width == copied_width(cell) ? found <= due
+                                                                              : found != due;
         }
     if (!differs)
         return false;
@@ -400,6 +426,7 @@ bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sas
     text_join(text, CELL_REASON_BYTES, "", "%s; the kernel has ", staged ? " and copies" : "");
     classes_append(sass, end, text);
     if (sass->modified)
-        text_join(text, CELL_REASON_BYTES, "", "; %" PRIu32 " with other modifiers", sass->modified);
+        text_join(text, CELL_REASON_BYTES, "", "; %" PRIu32 " with other modifiers",
+                  sass->modified);
     return true;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * SASS: the loads in the machine code of a kernel. This needs no disassembler and no CUDA toolkit. */
+ * SASS: the loads in the machine code of a kernel. This needs no disassembler and no CUDA
+ * toolkit. */
 #pragma once
 
 #include "cell.h"
@@ -8,21 +9,23 @@
 struct sass_stretch {
     uint32_t instructions;
     uint32_t ldc_user;      /* LDC from the user bank with a register index */
-    uint32_t ldc_parameter; /* every other LDC: parameters (also a table among them), block size, stack */
+    /* every other LDC: parameters (also a table among them), block size, stack */
+    uint32_t ldc_parameter;
     uint32_t uniform_constant; /* ULDC, LDCU */
 };
 
-/* The instructions of one kernel. In straight-line code, every launched warp executes everything up to the first EXIT
- * (prologue); warps with an element also execute the rest (body). A grid-stride kernel then has a loop over elements,
- * and in it a loop over groups of lookups in flight. A warp executes the outer one (round) once for each element, and
- * the inner one (group) once for each group. */
+/* The instructions of one kernel. In straight-line code, every launched warp executes everything up
+ * to the first EXIT (prologue); warps with an element also execute the rest (body). A grid-stride
+ * kernel then has a loop over elements, and in it a loop over groups of lookups in flight. A warp
+ * executes the outer one (round) once for each element, and the inner one (group) once for each
+ * group. */
 struct sass_counts {
     uint32_t architecture; /* 90 for sm_90 */
     struct sass_stretch prologue, body, round, group;
 };
 
-/* The classes of instructions that paths.def uses for payload loads. From SASS_SHFL on, a kernel may also have them for
- * other reasons. */
+/* The classes of instructions that paths.def uses for payload loads. From SASS_SHFL on, a kernel
+ * may also have them for other reasons. */
 enum sass_class {
     SASS_LDC, /* user bank, with a register index */
     SASS_LDC_PARAMETER, /* parameter bank, with a register index */
@@ -39,8 +42,8 @@ enum sass_class {
     SASS_CLASS_COUNT
 };
 
-/* The number of bytes that a thread loads by one instruction, as a logarithm; for a texture load, the registers
- * written. */
+/* The number of bytes that a thread loads by one instruction, as a logarithm; for a texture load,
+ * the registers written. */
 enum { SASS_WORD = 2, SASS_WIDTH_COUNT = 5 };
 
 /* Names such as "LDG.128.CONSTANT". For a word, it is the name of the class in paths.def. */
@@ -58,8 +61,10 @@ struct kernel_sass {
     char sha256[SASS_HASH_HEX_BYTES]; /* of the code bytes, lower-case hex */
     bool known; /* the encoding is known: instructions of 128 bits */
     sass_loads classes; /* if known: instructions anywhere in the code */
-    uint32_t modified; /* those of them with modifiers that no path names: a priority, an order, a predicate ... */
-    bool counted; /* counts is valid: known, and it is clear how often each instruction is executed */
+    /* those of them with modifiers that no path names: a priority, an order, a predicate ... */
+    uint32_t modified;
+    /* counts is valid: known, and it is clear how often each instruction is executed */
+    bool counted;
     uint32_t loops; /* loops that were counted: 0 or 2 */
     struct sass_counts counts;
 };
@@ -67,7 +72,7 @@ struct kernel_sass {
 /* Reads code of an architecture into known, classes, counted and counts. */
 void sass_read(const void *code, size_t bytes, uint32_t architecture, struct kernel_sass *out);
 
-/* -- the loads that there should be -------------------------------------------------------------------- */
+/* -- the loads that there should be ------------------------------------------------------------ */
 
 /* Loads of a class, of any width. */
 uint32_t image_class_loads(const struct kernel_sass *sass, enum sass_class class);
@@ -75,29 +80,33 @@ uint32_t image_class_loads(const struct kernel_sass *sass, enum sass_class class
 /* The class of the payload loads of a path. */
 enum sass_class image_class(const struct path *path);
 
-/* Most bytes of an element that one instruction of the path loads. Wider elements take several instructions. */
+/* Most bytes of an element that one instruction of the path loads. Wider elements take several
+ * instructions. */
 uint32_t image_widest(const struct path *path);
 
 /* The instruction that the payload loads of a cell must be, as in sass_names. */
 const char *image_instruction(const struct cell *cell);
 
-/* Instructions that one payload load of the cell takes. It is more than one where the elements are wider than one
- * instruction loads, or where a selection takes several. */
+/* Instructions that one payload load of the cell takes. It is more than one where the elements are
+ * wider than one instruction loads, or where a selection takes several. */
 uint32_t image_pieces(const struct cell *cell);
 
 /* Writes "2 LDC, 1 LDG.64": all loads in known code, without SEL and PRMT. */
 void image_classes(const struct kernel_sass *sass, char text[CELL_REASON_BYTES]);
 
-/* Whether the code is known and its loads differ from those of the cell: the path's instruction, as often as the
- * workload loads, and no other, each without further modifiers. Then writes the loads found into text. A difference is a fault where the path's
- * `chosen` is 0, else the compiler's choice. */
-bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sass, char text[CELL_REASON_BYTES]);
+/* Whether the code is known and its loads differ from those of the cell: the path's instruction, as
+ * often as the workload loads, and no other, each without further modifiers. Then writes the loads
+ * found into text. A difference is a fault where the path's `chosen` is 0, else the compiler's
+ * choice. */
+bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sass,
+                          char text[CELL_REASON_BYTES]);
 
-/* -- one instruction ----------------------------------------------------------------------------------- */
+/* -- one instruction --------------------------------------------------------------------------- */
 
-/* Since Volta an instruction is 128 bits, little-endian. The low 9 bits are the operation and the next 3 the kind of
- * its operands. These come from the disassembly of kernels.cu for sm_70 to sm_90 (make check-sass compares). For sm_88,
- * and from sm_100 to sm_121, small kernels that differ by one load change the same bits. */
+/* Since Volta an instruction is 128 bits, little-endian. The low 9 bits are the operation and the
+ * next 3 the kind of its operands. These come from the disassembly of kernels.cu for sm_70 to sm_90
+ * (make check-sass compares). For sm_88, and from sm_100 to sm_121, small kernels that differ by
+ * one load change the same bits. */
 enum {
     INSTRUCTION_BYTES = 16,
     OPERATION_EXIT = 0x14d,
@@ -108,7 +117,8 @@ enum {
     OPERATION_TLD = 0x166, /* of a texture in a register */
     CONTROL_FIRST = 0x140, /* BRA, BRX, CALL, RET, BSSY, BSYNC, WARPSYNC, EXIT ... */
     CONTROL_LAST = 0x15f,
-    ARITHMETIC_LAST = 0x07f, /* on ordinary registers; uniform registers, conversions and memory follow */
+    /* on ordinary registers; uniform registers, conversions and memory follow */
+    ARITHMETIC_LAST = 0x07f,
     CONVERSION_FIRST = 0x100, /* FLO, F2I, I2F, MUFU, POPC, F2F, FRND ... */
     CONVERSION_LAST = 0x113,
     OPERANDS_REGISTER = 1,
@@ -121,11 +131,12 @@ enum {
     USER_BANK = 3,
 };
 
-/* The high 64 bits of an instruction without the width of a load, without what says that its address is made with a uniform
- * register, and without scheduling. */
+/* The high 64 bits of an instruction without the width of a load, without what says that its
+ * address is made with a uniform register, and without scheduling. */
 #define MODIFIER_BITS UINT64_C(0x1fff3fff1ff)
 
-/* A modifier, too: a predicate; of a texture load, another instruction than TLD, or more dimensions than one. */
+/* A modifier, too: a predicate; of a texture load, another instruction than TLD, or more dimensions
+ * than one. */
 #define MODIFIER_OTHER (UINT64_C(1) << 45)
 
 struct instruction {
@@ -144,8 +155,10 @@ struct instruction instruction_at(const unsigned char *code, size_t at);
 /* The class of an instruction; SASS_CLASS_COUNT if it has none. */
 enum sass_class instruction_class(const struct instruction *instruction, uint32_t architecture);
 
-/* Whether a load of the class has modifiers that no path names. Operands, shuffles and selections have none. */
-bool instruction_modified(const struct instruction *instruction, enum sass_class class, uint32_t architecture);
+/* Whether a load of the class has modifiers that no path names. Operands, shuffles and selections
+ * have none. */
+bool instruction_modified(const struct instruction *instruction, enum sass_class class,
+                          uint32_t architecture);
 
 /* Whether an LDC, ULDC or LDCU has an index in a register. */
 bool instruction_indexed(const struct instruction *instruction);
@@ -153,8 +166,9 @@ bool instruction_indexed(const struct instruction *instruction);
 /* Whether it may have an operand from a constant bank. */
 bool instruction_takes_constant(const struct instruction *instruction);
 
-/* The logarithm of the bytes that a thread loads by it. The encoding distinguishes signed and unsigned bytes and 16-bit
- * values, and 32, 64 and 128 bits. A texture load counts the registers that it writes. */
+/* The logarithm of the bytes that a thread loads by it. The encoding distinguishes signed and
+ * unsigned bytes and 16-bit values, and 32, 64 and 128 bits. A texture load counts the registers
+ * that it writes. */
 unsigned instruction_width(const struct instruction *instruction, enum sass_class class);
 
 /* The byte offset to which a branch or call leads. */

@@ -11,34 +11,37 @@ static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw
 
 enum { OPERATIONS = 512, OPERATION_NOP = 0x118 };
 
-/* clang-format off */
-/* The names of operations, which are the low 9 bits. They come from the disassembly of all kernels for sm_75 and sm_90,
- * SEL from another kernel and VIADD from a published listing. From sm_100 on the numbers are the same. An operation
- * without a name is shown by its number. */
+/* The names of operations, which are the low 9 bits. They come from the disassembly of all kernels
+ * for sm_75 and sm_90, SEL from another kernel and VIADD from a published listing. From sm_100 on
+ * the numbers are the same. An operation without a name is shown by its number. */
 static const char *const names[OPERATIONS] = {
-    [0x002] = "MOV",   [0x005] = "CS2R",   [0x006] = "VOTE",  [0x007] = "SEL",    [0x00c] = "ISETP",  [0x010] = "IADD3",
-    [0x011] = "LEA",   [0x012] = "LOP3",   [0x017] = "IMNMX", [0x019] = "SHF",    [0x01c] = "PLOP3",  [0x020] = "FMUL",
-    [0x021] = "FADD",  [0x023] = "FFMA",   [0x024] = "IMAD",  [0x025] = "IMAD.WIDE", [0x027] = "IMAD.HI",
-    [0x035] = "HFMA2.MMA", [0x036] = "VIADD", [0x082] = "UMOV", [0x086] = "VOTEU", [0x08c] = "UISETP",
-    [0x090] = "UIADD3", [0x091] = "ULEA",  [0x092] = "ULOP3", [0x099] = "USHF",   [0x0a4] = "UIMAD",
-    [0x0a5] = "UIMAD.WIDE", [0x0b9] = "ULDC", [0x0bd] = "UFLO", [0x0ca] = "R2UR", [0x105] = "F2I",    [0x106] = "I2F",
-    [0x108] = "MUFU",  [0x109] = "POPC",   [0x118] = "NOP",   [0x119] = "S2R",    [0x11a] = "DEPBAR", [0x11d] = "BAR",
-    [0x141] = "BSYNC", [0x145] = "BSSY",   [0x146] = "YIELD", [0x147] = "BRA",    [0x149] = "BRX",    [0x14d] = "EXIT",
-    [0x155] = "BMOV",  [0x15d] = "NANOSLEEP", [0x160] = "TEX", [0x166] = "TLD",   [0x181] = "LDG",    [0x182] = "LDC",
-    [0x183] = "LDL",   [0x184] = "LDS",    [0x186] = "STG",   [0x187] = "STL",    [0x188] = "STS",    [0x18e] = "RED",
-    [0x18f] = "CCTL",  [0x192] = "MEMBAR", [0x1a8] = "ATOMG", [0x1ab] = "ERRBAR", [0x1ac] = "LDCU",   [0x1c3] = "S2UR",
+    [0x002] = "MOV",     [0x005] = "CS2R",      [0x006] = "VOTE",      [0x007] = "SEL",
+    [0x00c] = "ISETP",   [0x010] = "IADD3",     [0x011] = "LEA",       [0x012] = "LOP3",
+    [0x017] = "IMNMX",   [0x019] = "SHF",       [0x01c] = "PLOP3",     [0x020] = "FMUL",
+    [0x021] = "FADD",    [0x023] = "FFMA",      [0x024] = "IMAD",      [0x025] = "IMAD.WIDE",
+    [0x027] = "IMAD.HI", [0x035] = "HFMA2.MMA", [0x036] = "VIADD",     [0x082] = "UMOV",
+    [0x086] = "VOTEU",   [0x08c] = "UISETP",    [0x090] = "UIADD3",    [0x091] = "ULEA",
+    [0x092] = "ULOP3",   [0x099] = "USHF",      [0x0a4] = "UIMAD",     [0x0a5] = "UIMAD.WIDE",
+    [0x0b9] = "ULDC",    [0x0bd] = "UFLO",      [0x0ca] = "R2UR",      [0x105] = "F2I",
+    [0x106] = "I2F",     [0x108] = "MUFU",      [0x109] = "POPC",      [0x118] = "NOP",
+    [0x119] = "S2R",     [0x11a] = "DEPBAR",    [0x11d] = "BAR",       [0x141] = "BSYNC",
+    [0x145] = "BSSY",    [0x146] = "YIELD",     [0x147] = "BRA",       [0x149] = "BRX",
+    [0x14d] = "EXIT",    [0x155] = "BMOV",      [0x15d] = "NANOSLEEP", [0x160] = "TEX",
+    [0x166] = "TLD",     [0x181] = "LDG",       [0x182] = "LDC",       [0x183] = "LDL",
+    [0x184] = "LDS",     [0x186] = "STG",       [0x187] = "STL",       [0x188] = "STS",
+    [0x18e] = "RED",     [0x18f] = "CCTL",      [0x192] = "MEMBAR",    [0x1a8] = "ATOMG",
+    [0x1ab] = "ERRBAR",  [0x1ac] = "LDCU",      [0x1c3] = "S2UR",
 };
 
 /* Operations that share the name of another: variants with an index, bindless variants. */
 static const unsigned aliases[OPERATIONS] = {[0x0bb] = 0x0b9, [0x161] = 0x160, [0x167] = 0x166};
-/* clang-format on */
 
-/* The first half of an instruction has the offset of a constant, in bytes. The second half has the scheduling from this
- * bit on: stall, barriers, reuse of operands. */
+/* The first half of an instruction has the offset of a constant, in bytes. The second half has the
+ * scheduling from this bit on: stall, barriers, reuse of operands. */
 #define OFFSET_BITS (UINT64_C(0xffff) << 38)
 enum { SCHEDULING_FIRST = 41 };
 
-/* -- writing ------------------------------------------------------------------------------------------- */
+/* -- writing ----------------------------------------------------------------------------------- */
 
 static unsigned operation_at(const unsigned char *code, size_t index)
 {
@@ -64,8 +67,8 @@ char *sass_code_text(const void *code, size_t bytes)
     const unsigned char *data = code;
     size_t instructions = bytes / INSTRUCTION_BYTES, count = 0;
     unsigned operations[OPERATIONS]; /* different ones, in the order in which they come */
-    size_t positions[OPERATIONS] = {0}, counts[OPERATIONS] = {0}; /* of an operation: its position in that list; its
-                                                                * count */
+    size_t positions[OPERATIONS] = {0}, counts[OPERATIONS] = {0}; /* of an operation: its position
+                                                                   * in that list; its count */
     uint64_t parts[SASS_PART_COUNT] = {hash_start, hash_start, hash_start};
     char *text, *at;
 
@@ -81,7 +84,8 @@ char *sass_code_text(const void *code, size_t bytes)
     }
     if (count > SASS_OPCODES_MAX)
         return strdup("");
-    at = text = malloc(count * OPCODE_TEXT_BYTES + 2 * instructions + SASS_PART_COUNT * SASS_PART_LETTERS + 5);
+    at = text = malloc(count * OPCODE_TEXT_BYTES + 2 * instructions +
+                       SASS_PART_COUNT * SASS_PART_LETTERS + 5);
     if (!text)
         return NULL;
     for (size_t i = 0; i < count; i++) {
@@ -89,7 +93,8 @@ char *sass_code_text(const void *code, size_t bytes)
         char number[8];
 
         snprintf(number, sizeof(number), "0x%03x", operation);
-        at += sprintf(at, "%s%s %zu", i ? " " : "", names[operation] ? names[operation] : number, counts[operation]);
+        at += sprintf(at, "%s%s %zu", i ? " " : "", names[operation] ? names[operation] : number,
+                      counts[operation]);
     }
     *at++ = ';';
     for (size_t i = 0; i < instructions; i++)
@@ -118,8 +123,9 @@ char *sass_code_text(const void *code, size_t bytes)
         memcpy(&high, data + i * INSTRUCTION_BYTES + sizeof(low), sizeof(high));
         /* The low bits are the opcode; operations that share a name differ in operands. */
         parts[SASS_OPERANDS] =
-            hash_add(hash_add(parts[SASS_OPERANDS], (low & ~(uint64_t)(OPERATIONS - 1) & ~offset_bits) |
-                                                        (aliases[operation] ? operation : 0)),
+            hash_add(hash_add(parts[SASS_OPERANDS],
+                              (low & ~(uint64_t)(OPERATIONS - 1) & ~offset_bits) |
+                                  (aliases[operation] ? operation : 0)),
                      high & ((UINT64_C(1) << SCHEDULING_FIRST) - 1));
         parts[SASS_OFFSETS] = hash_add(parts[SASS_OFFSETS], low & offset_bits);
         parts[SASS_SCHEDULING] = hash_add(parts[SASS_SCHEDULING], high >> SCHEDULING_FIRST);
@@ -130,7 +136,7 @@ char *sass_code_text(const void *code, size_t bytes)
     return text;
 }
 
-/* -- reading ------------------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 
 bool sass_code_parse(const char *text, struct sass_code *out)
 {
@@ -143,7 +149,8 @@ bool sass_code_parse(const char *text, struct sass_code *out)
         struct sass_opcode *opcode = &out->opcodes[out->opcode_count];
         unsigned count;
 
-        if (out->opcode_count == SASS_OPCODES_MAX || sscanf(text, "%11[^ ;] %9u%n", opcode->name, &count, &used) != 2)
+        if (out->opcode_count == SASS_OPCODES_MAX ||
+            sscanf(text, "%11[^ ;] %9u%n", opcode->name, &count, &used) != 2)
             return false;
         opcode->count = count;
         out->opcode_count++;
@@ -165,10 +172,13 @@ bool sass_code_parse(const char *text, struct sass_code *out)
         if (!letter || (size_t)(letter - letters) >= out->opcode_count)
             return false;
     }
-    return out->digest_count == (out->instructions + SASS_DIGEST_INSTRUCTIONS - 1) / SASS_DIGEST_INSTRUCTIONS;
+    return out->digest_count ==
+           (out->instructions + SASS_DIGEST_INSTRUCTIONS - 1) / SASS_DIGEST_INSTRUCTIONS;
 }
 
 const char *sass_code_opcode(const struct sass_code *code, size_t index)
 {
-    return index < code->instructions ? code->opcodes[strchr(letters, code->sequence[index]) - letters].name : "";
+    return index < code->instructions
+               ? code->opcodes[strchr(letters, code->sequence[index]) - letters].name
+               : "";
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * A short text of a kernel's code, which shows how two kernels differ without their code. It tells which instructions a
- * kernel has, in which order, and a hash of their other bits.
+ * A short text of a kernel's code, which shows how two kernels differ without their code. It tells
+ * which instructions a kernel has, in which order, and a hash of their other bits.
  *
- * The text has four parts with ';' between. First the opcodes with their counts, in order of appearance: "MOV 3 S2R 1
- * LDC 2". Then one letter of A-Z a-z 0-9 + - for each instruction: the first letter stands for the first opcode. Then
- * one letter for every eight instructions: a hash of all their bits. Then ten letters for each part of instructions: a
- * hash of the operands with modifiers, of the offsets in constant banks, and of the scheduling bits. Older texts lack the
- * fourth part. Padding after the last branch is left out. The text has about a tenth of the length of hexadecimal
- * digits. */
+ * The text has four parts with ';' between. First the opcodes with their counts, in order of
+ * appearance: "MOV 3 S2R 1 LDC 2". Then one letter of A-Z a-z 0-9 + - for each instruction: the
+ * first letter stands for the first opcode. Then one letter for every eight instructions: a hash of
+ * all their bits. Then ten letters for each part of instructions: a hash of the operands with
+ * modifiers, of the offsets in constant banks, and of the scheduling bits. Older texts lack the
+ * fourth part. Padding after the last branch is left out. The text has about a tenth of the length
+ * of hexadecimal digits. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,12 +17,18 @@
 
 enum { SASS_OPCODES_MAX = 64, SASS_OPCODE_BYTES = 12, SASS_DIGEST_INSTRUCTIONS = 8 };
 
-/* Makes the text of code of an architecture that sass_read knows. The caller frees it. NULL when out of memory; "" if
- * the code has more different opcodes than there are letters. */
+/* Makes the text of code of an architecture that sass_read knows. The caller frees it. NULL when
+ * out of memory; "" if the code has more different opcodes than there are letters. */
 char *sass_code_text(const void *code, size_t bytes);
 
 /* The parts of instructions besides opcodes. */
-enum sass_part { SASS_OPERANDS, SASS_OFFSETS, SASS_SCHEDULING, SASS_PART_COUNT, SASS_PART_LETTERS = 10 };
+enum sass_part {
+    SASS_OPERANDS,
+    SASS_OFFSETS,
+    SASS_SCHEDULING,
+    SASS_PART_COUNT,
+    SASS_PART_LETTERS = 10
+};
 
 /* A text, taken apart. */
 struct sass_code {

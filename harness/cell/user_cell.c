@@ -6,15 +6,24 @@
 
 #include "table.h"
 
-const struct workload user_workload = {.name = "kernel", .summary = "a user's kernel, see --kernel"};
-const struct pattern user_pattern = {.name = "own", .summary = "as the user's kernel reads its tables"};
+const struct workload user_workload = {.name = "kernel",
+                                       .summary = "a user's kernel, see --kernel"};
+const struct pattern user_pattern = {.name = "own",
+                                     .summary = "as the user's kernel reads its tables"};
 
-/* Memory spaces that no path of paths.def has, and what stands for several. They have no instruction of their own. */
+/* Memory spaces that no path of paths.def has, and what stands for several. They have no
+ * instruction of their own. */
 enum { MIXED, OWN_PATHS = 3 };
 
 static const struct path own_paths[OWN_PATHS] = {
-    [MIXED] = {.name = "mixed", .summary = "tables in several memory spaces", .home = TABLE_GLOBAL, .loads = 1},
-    {.name = "select", .summary = "instructions that select among registers", .home = TABLE_GLOBAL, .loads = 1},
+    [MIXED] = {.name = "mixed",
+               .summary = "tables in several memory spaces",
+               .home = TABLE_GLOBAL,
+               .loads = 1},
+    {.name = "select",
+     .summary = "instructions that select among registers",
+     .home = TABLE_GLOBAL,
+     .loads = 1},
     {.name = "none", .summary = "a kernel without a table", .home = TABLE_GLOBAL, .loads = 1},
 };
 
@@ -53,7 +62,8 @@ const struct path *user_path(const char *spaces)
     return &own_paths[MIXED];
 }
 
-bool user_table_space(const struct user_kernel *kernel, const char *name, char out[USER_KERNEL_NAME_BYTES])
+bool user_table_space(const struct user_kernel *kernel, const char *name,
+                      char out[USER_KERNEL_NAME_BYTES])
 {
     const char *at = kernel->spaces;
     const size_t length = strlen(name);
@@ -67,7 +77,8 @@ bool user_table_space(const struct user_kernel *kernel, const char *name, char o
     return false;
 }
 
-struct cell user_cell(const struct user_kernel *kernel, uint64_t size, const struct cache_state *cache_state)
+struct cell user_cell(const struct user_kernel *kernel, uint64_t size,
+                      const struct cache_state *cache_state)
 {
     return (struct cell){.workload = &user_workload,
                          .path = user_path(kernel->spaces),
@@ -90,5 +101,6 @@ int user_path_order(const struct cell *a, const struct cell *b)
 {
     const size_t left = place_of(a->path), right = place_of(b->path);
 
-    return left != right ? (left > right) - (left < right) : strcmp(a->kernel.spaces, b->kernel.spaces);
+    return left != right ? (left > right) - (left < right)
+                         : strcmp(a->kernel.spaces, b->kernel.spaces);
 }

@@ -7,13 +7,17 @@
 #include "log.h"
 
 const char *const cache_replacement_names[CACHE_REPLACEMENT_COUNT] = {
-    [CACHE_LRU] = "LRU", [CACHE_FIFO] = "FIFO", [CACHE_TREE] = "tree pseudo-LRU", [CACHE_BITS] = "bit pseudo-LRU",
+    [CACHE_LRU] = "LRU",
+    [CACHE_FIFO] = "FIFO",
+    [CACHE_TREE] = "tree pseudo-LRU",
+    [CACHE_BITS] = "bit pseudo-LRU",
     [CACHE_NRU] = "NRU",
 };
 
 struct cache_line {
     uint64_t number; /* address / line_bytes */
-    uint64_t used; /* cache->clock of the last lookup (CACHE_FIFO: of the first; others: 1); 0: an empty way */
+    /* cache->clock of the last lookup (CACHE_FIFO: of the first; others: 1); 0: an empty way */
+    uint64_t used;
 };
 
 enum status cache_open(struct cache *cache, uint32_t line_bytes, uint32_t sets, uint32_t ways,
@@ -42,7 +46,8 @@ bool cache_lookup(struct cache *cache, uint64_t address)
     const size_t first = number % cache->sets * ways;
     struct cache_line *lines = &cache->lines[first];
     uint8_t *marks = &cache->marks[first];
-    uint32_t way = 0; /* that hits; else the one whose use, or whose fill, is longest ago, or that is empty */
+    /* that hits; else the one whose use, or whose fill, is longest ago, or that is empty */
+    uint32_t way = 0;
     bool hit = false;
 
     cache->clock++;
@@ -69,9 +74,11 @@ bool cache_lookup(struct cache *cache, uint64_t address)
             break;
         }
     if (!hit || cache->replacement == CACHE_LRU)
-        lines[way] = (struct cache_line){number, cache->replacement > CACHE_FIFO ? 1 : cache->clock};
+        lines[way] =
+            (struct cache_line){number, cache->replacement > CACHE_FIFO ? 1 : cache->clock};
     if (cache->replacement == CACHE_TREE)
-        for (uint32_t node = ways + way; node > 1; node /= 2) /* each node turns away from the way */
+        for (uint32_t node = ways + way; node > 1;
+             node /= 2) /* each node turns away from the way */
             marks[node / 2] = !(node & 1);
     else
         marks[way] = 1;

@@ -23,11 +23,12 @@ static const struct source {
     bool since_volta;  /* published for all chips from compute capability 7.0 on */
     const char *verdict, *expected; /* that the experiment has to give; NULL: none */
 } sources[CARD_NUMBERS] = {
-    /* clang-format off */
     [CARD_constant_l1_bytes] = {.experiment = "geometry_constant", .number = "capacity_bytes"},
-    [CARD_constant_address_cycles] = {"serialization_constant", "cycles_per_load_per_extra_address", .stride = 4,
-                                      .verdict = "throughput_falls_per", .expected = "address"},
-    [CARD_shared_wavefronts_per_cycle] = {"serialization_shared", "cycles_per_load_per_extra_address", .stride = 128,
+    [CARD_constant_address_cycles] = {"serialization_constant", "cycles_per_load_per_extra_address",
+                                      .stride = 4, .verdict = "throughput_falls_per",
+                                      .expected = "address"},
+    [CARD_shared_wavefronts_per_cycle] = {"serialization_shared",
+                                          "cycles_per_load_per_extra_address", .stride = 128,
                                           .inverse = true},
     [CARD_l1_requests_per_cycle] = {"throughput_global", "loads_per_cycle", .largest = true},
     [CARD_texture_requests_per_cycle] = {"throughput_texture", "loads_per_cycle", .largest = true},
@@ -43,31 +44,37 @@ static const struct source {
     KERNELS(constant_fill_cycles),
     KERNELS(l2_line_ns),
     KERNELS(l2_bytes_per_ns),
-    [CARD_dram_bytes_per_ns] = {.experiment = "whole_kernels", .number = "dram_bytes_per_ns", .high_of_base = true},
+    [CARD_dram_bytes_per_ns] = {.experiment = "whole_kernels",
+                                .number = "dram_bytes_per_ns",
+                                .high_of_base = true},
 #undef KERNELS
-    /* clang-format on */
 };
 
-/* Finds the number of a source; NaN where there is none. A geometry has its numbers by level: the first one is asked. */
+/* Finds the number of a source; NaN where there is none. A geometry has its numbers by level: the
+ * first one is asked. */
 static struct number find(const struct source *source, const struct characterization *all)
 {
-    const struct outcome *outcome = source->experiment ? characterization_outcome(all, source->experiment) : NULL;
+    const struct outcome *outcome =
+        source->experiment ? characterization_outcome(all, source->experiment) : NULL;
     struct number best = {.value = NAN};
 
     if (!outcome || outcome->status != OUTCOME_OK)
         return best;
-    for (const struct verdict *one = outcome->verdicts; one < outcome->verdicts + outcome->verdict_count; one++)
+    for (const struct verdict *one = outcome->verdicts;
+         one < outcome->verdicts + outcome->verdict_count; one++)
         if (source->verdict && strcmp(one->name, source->verdict) == 0 &&
             (!one->value || strcmp(one->value, source->expected) != 0))
             return best;
     if (source->level && outcome->geometry && outcome->geometry->level_count >= source->level)
         return number_of_latency(&outcome->geometry->level[source->level - 1]);
     for (size_t i = 0; outcome->geometry && i < GEOMETRY_FINDINGS; i++)
-        if (strcmp(geometry_findings[i].key, source->number) == 0 && outcome->geometry->level_count &&
-            !outcome->geometry->level[0].contradiction[0])
+        if (strcmp(geometry_findings[i].key, source->number) == 0 &&
+            outcome->geometry->level_count && !outcome->geometry->level[0].contradiction[0])
             return number_of_finding(&outcome->geometry->level[0], &geometry_findings[i]);
-    for (const struct number *one = outcome->numbers; one && one < outcome->numbers + outcome->number_count; one++)
-        if (strcmp(one->name, source->number) == 0 && (!source->stride || one->stride == source->stride) &&
+    for (const struct number *one = outcome->numbers;
+         one && one < outcome->numbers + outcome->number_count; one++)
+        if (strcmp(one->name, source->number) == 0 &&
+            (!source->stride || one->stride == source->stride) &&
             (isnan(best.value) || (source->largest && one->value > best.value)))
             best = *one;
     if (source->inverse) {
@@ -89,11 +96,11 @@ static double rounded(double value)
     return value == floor(value) && fabs(value) < 9e15 ? value : strtod(text, NULL);
 }
 
-/* Adds all numbers, each with its origin: measured, from the driver, or from the base card, which is of this chip or of
- * `another`. It also adds the files that the base card names by their hash, to evidence that holds the characterization
- * if there is a file of it. */
-static void add_numbers(const struct characterization *found, const cJSON *base, bool another, cJSON *model,
-                        cJSON *evidence, struct card_tally *tally)
+/* Adds all numbers, each with its origin: measured, from the driver, or from the base card, which
+ * is of this chip or of `another`. It also adds the files that the base card names by their hash,
+ * to evidence that holds the characterization if there is a file of it. */
+static void add_numbers(const struct characterization *found, const cJSON *base, bool another,
+                        cJSON *model, cJSON *evidence, struct card_tally *tally)
 {
     const char *id = evidence && evidence->child ? evidence->child->string : "";
     const struct device_info *device = &found->device;
@@ -110,7 +117,8 @@ static void add_numbers(const struct characterization *found, const cJSON *base,
     *tally = (struct card_tally){0};
     for (size_t key = 0; key < CARD_NUMBERS; key++) {
         const struct card_row *row = &card_rows[key];
-        const cJSON *numbers = another && !sources[key].since_volta ? NULL : json_get(base, "model");
+        const cJSON *numbers =
+            another && !sources[key].since_volta ? NULL : json_get(base, "model");
         const cJSON *there = json_get(numbers, row->key), *name;
         const bool known = there && !cJSON_IsNull(there);
         struct number number = find(&sources[key], found);
@@ -164,8 +172,8 @@ enum status card_make(const struct card_request *request, cJSON **out, struct ca
     struct card base;
     size_t bytes;
 
-    /* The base: the card that is asked for, else one in the program. Where it is of another chip, one since Volta has the
-     * numbers that are published for all of them. */
+    /* The base: the card that is asked for, else one in the program. Where it is of another chip,
+     * one since Volta has the numbers that are published for all of them. */
     for (size_t i = 0; status == STATUS_OK && !base_json && i < (path ? 1 : card_text_count); i++) {
         status = card_read_json(path ? path : card_texts[i].name, &base, &base_json);
         if (status == STATUS_OK && (strcmp(base.name, name) != 0 || !card_is_of(&base, device))) {
@@ -184,7 +192,10 @@ enum status card_make(const struct card_request *request, cJSON **out, struct ca
     json_add_text(schema, "name", "cbank-card");
     json_add_text(schema, "version", "1.0");
     json_add_text(card, "name", name);
-    json_add_text(card, "chip", device->chip[0] ? device->chip : !another && base.chip[0] ? base.chip : NULL);
+    json_add_text(card, "chip",
+                  device->chip[0]            ? device->chip
+                  : !another && base.chip[0] ? base.chip
+                                             : NULL);
     json_add_integer(card, "cc_major", device->cc_major);
     json_add_integer(card, "cc_minor", device->cc_minor);
     model = json_add(card, "model", cJSON_CreateObject());

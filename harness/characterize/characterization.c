@@ -15,63 +15,79 @@ enum { RECORDED_MAX = 1 << 20, VALUE_ROW = 6 /* where the conditions of a number
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* -- verdicts ------------------------------------------------------------------------------------------ */
+/* -- verdicts ---------------------------------------------------------------------------------- */
 
 /* The meaning of a verdict, with the level, what came before, and the share. */
-/* clang-format off */
 static const struct {
     const char *name, *value, *text;
 } sentences[] = {
-    {"latency_grows_per", "address", "Each further distinct address of a warp delays a load, also in the same line."},
-    {"latency_grows_per", "line", "Each further line that a warp touches delays a load; an address in it does not."},
+    {"latency_grows_per", "address",
+     "Each further distinct address of a warp delays a load, also in the same line."},
+    {"latency_grows_per", "line",
+     "Each further line that a warp touches delays a load; an address in it does not."},
     {"latency_grows_per", "neither", "Further distinct addresses of a warp do not delay a load."},
-    {"throughput_falls_per", "address", "Each further distinct address of a warp takes cycles, also in the same line."},
-    {"throughput_falls_per", "line", "Each further line that a warp touches takes cycles; an address in it does not."},
-    {"throughput_falls_per", "neither", "Further distinct addresses of a warp take no cycles of their own."},
+    {"throughput_falls_per", "address",
+     "Each further distinct address of a warp takes cycles, also in the same line."},
+    {"throughput_falls_per", "line",
+     "Each further line that a warp touches takes cycles; an address in it does not."},
+    {"throughput_falls_per", "neither",
+     "Further distinct addresses of a warp take no cycles of their own."},
     {"what_it_held_is", "lost", "%s is emptied by a %s: %.0f %% of later accesses hit."},
     {"what_it_held_is", "kept", "%s keeps its data over a %s: %.0f %% of later accesses hit."},
-    {"what_it_held_is", "partly kept", "%s keeps part of its data over a %s: %.0f %% of later accesses hit."},
+    {"what_it_held_is", "partly kept",
+     "%s keeps part of its data over a %s: %.0f %% of later accesses hit."},
 };
-/* clang-format on */
 
 void verdict_explain(struct verdict *verdict)
 {
-    static const char *const levels[] = {"Memory", "The L1 constant cache", "The L1.5 constant cache", "L2"};
+    static const char *const levels[] = {"Memory", "The L1 constant cache",
+                                         "The L1.5 constant cache", "L2"};
     const char *level = levels[verdict->level < COUNT(levels) ? verdict->level : 0];
     const char *before = verdict->before ? verdict->before : "";
 
     snprintf(verdict->sentence, sizeof(verdict->sentence), "The answers do not decide this.");
     for (size_t i = 0; verdict->value && i < COUNT(sentences); i++)
-        if (strcmp(sentences[i].name, verdict->name) == 0 && strcmp(sentences[i].value, verdict->value) == 0)
+        if (strcmp(sentences[i].name, verdict->name) == 0 &&
+            strcmp(sentences[i].value, verdict->value) == 0)
             snprintf(verdict->sentence, sizeof(verdict->sentence), sentences[i].text, level, before,
                      100 * verdict->share);
 }
 
-/* -- numbers and verdicts as fields -------------------------------------------------------------------- */
+/* -- numbers and verdicts as fields ------------------------------------------------------------ */
 
 #define NUMBER(kind, key, member, presence)  FIELD(kind, struct number, key, member, presence)
 #define VERDICT(kind, key, member, presence) FIELD(kind, struct verdict, key, member, presence)
 
 static const struct field number_rows[] = {
-    {NUMBER(field_reference, "name", name, REQUIRED)},     {NUMBER(field_uint32, "level", level, OMITTED)},
-    {NUMBER(field_uint32, "distinct", distinct, OMITTED)}, {NUMBER(field_uint32, "stride_bytes", stride, OMITTED)},
-    {NUMBER(field_uint32, "warps", warps, OMITTED)},       {NUMBER(field_reference, "before", before, OMITTED)},
-    {NUMBER(field_number, "value", value, NULLABLE)},      {NUMBER(field_number, "low", low, NULLABLE)},
-    {NUMBER(field_number, "high", high, NULLABLE)},        {NUMBER(field_reference, "unit", unit, REQUIRED)},
-    {NUMBER(field_uint64, "samples", samples, REQUIRED)},  {NUMBER(field_reference, "method", method, NULLABLE)},
+    {NUMBER(field_reference, "name", name, REQUIRED)},
+    {NUMBER(field_uint32, "level", level, OMITTED)},
+    {NUMBER(field_uint32, "distinct", distinct, OMITTED)},
+    {NUMBER(field_uint32, "stride_bytes", stride, OMITTED)},
+    {NUMBER(field_uint32, "warps", warps, OMITTED)},
+    {NUMBER(field_reference, "before", before, OMITTED)},
+    {NUMBER(field_number, "value", value, NULLABLE)},
+    {NUMBER(field_number, "low", low, NULLABLE)},
+    {NUMBER(field_number, "high", high, NULLABLE)},
+    {NUMBER(field_reference, "unit", unit, REQUIRED)},
+    {NUMBER(field_uint64, "samples", samples, REQUIRED)},
+    {NUMBER(field_reference, "method", method, NULLABLE)},
     {NUMBER(field_text, "reason", reason, NULLABLE)},
 };
 
 static const struct field verdict_rows[] = {
-    {VERDICT(field_reference, "name", name, REQUIRED)},    {VERDICT(field_uint32, "level", level, OMITTED)},
-    {VERDICT(field_reference, "before", before, OMITTED)}, {VERDICT(field_reference, "value", value, NULLABLE)},
-    {VERDICT(field_text, "reason", reason, REQUIRED)},     {VERDICT(field_number, "share", share, OMITTED)},
+    {VERDICT(field_reference, "name", name, REQUIRED)},
+    {VERDICT(field_uint32, "level", level, OMITTED)},
+    {VERDICT(field_reference, "before", before, OMITTED)},
+    {VERDICT(field_reference, "value", value, NULLABLE)},
+    {VERDICT(field_text, "reason", reason, REQUIRED)},
+    {VERDICT(field_number, "share", share, OMITTED)},
     {VERDICT(field_text, "sentence", sentence, REQUIRED)},
 };
 
-/* -- geometry ------------------------------------------------------------------------------------------ */
+/* -- geometry ---------------------------------------------------------------------------------- */
 
-struct number number_of_finding(const struct geometry_level *level, const struct geometry_finding *finding)
+struct number number_of_finding(const struct geometry_level *level,
+                                const struct geometry_finding *finding)
 {
     const struct geometry_number *found = geometry_number(level, finding);
     const double value = found->known ? (double)found->value : (double)NAN;
@@ -84,15 +100,17 @@ struct number number_of_finding(const struct geometry_level *level, const struct
 
 struct number number_of_latency(const struct geometry_level *level)
 {
-    static const char *const methods[] = {
-        "accesses from one SM: mean, and where 95 % of them lie, without timing_cycles",
-        "accesses from every SM: mean, and where 95 % of them lie, without what timing adds"};
+    static const char *const methods[] =
+        {"accesses from one SM: mean, and where 95 % of them lie, without timing_cycles",
+         "accesses from every SM: mean, and where 95 % of them lie, without what timing adds"};
     const struct summary *latency = &level->latency;
-    struct number number = {"latency",       "cycles",         methods[level->every_sm], latency->value,
-                            latency->ci_low, latency->ci_high, latency->count,           .reason = ""};
+    struct number number = {"latency",      "cycles",        methods[level->every_sm],
+                            latency->value, latency->ci_low, latency->ci_high,
+                            latency->count, .reason = ""};
 
     if (isnan(latency->value) && latency->count > 0)
-        snprintf(number.reason, sizeof(number.reason), "of several banks, or what timing adds is not known");
+        snprintf(number.reason, sizeof(number.reason),
+                 "of several banks, or what timing adds is not known");
     return number;
 }
 
@@ -107,7 +125,8 @@ static void write_level_numbers(cJSON *object, const struct field *field, const 
         number = number_of_finding(level, &geometry_findings[i]);
         fields_write(json_add(object, number.name, cJSON_CreateObject()), &values, &number);
     }
-    json_add_text(object, "replacement_name", level->replacement.known ? level->replacement_name : NULL);
+    json_add_text(object, "replacement_name",
+                  level->replacement.known ? level->replacement_name : NULL);
 }
 
 static const struct field_kind field_level_numbers = {write_level_numbers, NULL};
@@ -118,7 +137,8 @@ static const struct field level_rows[] = {
     {FIELD(field_level_numbers, struct geometry_level, "latency", latency, NULLABLE)},
     {FIELD(field_text, struct geometry_level, "contradiction", contradiction, NULLABLE)},
 };
-static const struct objects levels = {OBJECTS(level_rows, struct geometry_level, struct geometry, level_count)};
+static const struct objects levels = {
+    OBJECTS(level_rows, struct geometry_level, struct geometry, level_count)};
 static const struct field geometry_rows[] = {
     {GEOMETRY(field_uint32, "searched_bytes", searched_bytes)},
     {GEOMETRY(field_reference, "shared_carve_out", shared_carve_out)},
@@ -129,7 +149,7 @@ static const struct field geometry_rows[] = {
 };
 static const struct fields geometry_fields = FIELDS(geometry_rows);
 
-/* -- experiments --------------------------------------------------------------------------------------- */
+/* -- experiments ------------------------------------------------------------------------------- */
 
 /* The SMs of each group. */
 static void write_groups(cJSON *object, const struct field *field, const void *base)
@@ -152,11 +172,14 @@ static const struct field exchange_rows[] = {
     {FIELD(field_reference, struct probe_exchange, "asked", asked, REQUIRED)},
     {FIELD(field_reference, struct probe_exchange, "answer", answer, REQUIRED)},
 };
-static const struct objects numbers = {OBJECTS(number_rows, struct number, struct outcome, number_count),
+static const struct objects numbers = {OBJECTS(number_rows, struct number, struct outcome,
+                                               number_count),
                                        .max = RECORDED_MAX};
-static const struct objects verdicts = {OBJECTS(verdict_rows, struct verdict, struct outcome, verdict_count),
+static const struct objects verdicts = {OBJECTS(verdict_rows, struct verdict, struct outcome,
+                                                verdict_count),
                                         .max = VERDICTS_MAX};
-static const struct objects exchanges = {OBJECTS(exchange_rows, struct probe_exchange, struct outcome, evidence_count),
+static const struct objects exchanges = {OBJECTS(exchange_rows, struct probe_exchange,
+                                                 struct outcome, evidence_count),
                                          .max = RECORDED_MAX, .line = true};
 static const char *const status_names[] = {[OUTCOME_OK] = "ok", [OUTCOME_SKIPPED] = "skipped"};
 static const struct names statuses = NAMES(status_names, 2, "ok or skipped");
@@ -176,13 +199,15 @@ static const struct field outcome_rows[] = {
     {OUTCOME(field_groups, "groups", group, OMITTED)},
     {OUTCOME(field_list, "evidence", evidence, REQUIRED), .of = &exchanges},
 };
-static const struct objects outcomes = {OBJECTS(outcome_rows, struct outcome, struct characterization, count),
+static const struct objects outcomes = {OBJECTS(outcome_rows, struct outcome,
+                                                struct characterization, count),
                                         .max = 1 << 12};
 
-/* -- probes -------------------------------------------------------------------------------------------- */
+/* -- probes ------------------------------------------------------------------------------------ */
 
-#define KERNEL(kind, key, member, presence) FIELD(kind, struct probe_kernel_row, key, member, presence)
-#define PROBES(kind, member, presence)      FIELD(kind, struct probes, #member, member, presence)
+#define KERNEL(kind, key, member, presence) \
+    FIELD(kind, struct probe_kernel_row, key, member, presence)
+#define PROBES(kind, member, presence) FIELD(kind, struct probes, #member, member, presence)
 
 static const struct field kernel_rows[] = {
     {KERNEL(field_reference, "probe", probe, REQUIRED)},
@@ -193,7 +218,8 @@ static const struct field kernel_rows[] = {
     {KERNEL(field_text, "sass_sha256", kernel.sha256, NULLABLE)},
     {KERNEL(field_text, "loads", kernel.loads, NULLABLE)},
 };
-static const struct objects kernels = {OBJECTS(kernel_rows, struct probe_kernel_row, struct probes, kernel_count),
+static const struct objects kernels = {OBJECTS(kernel_rows, struct probe_kernel_row, struct probes,
+                                               kernel_count),
                                        .max = 1 << 12};
 
 static const struct field probe_rows[] = {
@@ -203,7 +229,7 @@ static const struct field probe_rows[] = {
 };
 static const struct object probes = {.fields = FIELDS(probe_rows), .given = SIZE_MAX};
 
-/* -- the document -------------------------------------------------------------------------------------- */
+/* -- the document ------------------------------------------------------------------------------ */
 
 #define ROOT(kind, member, presence) FIELD(kind, struct characterization, #member, member, presence)
 
@@ -215,7 +241,8 @@ static const struct field characterization_rows[] = {
     {ROOT(field_number, seconds, REQUIRED)},
     {ROOT(field_object, device, REQUIRED), .of = &device_object},
     {ROOT(field_object, probes, REQUIRED), .of = &probes},
-    {FIELD(field_list, struct characterization, "experiments", outcomes, REQUIRED), .of = &outcomes},
+    {FIELD(field_list, struct characterization, "experiments", outcomes, REQUIRED),
+     .of = &outcomes},
 };
 
 const struct document characterization_document = {
@@ -227,9 +254,11 @@ const struct document characterization_document = {
     .root = {.fields = FIELDS(characterization_rows), .given = SIZE_MAX},
 };
 
-enum status characterization_parse(const char *name, const char *text, size_t bytes, struct characterization *out)
+enum status characterization_parse(const char *name, const char *text, size_t bytes,
+                                   struct characterization *out)
 {
-    const enum status status = document_parse(&characterization_document, name, text, bytes, out, &out->tree);
+    const enum status status =
+        document_parse(&characterization_document, name, text, bytes, out, &out->tree);
     size_t total = 1;
     struct probe_exchange *all;
 
@@ -237,8 +266,8 @@ enum status characterization_parse(const char *name, const char *text, size_t by
     if (status != STATUS_OK)
         return status;
     if (out->device.sm_count == 0 || out->device.sm_count > 4096)
-        return log_error(STATUS_USAGE, "%s: expected device.sm_count from 1 to 4096, it is %u", name,
-                         (unsigned)out->device.sm_count);
+        return log_error(STATUS_USAGE, "%s: expected device.sm_count from 1 to 4096, it is %u",
+                         name, (unsigned)out->device.sm_count);
     /* The answers of all experiments go into one array. */
     for (size_t i = 0; i < out->count; i++)
         total += out->outcomes[i].evidence_count;
@@ -269,9 +298,11 @@ void characterization_close(struct characterization *characterization)
     *characterization = (struct characterization){0};
 }
 
-const struct outcome *characterization_outcome(const struct characterization *characterization, const char *name)
+const struct outcome *characterization_outcome(const struct characterization *characterization,
+                                               const char *name)
 {
-    const struct table table = TABLE("experiment", characterization->outcomes, characterization->count);
+    const struct table table =
+        TABLE("experiment", characterization->outcomes, characterization->count);
 
     return table_find(&table, name);
 }

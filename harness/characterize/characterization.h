@@ -14,22 +14,30 @@ struct experiment_run; /* experiment.h */
 struct experiment {
     const char *name, *what, *path;
     void (*run)(struct experiment_run *run); /* finds numbers and verdicts */
-    uint32_t probes;     /* bits of enum probe_kind: the experiment is skipped if one of them has no kernel */
+    /* bits of enum probe_kind: the experiment is skipped if one of them has no kernel */
+    uint32_t probes;
     uint32_t bytes;      /* experiment_geometry: memory for the pointer chases */
     uint32_t levels;     /* levels of the path's geometry that must be known; 0: none */
     const char *unknown; /* the reason to skip if they are not known */
 };
 
-enum { NUMBER_REASON_BYTES = 256, VERDICTS_MAX = 24, SENTENCE_BYTES = 256, CHARACTERIZATION_ARGV_BYTES = 1024 };
+enum {
+    NUMBER_REASON_BYTES = 256,
+    VERDICTS_MAX = 24,
+    SENTENCE_BYTES = 256,
+    CHARACTERIZATION_ARGV_BYTES = 1024
+};
 
 /* A number with its interval and its method. NaN if it was not found. */
 struct number {
     const char *name, *unit, *method;
     double value, low, high; /* 95 % */
     uint64_t samples;
-    uint32_t distinct, stride, warps, level; /* its conditions; 0 if one does not apply; levels from 1 */
+    /* its conditions; 0 if one does not apply; levels from 1 */
+    uint32_t distinct, stride, warps, level;
     const char *before;                      /* the step before; NULL if it does not apply */
-    char reason[NUMBER_REASON_BYTES];        /* why there is no number, or why later steps ignore it; "" */
+    /* why there is no number, or why later steps ignore it; "" */
+    char reason[NUMBER_REASON_BYTES];
 };
 
 /* A finding in words. */
@@ -37,7 +45,8 @@ struct verdict {
     const char *name, *value, *before; /* value NULL: unclear; before and level as in a number */
     uint32_t level;
     double share; /* share of accesses that hit, for the sentence; NaN if it does not apply */
-    char reason[NUMBER_REASON_BYTES], sentence[SENTENCE_BYTES]; /* the numbers that it rests on; what it means */
+    /* the numbers that it rests on; what it means */
+    char reason[NUMBER_REASON_BYTES], sentence[SENTENCE_BYTES];
 };
 
 enum outcome_status { OUTCOME_OK, OUTCOME_SKIPPED };
@@ -51,10 +60,13 @@ struct outcome {
     struct verdict verdicts[VERDICTS_MAX];
     size_t number_count, verdict_count, evidence_count;
     struct geometry *geometry; /* owned; NULL unless the experiment finds one */
-    struct summary latency; /* of the second level, seen from every SM, without what timing adds; count 0: none */
-    uint32_t *group; /* owned: the group of each SM, UINT32_MAX for none; NULL unless the experiment finds them */
+    /* of the second level, seen from every SM, without what timing adds; count 0: none */
+    struct summary latency;
+    /* owned: the group of each SM, UINT32_MAX for none; NULL unless the experiment finds them */
+    uint32_t *group;
     uint32_t group_count, sm_count;
-    struct probe_exchange *evidence; /* part of a record's exchanges; owned if it was read from a file */
+    /* part of a record's exchanges; owned if it was read from a file */
+    struct probe_exchange *evidence;
     double seconds;
 };
 
@@ -66,49 +78,56 @@ struct characterization {
     double seconds;
     struct device_info device;
     struct probes probes;
-    struct outcome *outcomes;             /* owned */
-    cJSON *tree;                          /* owned: for a file that was read; else NULL */
-    struct probe_replay replay;           /* of all evidence of that file, in its order, which it owns */
-    size_t count;                         /* of outcomes */
+    struct outcome *outcomes; /* owned */
+    cJSON *tree; /* owned: for a file that was read; else NULL */
+    /* of all evidence of that file, in its order, which it owns */
+    struct probe_replay replay;
+    size_t count; /* of outcomes */
 };
 
-/* results/characterization.schema.json. Geometry and groups follow from the answers, and are not read. */
+/* results/characterization.schema.json. Geometry and groups follow from the answers, and are not
+ * read. */
 extern const struct document characterization_document;
 
-/* Reads a file, or text in memory that messages call `name`. STATUS_USAGE, logged, if it is not a characterization. The
- * caller closes *out in either case. */
-enum status characterization_parse(const char *name, const char *text, size_t bytes, struct characterization *out);
+/* Reads a file, or text in memory that messages call `name`. STATUS_USAGE, logged, if it is not a
+ * characterization. The caller closes *out in either case. */
+enum status characterization_parse(const char *name, const char *text, size_t bytes,
+                                   struct characterization *out);
 #define characterization_read(path, out) characterization_parse(path, NULL, 0, out)
 
 /* Releases; accepts a zeroed struct. */
 void characterization_close(struct characterization *characterization);
 
-/* Runs all experiments on the device of out->device. Unless `quiet`, it names each on stderr. An experiment that cannot
- * run is skipped, with the reason. If `recorded` is not NULL, it is the file that answers, and experiments that it lacks
- * are skipped. Sets out->probes and the outcomes, whose evidence lies in the record. STATUS_OK, or the status of the
- * source. The caller closes *out in either case. */
-enum status characterize(struct probe_record *record, const struct characterization *recorded, bool quiet,
-                         struct characterization *out);
+/* Runs all experiments on the device of out->device. Unless `quiet`, it names each on stderr. An
+ * experiment that cannot run is skipped, with the reason. If `recorded` is not NULL, it is the file
+ * that answers, and experiments that it lacks are skipped. Sets out->probes and the outcomes, whose
+ * evidence lies in the record. STATUS_OK, or the status of the source. The caller closes *out in
+ * either case. */
+enum status characterize(struct probe_record *record, const struct characterization *recorded,
+                         bool quiet, struct characterization *out);
 
 /* The outcome of the experiment with that name; NULL if there is none. */
-const struct outcome *characterization_outcome(const struct characterization *characterization, const char *name);
+const struct outcome *characterization_outcome(const struct characterization *characterization,
+                                               const char *name);
 
 /* Writes the sentence of a verdict, whose other members are set. */
 void verdict_explain(struct verdict *verdict);
 
 /* A level's finding as a number. A found integer has no interval. */
-struct number number_of_finding(const struct geometry_level *level, const struct geometry_finding *finding);
+struct number number_of_finding(const struct geometry_level *level,
+                                const struct geometry_finding *finding);
 
 /* A level's latency as a number, with the range over what was accessed. */
 struct number number_of_latency(const struct geometry_level *level);
 
-/* Prints a screen on stdout, as wide as it allows: a line a path, a line a level of caches, and the verdicts, each
- * once. STATUS_ENVIRONMENT, logged, when out of memory. */
+/* Prints a screen on stdout, as wide as it allows: a line a path, a line a level of caches, and the
+ * verdicts, each once. STATUS_ENVIRONMENT, logged, when out of memory. */
 enum status characterization_print(const struct characterization *characterization);
 
-/* Prints more: what each experiment is, its numbers with intervals or ranges, and why something was not found. */
+/* Prints more: what each experiment is, its numbers with intervals or ranges, and why something was
+ * not found. */
 void characterization_print_all(const struct characterization *characterization);
 
-/* Analyses the answers in a file again and prints them in one of these ways. STATUS_USAGE, logged, if it is not a
- * characterization. */
+/* Analyses the answers in a file again and prints them in one of these ways. STATUS_USAGE, logged,
+ * if it is not a characterization. */
 enum status characterization_show(const char *file, bool all);

@@ -15,10 +15,12 @@
 enum { INDENT = 2 };
 
 /* Prints a line of its own, wrapped. */
-#define print_line(columns, first, ...)                                                                          \
-    text_paragraph(                                                                                              \
-        (struct text_wrap){.stream = stdout, .width = (columns), .column = (first), .indent = (first) + INDENT}, \
-        __VA_ARGS__)
+#define print_line(columns, first, ...)                            \
+    text_paragraph((struct text_wrap){.stream = stdout,            \
+                                      .width = (columns),          \
+                                      .column = (first),           \
+                                      .indent = (first) + INDENT}, \
+                   __VA_ARGS__)
 
 /* A path, and what its experiments found. */
 enum { QUANTITIES = 4 };
@@ -29,13 +31,17 @@ struct path_line {
 };
 
 static const char *const quantities[QUANTITIES] = {"latency", "latency_per_extra_address",
-                                                   "cycles_per_load_per_extra_address", "broadcast_bandwidth"};
+                                                   "cycles_per_load_per_extra_address",
+                                                   "broadcast_bandwidth"};
 
-/* clang-format off */
-#define QUANTITY(index, heading_) .heading = heading_, .value = grid_array, .of = GRID_MEMBER(struct path_line, values[index])
+#define QUANTITY(index, heading_) \
+    .heading = heading_, .value = grid_array, .of = GRID_MEMBER(struct path_line, values[index])
 
 static const struct grid_column path_columns[] = {
-    {.heading = "path", .value = grid_text, .of = GRID_MEMBER(struct path_line, path), .head = true},
+    {.heading = "path",
+     .value = grid_text,
+     .of = GRID_MEMBER(struct path_line, path),
+     .head = true},
     {QUANTITY(0, "latency")},
     {QUANTITY(1, "latency"), .group = "an extra address"},
     {QUANTITY(2, "throughput"), .group = "an extra address"},
@@ -49,20 +55,31 @@ struct level_line {
     const struct geometry_level *level;
 };
 
-#define OF_LEVEL(member) .value = grid_integer, .format = text_count, .of = GRID_BEHIND(struct level_line, level, struct geometry_level, member.value)
+#define OF_LEVEL(member)                         \
+    .value = grid_integer, .format = text_count, \
+    .of = GRID_BEHIND(struct level_line, level, struct geometry_level, member.value)
 
 static const struct grid_column level_columns[] = {
-    {.heading = "caches", .value = grid_text, .of = GRID_MEMBER(struct level_line, experiment), .head = true},
-    {.heading = "level", .value = grid_integer, .format = text_count, .of = GRID_MEMBER(struct level_line, number), .head = true},
+    {.heading = "caches",
+     .value = grid_text,
+     .of = GRID_MEMBER(struct level_line, experiment),
+     .head = true},
+    {.heading = "level",
+     .value = grid_integer,
+     .format = text_count,
+     .of = GRID_MEMBER(struct level_line, number),
+     .head = true},
     {.heading = "cycles", .value = grid_array, .of = GRID_MEMBER(struct level_line, cycles)},
     {.heading = "bytes", OF_LEVEL(capacity_bytes)},
     {.heading = "line", OF_LEVEL(line_bytes)},
     {.heading = "fetched", OF_LEVEL(fetch_bytes)},
     {.heading = "ways", OF_LEVEL(ways)},
     {.heading = "sets", OF_LEVEL(sets)},
-    {.heading = "replacement", .value = grid_array, .of = GRID_BEHIND(struct level_line, level, struct geometry_level, replacement_name), .below = true},
+    {.heading = "replacement",
+     .value = grid_array,
+     .of = GRID_BEHIND(struct level_line, level, struct geometry_level, replacement_name),
+     .below = true},
 };
-/* clang-format on */
 
 enum status characterization_print(const struct characterization *characterization)
 {
@@ -98,23 +115,28 @@ enum status characterization_print(const struct characterization *characterizati
                 }
             if (line->values[q][0] || low > high)
                 continue;
-            snprintf(line->values[q], sizeof(line->values[q]), high - low < 0.005 ? "%.4g" : "%.4g to %.4g",
-                     fabs(low) < 0.0005 ? 0 : low, high);
+            snprintf(line->values[q], sizeof(line->values[q]),
+                     high - low < 0.005 ? "%.4g" : "%.4g to %.4g", fabs(low) < 0.0005 ? 0 : low,
+                     high);
         }
         for (size_t k = 0; geometry && k < geometry->level_count; k++) {
             struct level_line *of = &levels[level_grid.row_count++];
             const struct summary *latency = &geometry->level[k].latency;
 
-            *of = (struct level_line){strchr(outcomes[i].experiment.name, '_') + 1, k + 1, "", &geometry->level[k]};
+            *of = (struct level_line){strchr(outcomes[i].experiment.name, '_') + 1, k + 1, "",
+                                      &geometry->level[k]};
             if (isfinite(latency->value))
                 snprintf(of->cycles, sizeof(of->cycles),
-                         latency->ci_high > latency->ci_low ? "%.4g [%.3g, %.3g]" : "%.4g", latency->value,
-                         latency->ci_low, latency->ci_high);
+                         latency->ci_high > latency->ci_low ? "%.4g [%.3g, %.3g]" : "%.4g",
+                         latency->value, latency->ci_low, latency->ci_high);
         }
     }
     if (status == STATUS_OK) {
-        print_line(width, 0, "%s, compute capability %" PRIu32 ".%" PRIu32 ", driver %s: cycles of the SM clock",
-                   device->name, device->cc_major, device->cc_minor, device->driver[0] ? device->driver : "unknown");
+        print_line(width, 0,
+                   "%s, compute capability %" PRIu32 ".%" PRIu32
+                   ", driver %s: cycles of the SM clock",
+                   device->name, device->cc_major, device->cc_minor,
+                   device->driver[0] ? device->driver : "unknown");
         status = grid_print(stdout, &path_grid, &look);
     }
     if (status == STATUS_OK && level_grid.row_count) {
@@ -141,7 +163,8 @@ enum status characterization_print(const struct characterization *characterizati
                 print_line(width, 0, "%s: %s", names, sentence);
         }
     if (status == STATUS_OK)
-        print_line(width, 0, "%s%s%sWith --all: intervals, every number, and why something was not found.",
+        print_line(width, 0,
+                   "%s%s%sWith --all: intervals, every number, and why something was not found.",
                    skipped[0] ? "Skipped: " : "", skipped, skipped[0] ? ". " : "");
     free(levels);
     free(paths);
@@ -158,7 +181,8 @@ void characterization_print_all(const struct characterization *characterization)
         print_line(width, 0, "%s: %s", outcome->experiment.name, outcome->experiment.what);
         if (outcome->status == OUTCOME_SKIPPED)
             print_line(width, INDENT, "skipped: %s", outcome->reason);
-        for (const struct verdict *one = outcome->verdicts; one < outcome->verdicts + outcome->verdict_count; one++) {
+        for (const struct verdict *one = outcome->verdicts;
+             one < outcome->verdicts + outcome->verdict_count; one++) {
             print_line(width, INDENT, "%s", one->sentence);
             if (isnan(one->share))
                 print_line(width, 2 * INDENT, "%s", one->reason);
@@ -177,12 +201,13 @@ void characterization_print_all(const struct characterization *characterization)
                     count++;
                 }
             if (first == one && count > 1)
-                print_line(width, INDENT, "%s: %.4g to %.4g %s in %zu cases", one->name, low, high, one->unit, count);
+                print_line(width, INDENT, "%s: %.4g to %.4g %s in %zu cases", one->name, low, high,
+                           one->unit, count);
             else if (first == one && isnan(one->value))
                 print_line(width, INDENT, "%s: none: %s", one->name, one->reason);
             else if (first == one)
-                print_line(width, INDENT, "%s: %.4g [%.4g, %.4g] %s", one->name, one->value, one->low, one->high,
-                           one->unit);
+                print_line(width, INDENT, "%s: %.4g [%.4g, %.4g] %s", one->name, one->value,
+                           one->low, one->high, one->unit);
         }
         for (size_t k = 0; outcome->geometry && k < outcome->geometry->level_count; k++) {
             const struct geometry_level *level = &outcome->geometry->level[k];
@@ -191,25 +216,30 @@ void characterization_print_all(const struct characterization *characterization)
 
             snprintf(found, sizeof(found), "level %zu: ", k + 1);
             if (isfinite(level->latency.value))
-                text_join(found, sizeof(found), "", "%.4g [%.4g, %.4g] cycles from %s", level->latency.value,
-                          level->latency.ci_low, level->latency.ci_high, level->every_sm ? "every SM" : "one SM");
+                text_join(found, sizeof(found), "", "%.4g [%.4g, %.4g] cycles from %s",
+                          level->latency.value, level->latency.ci_low, level->latency.ci_high,
+                          level->every_sm ? "every SM" : "one SM");
             else
                 text_join(found, sizeof(found), "", "latency not told here");
             for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {
-                const struct geometry_number *number = geometry_number(level, &geometry_findings[i]);
+                const struct geometry_number *number =
+                    geometry_number(level, &geometry_findings[i]);
 
                 if (number->known && number == &level->replacement)
                     text_join(found, sizeof(found), ", ", "%s", level->replacement_name);
                 else if (number->known)
-                    text_join(found, sizeof(found), ", ", "%s %u", geometry_findings[i].key, number->value);
+                    text_join(found, sizeof(found), ", ", "%s %u", geometry_findings[i].key,
+                              number->value);
             }
             print_line(width, INDENT, "%s", found);
             for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {
-                const struct geometry_number *number = geometry_number(level, &geometry_findings[i]);
+                const struct geometry_number *number =
+                    geometry_number(level, &geometry_findings[i]);
 
                 if (!number->known && strcmp(number->reason, reason) != 0) {
                     reason = number->reason;
-                    print_line(width, 2 * INDENT, "%s not found: %s", geometry_findings[i].key, reason);
+                    print_line(width, 2 * INDENT, "%s not found: %s", geometry_findings[i].key,
+                               reason);
                 }
             }
             if (level->contradiction[0])

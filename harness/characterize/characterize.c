@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Runs the experiments on one chip. The same analysis runs on the answers of a GPU and on a record of them. */
+ * Runs the experiments on one chip. The same analysis runs on the answers of a GPU and on a record
+ * of them. */
 #include "experiment.h"
 
 #include <math.h>
@@ -13,57 +14,69 @@
 
 /* The quantities that several experiments measure. */
 static const char follows[] = "cycles of a dependent load";
-static const char follows_l1[] = "cycles of a dependent load that hits L1, the addition of its 64-bit address included";
+static const char follows_l1[] =
+    "cycles of a dependent load that hits L1, the addition of its 64-bit address included";
 static const char serializes[] = "cost of distinct addresses in a warp";
 static const char streams[] = "loads of one address against resident warps";
 
 #define ASKS(kind) (1u << PROBE_##kind)
 
-/* clang-format off */
 static const struct experiment experiments[] = {
     {"latency_constant", follows, "constant", experiment_latency, .probes = ASKS(CHAIN)},
-    {"latency_constant_uniform", follows, "constant_uniform", experiment_latency, .probes = ASKS(CHAIN)},
-    {"latency_constant_operand", follows, "constant_operand", experiment_latency, .probes = ASKS(CHAIN)},
+    {"latency_constant_uniform", follows, "constant_uniform", experiment_latency,
+     .probes = ASKS(CHAIN)},
+    {"latency_constant_operand", follows, "constant_operand", experiment_latency,
+     .probes = ASKS(CHAIN)},
     {"latency_param", follows, "param", experiment_latency, .probes = ASKS(CHAIN)},
     {"latency_global", follows_l1, "global", experiment_latency, .probes = ASKS(CHAIN)},
     {"latency_readonly", follows_l1, "readonly", experiment_latency, .probes = ASKS(CHAIN)},
     {"latency_restrict", follows_l1, "restrict", experiment_latency, .probes = ASKS(CHAIN)},
-    {"latency_texture", "cycles of a dependent load that hits L1, by the texture unit", "texture", experiment_latency,
-     .probes = ASKS(CHAIN)},
+    {"latency_texture", "cycles of a dependent load that hits L1, by the texture unit", "texture",
+     experiment_latency, .probes = ASKS(CHAIN)},
     {"latency_shared", follows, "shared", experiment_latency, .probes = ASKS(CHAIN)},
-    {"geometry_constant", "levels behind a constant bank", "constant", experiment_geometry, .probes = ASKS(CHASE),
-     .bytes = BANK_BYTES},
-    {"geometry_constant_modules", "levels behind the constant banks of several modules that run side by side",
-     "constant", experiment_geometry, .probes = ASKS(RELAY), .bytes = PROBE_MEMBERS * BANK_BYTES},
-    {"serialization_constant", serializes, "constant", experiment_serialization, .probes = ASKS(CHAIN) | ASKS(STREAM)},
-    {"serialization_global", serializes, "global", experiment_serialization, .probes = ASKS(CHAIN) | ASKS(STREAM)},
-    {"serialization_readonly", serializes, "readonly", experiment_serialization, .probes = ASKS(CHAIN) | ASKS(STREAM)},
-    {"serialization_shared", serializes, "shared", experiment_serialization, .probes = ASKS(CHAIN) | ASKS(STREAM)},
+    {"geometry_constant", "levels behind a constant bank", "constant", experiment_geometry,
+     .probes = ASKS(CHASE), .bytes = BANK_BYTES},
+    {"geometry_constant_modules",
+     "levels behind the constant banks of several modules that run side by side", "constant",
+     experiment_geometry, .probes = ASKS(RELAY), .bytes = PROBE_MEMBERS * BANK_BYTES},
+    {"serialization_constant", serializes, "constant", experiment_serialization,
+     .probes = ASKS(CHAIN) | ASKS(STREAM)},
+    {"serialization_global", serializes, "global", experiment_serialization,
+     .probes = ASKS(CHAIN) | ASKS(STREAM)},
+    {"serialization_readonly", serializes, "readonly", experiment_serialization,
+     .probes = ASKS(CHAIN) | ASKS(STREAM)},
+    {"serialization_shared", serializes, "shared", experiment_serialization,
+     .probes = ASKS(CHAIN) | ASKS(STREAM)},
     {"throughput_constant", streams, "constant", experiment_throughput, .probes = ASKS(STREAM)},
-    {"throughput_constant_uniform", streams, "constant_uniform", experiment_throughput, .probes = ASKS(STREAM)},
-    {"throughput_constant_operand", streams, "constant_operand", experiment_throughput, .probes = ASKS(STREAM)},
+    {"throughput_constant_uniform", streams, "constant_uniform", experiment_throughput,
+     .probes = ASKS(STREAM)},
+    {"throughput_constant_operand", streams, "constant_operand", experiment_throughput,
+     .probes = ASKS(STREAM)},
     {"throughput_param", streams, "param", experiment_throughput, .probes = ASKS(STREAM)},
     {"throughput_global", streams, "global", experiment_throughput, .probes = ASKS(STREAM)},
     {"throughput_readonly", streams, "readonly", experiment_throughput, .probes = ASKS(STREAM)},
     {"throughput_texture", streams, "texture", experiment_throughput, .probes = ASKS(STREAM)},
     {"throughput_shared", streams, "shared", experiment_throughput, .probes = ASKS(STREAM)},
-    {"invalidation_constant", "what is left of each constant level after what comes between two launches", "constant",
-     experiment_invalidation, .levels = 2, .unknown = "no two levels of the path are known to tell apart"},
-    {"sharing_constant", "which SMs hit what one of them brought, behind the first constant level", "constant",
-     experiment_sharing, .probes = ASKS(SHARING), .levels = 3,
+    {"invalidation_constant",
+     "what is left of each constant level after what comes between two launches", "constant",
+     experiment_invalidation, .levels = 2,
+     .unknown = "no two levels of the path are known to tell apart"},
+    {"sharing_constant", "which SMs hit what one of them brought, behind the first constant level",
+     "constant", experiment_sharing, .probes = ASKS(SHARING), .levels = 3,
      .unknown = "no three levels are known: what is shared cannot be told from what is not"},
-    {"geometry_global", "the L1 data cache and what is behind it", "global", experiment_geometry, .probes = ASKS(CHASE),
-     .bytes = 512 << 10},
-    {"every_sm_global", "lines of L2 from every SM: the latency of level 2 in geometry_global", "global",
-     experiment_every_sm, .probes = ASKS(CHASE), .levels = 2, .unknown = "no second level is known"},
-    {"whole_kernels", "launches, the start and the life of blocks, and bandwidths, by cells of run", "global",
-     experiment_cells, .probes = ASKS(CELL)},
+    {"geometry_global", "the L1 data cache and what is behind it", "global", experiment_geometry,
+     .probes = ASKS(CHASE), .bytes = 512 << 10},
+    {"every_sm_global", "lines of L2 from every SM: the latency of level 2 in geometry_global",
+     "global", experiment_every_sm, .probes = ASKS(CHASE), .levels = 2,
+     .unknown = "no second level is known"},
+    {"whole_kernels", "launches, the start and the life of blocks, and bandwidths, by cells of run",
+     "global", experiment_cells, .probes = ASKS(CELL)},
 };
-/* clang-format on */
 
-/* Leaves one latency of each level, without what timing adds: that of the first beyond a chain of loads, which is not
- * timed access by access. Where chases through several banks show a level, theirs is
- * kept. An experiment that saw the second level from every SM knows better than a chase on one. */
+/* Leaves one latency of each level, without what timing adds: that of the first beyond a chain of
+ * loads, which is not timed access by access. Where chases through several banks show a level,
+ * theirs is kept. An experiment that saw the second level from every SM knows better than a chase
+ * on one. */
 static void settle_latencies(struct characterization *out)
 {
     const struct outcome *modules = characterization_outcome(out, "geometry_constant_modules");
@@ -76,13 +89,16 @@ static void settle_latencies(struct characterization *out)
         const struct summary *every = NULL;
 
         for (size_t k = 0; k < out->count; k++)
-            if (out->outcomes[k].latency.count && strcmp(out->outcomes[k].experiment.path, path) == 0)
+            if (out->outcomes[k].latency.count &&
+                strcmp(out->outcomes[k].experiment.path, path) == 0)
                 every = &out->outcomes[k].latency;
         if (geometry && geometry->level_count)
-            geometry->timing_cycles = geometry->level[0].latency.value - (chain ? chain->value : NAN);
+            geometry->timing_cycles =
+                geometry->level[0].latency.value - (chain ? chain->value : NAN);
         for (size_t k = 0; geometry && k < geometry->level_count; k++) {
             struct geometry_level *level = &geometry->level[k];
-            const bool elsewhere = k > 0 && several && several != geometry && k < several->level_count &&
+            const bool elsewhere = k > 0 && several && several != geometry &&
+                                   k < several->level_count &&
                                    strcmp(path, modules->experiment.path) == 0;
 
             level->every_sm = k == 1 && every && !elsewhere;
@@ -99,8 +115,8 @@ static void settle_latencies(struct characterization *out)
     }
 }
 
-enum status characterize(struct probe_record *record, const struct characterization *recorded, bool quiet,
-                         struct characterization *out)
+enum status characterize(struct probe_record *record, const struct characterization *recorded,
+                         bool quiet, struct characterization *out)
 {
     struct experiment_run run = {.record = record, .out = out};
     size_t first = 0;
@@ -110,7 +126,8 @@ enum status characterize(struct probe_record *record, const struct characterizat
         return log_memory("the outcomes of experiments");
     for (; run.status == STATUS_OK && out->count < COUNT(experiments); out->count++) {
         const struct experiment *row = &experiments[out->count];
-        const struct outcome *then = recorded ? characterization_outcome(recorded, row->name) : NULL;
+        const struct outcome *then =
+            recorded ? characterization_outcome(recorded, row->name) : NULL;
         const double start = clock_seconds();
         const size_t asked = record->count;
         const struct outcome *one = experiment_outcome(&run, "geometry", row->path);
@@ -133,7 +150,8 @@ enum status characterize(struct probe_record *record, const struct characterizat
             reason = then->reason;
         for (uint32_t kind = 0; !reason && kind < PROBE_KIND_COUNT; kind++)
             if (row->probes >> kind & 1) {
-                const struct probe_kernel *kernel = record->source.kernel(record->source.context, kind, run.path);
+                const struct probe_kernel *kernel =
+                    record->source.kernel(record->source.context, kind, run.path);
 
                 reason = kernel->usable ? NULL : kernel->reason;
             }
@@ -148,7 +166,8 @@ enum status characterize(struct probe_record *record, const struct characterizat
         run.outcome->evidence_count = record->count - asked;
         run.outcome->seconds = clock_seconds() - start;
     }
-    for (size_t i = 0; i < out->count && first < record->count; first += out->outcomes[i++].evidence_count)
+    for (size_t i = 0; i < out->count && first < record->count;
+         first += out->outcomes[i++].evidence_count)
         out->outcomes[i].evidence = record->exchanges + first;
     settle_latencies(out);
     return run.status == STATUS_OK ? probes_describe(&record->source, &out->probes) : run.status;

@@ -24,35 +24,65 @@ struct characterize_options {
 
 #define MEMBER(name) .offset = offsetof(struct characterize_options, name)
 
-/* clang-format off */
 static const struct option_row rows[] = {
-    {.name = "device", .argument = "N", .help = "GPU ordinal (default 0)", .kind = &option_integer, MEMBER(ordinal),
-     .high = 1023, .unit = "as a device", .fallback = "0"},
-    {.name = "replay", .argument = "FILE", .help = "analyse the answers in a characterization again, without a GPU",
-     .kind = &option_text, MEMBER(replay_path)},
-    {.name = "json", .argument = "FILE",
+    {.name = "device",
+     .argument = "N",
+     .help = "GPU ordinal (default 0)",
+     .kind = &option_integer,
+     MEMBER(ordinal),
+     .high = 1023,
+     .unit = "as a device",
+     .fallback = "0"},
+    {.name = "replay",
+     .argument = "FILE",
+     .help = "analyse the answers in a characterization again, without a GPU",
+     .kind = &option_text,
+     MEMBER(replay_path)},
+    {.name = "json",
+     .argument = "FILE",
      .help = "file for all measurements, - for stdout (default characterization.json)",
-     .kind = &option_text, MEMBER(json_path), .fallback = "characterization.json"},
-    {.name = "card", .argument = "CARD", .help = "card of the same chip with the other numbers of --new-card: a file, or a name of cbank list cards (default: the chip's)",
-     .kind = &option_text, MEMBER(card_path)},
-    {.name = "new-card", .argument = "FILE",
-     .help = "write a card of the chip, with numbers that were measured, from the driver, and from --card",
-     .kind = &option_text, MEMBER(new_card_path)},
-    {.name = "watchdog-slack", .argument = "SECONDS", .help = "extra time for a call to the GPU before the command ends (default 120)",
-     .kind = &option_number, MEMBER(watchdog_slack_seconds), .low = 0.001, .high = 86400, .unit = "seconds",
+     .kind = &option_text,
+     MEMBER(json_path),
+     .fallback = "characterization.json"},
+    {.name = "card",
+     .argument = "CARD",
+     .help = "card of the same chip with the other numbers of --new-card: a file, or a name of "
+             "cbank list cards (default: the chip's)",
+     .kind = &option_text,
+     MEMBER(card_path)},
+    {.name = "new-card",
+     .argument = "FILE",
+     .help = "write a card of the chip, with numbers that were measured, from the driver, and from "
+             "--card",
+     .kind = &option_text,
+     MEMBER(new_card_path)},
+    {.name = "watchdog-slack",
+     .argument = "SECONDS",
+     .help = "extra time for a call to the GPU before the command ends (default 120)",
+     .kind = &option_number,
+     MEMBER(watchdog_slack_seconds),
+     .low = 0.001,
+     .high = 86400,
+     .unit = "seconds",
      .fallback = "120"},
-    {.name = "all", .help = "print more than a screen: intervals, every number, and why something was not found",
-     .kind = &option_flag, MEMBER(all)},
-    {.name = "quiet", .help = "print only errors and warnings", .kind = &option_flag, MEMBER(quiet)},
+    {.name = "all",
+     .help = "print more than a screen: intervals, every number, and why something was not found",
+     .kind = &option_flag,
+     MEMBER(all)},
+    {.name = "quiet",
+     .help = "print only errors and warnings",
+     .kind = &option_flag,
+     MEMBER(quiet)},
 };
-/* clang-format on */
 
-/* Ends the command because the GPU does not answer. Its answers so far are useless without the rest. */
+/* Ends the command because the GPU does not answer. Its answers so far are useless without the
+ * rest. */
 static void end_now(void *context, const char *call, double seconds)
 {
     (void)context;
     _exit(log_error(STATUS_FINDING,
-                    "%s did not come back in %.1f s: the GPU hangs, and nothing is written; look at nvidia-smi and the "
+                    "%s did not come back in %.1f s: the GPU hangs, and nothing is written; look "
+                    "at nvidia-smi and the "
                     "kernel's log for it",
                     call, seconds));
 }
@@ -60,7 +90,8 @@ static void end_now(void *context, const char *call, double seconds)
 static enum status characterize_gpu(const void *parsed, const struct invocation *invocation)
 {
     const struct characterize_options *options = parsed;
-    const char *file = options->replay_path, *json = strcmp(options->json_path, "-") == 0 ? NULL : options->json_path;
+    const char *file = options->replay_path,
+               *json = strcmp(options->json_path, "-") == 0 ? NULL : options->json_path;
     const double start = clock_seconds();
     struct characterization made = {.replayed = file}, recorded = {.count = 0};
     struct probe_record record = {.count = 0};
@@ -72,11 +103,13 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
     struct file_lock lock = {0};
     struct card_tally tally;
     cJSON *new_card = NULL;
-    struct card card; /* read first, so that a bad one ends the command before anything is measured */
+    /* read first, so that a bad one ends the command before anything is measured */
+    struct card card;
     enum status status = options->card_path ? card_read(options->card_path, &card) : STATUS_OK;
 
     if (options->card_path && !options->new_card_path)
-        return log_error(STATUS_USAGE, "--card is what --new-card FILE takes numbers from; name that file, too");
+        return log_error(STATUS_USAGE,
+                         "--card is what --new-card FILE takes numbers from; name that file, too");
     if (status != STATUS_OK)
         return status;
     command_line(invocation, made.argv, sizeof(made.argv));
@@ -87,10 +120,12 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
         made.device = recorded.device;
     } else {
         watchdog_open(&watchdog, &then);
-        status = cells_measure((uint32_t)options->ordinal, &watchdog, options->watchdog_slack_seconds, &cells);
+        status = cells_measure((uint32_t)options->ordinal, &watchdog,
+                               options->watchdog_slack_seconds, &cells);
         if (status == STATUS_OK)
-            status = cuda_probe_open((uint32_t)options->ordinal, &watchdog, options->watchdog_slack_seconds, &probe,
-                                     &made.device, &record.source);
+            status = cuda_probe_open((uint32_t)options->ordinal, &watchdog,
+                                     options->watchdog_slack_seconds, &probe, &made.device,
+                                     &record.source);
         if (status == STATUS_OK)
             record.source = cells_source_with(&cells, &record.source);
     }
@@ -114,9 +149,11 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
         text_line(stdout, "%.2f s; %s", made.seconds, json);
         if (new_card)
             text_line(stdout,
-                      "card %s: %zu numbers characterized, %zu of the device, %zu of another card, %zu "
+                      "card %s: %zu numbers characterized, %zu of the device, %zu of another card, "
+                      "%zu "
                       "not known",
-                      options->new_card_path, tally.characterized, tally.device, tally.base, tally.unknown);
+                      options->new_card_path, tally.characterized, tally.device, tally.base,
+                      tally.unknown);
     }
     json_free(new_card);
     characterization_close(&made);
@@ -135,9 +172,10 @@ const struct command characterize_command = {
     .groups = &(const struct option_group)OPTION_GROUP(rows, 0),
     .group_count = 1,
     .options_bytes = sizeof(struct characterize_options),
-    .details =
-        "It measures the latency of a dependent load, the cost of distinct addresses in a warp, and throughput against resident\n"
-        "warps. It finds the caches behind each path, what launches and copies leave of them, and which SMs share one. The file\n"
-        "has every answer of the probes, for --replay.",
+    .details = "It measures the latency of a dependent load, the cost of distinct addresses in a "
+               "warp, and throughput against resident\n"
+               "warps. It finds the caches behind each path, what launches and copies leave of "
+               "them, and which SMs share one. The file\n"
+               "has every answer of the probes, for --replay.",
     .run = characterize_gpu,
 };

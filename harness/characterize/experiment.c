@@ -20,7 +20,8 @@ void experiment_number(struct experiment_run *run, struct number number)
 {
     struct outcome *outcome = run->outcome;
 
-    if (run->status == STATUS_OK && !memory_grow(&outcome->numbers, outcome->number_count, sizeof(number)))
+    if (run->status == STATUS_OK &&
+        !memory_grow(&outcome->numbers, outcome->number_count, sizeof(number)))
         run->status = log_memory("what was found");
     if (run->status == STATUS_OK)
         outcome->numbers[outcome->number_count++] = number;
@@ -45,8 +46,8 @@ void experiment_median(struct number *number, const double *samples, size_t coun
     number->samples = count;
 }
 
-struct verdict *experiment_verdict(struct experiment_run *run, const char *name, uint32_t level, const char *value,
-                                   const char *reason, ...)
+struct verdict *experiment_verdict(struct experiment_run *run, const char *name, uint32_t level,
+                                   const char *value, const char *reason, ...)
 {
     struct verdict *verdict = &run->outcome->verdicts[run->outcome->verdict_count];
     va_list arguments;
@@ -82,7 +83,8 @@ double experiment_timing(const struct experiment_run *run, double first_level_cy
     return first_level_cycles - (chain ? chain->value : NAN);
 }
 
-const struct outcome *experiment_outcome(const struct experiment_run *run, const char *prefix, const char *path)
+const struct outcome *experiment_outcome(const struct experiment_run *run, const char *prefix,
+                                         const char *path)
 {
     const struct outcome *outcome;
     char name[96];

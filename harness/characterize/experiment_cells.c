@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Whole kernels, measured as `cbank run` measures cells: launches, the start and the life of blocks, bandwidths. */
+ * Whole kernels, measured as `cbank run` measures cells: launches, the start and the life of
+ * blocks, bandwidths. */
 #include "experiment_cells.h"
 
 #include <math.h>
@@ -29,10 +30,11 @@ enum {
 
 _Static_assert(ANSWER_END - PROBE_CELL_VALUES == 0, "the length of an answer");
 
-static const char counted_text[] = "instructions,idc_misses_new,l2_sectors,dram_read_bytes,dram_write_bytes";
+static const char counted_text[] =
+    "instructions,idc_misses_new,l2_sectors,dram_read_bytes,dram_write_bytes";
 
-/* The cells. Streams of `waves` full waves of blocks stay in L2. Those of `l2_quarters` quarters of its size do not. A row
- * is followed by the next shorter stream. */
+/* The cells. Streams of `waves` full waves of blocks stay in L2. Those of `l2_quarters` quarters of
+ * its size do not. A row is followed by the next shorter stream. */
 static const struct cell_row {
     const char *workload, *path, *pattern;
     uint64_t elements;
@@ -80,13 +82,14 @@ static struct cell cell_of(const struct cell_row *row, const struct device_info 
                         .elements = row->elements};
 
     cell.pattern = table_find(cell_pattern_table(cell.workload), row->pattern);
-    cell.elements += (uint64_t)row->waves * device->sm_count * device->warps_per_sm * CBANK_WARP_THREADS;
+    cell.elements +=
+        (uint64_t)row->waves * device->sm_count * device->warps_per_sm * CBANK_WARP_THREADS;
     cell.elements += row->l2_quarters * (device->l2_bytes / 4) / (2 * sizeof(uint32_t));
     memcpy(cell.parameters, row->parameters, sizeof(cell.parameters));
     return cell;
 }
 
-/* -- the source ---------------------------------------------------------------------------------------- */
+/* -- the source -------------------------------------------------------------------------------- */
 
 /* Nobody interrupts. */
 static bool go_on(void *context, const char *phase, size_t done, size_t total)
@@ -95,7 +98,8 @@ static bool go_on(void *context, const char *phase, size_t done, size_t total)
     return false;
 }
 
-enum status cells_measure(uint32_t ordinal, struct watchdog *watchdog, double watchdog_slack, struct cells_source *out)
+enum status cells_measure(uint32_t ordinal, struct watchdog *watchdog, double watchdog_slack,
+                          struct cells_source *out)
 {
     engine_phase *const phases[] = {engine_cuda.prepare, engine_cuda.verify, engine_cuda.time,
                                     engine_cuda.set_up_counting, engine_cuda.count};
@@ -132,8 +136,10 @@ enum status cells_measure(uint32_t ordinal, struct watchdog *watchdog, double wa
         for (size_t i = 0; status == STATUS_OK && i < COUNT(phases); i++)
             status = phases[i](session, &out->result, &progress);
         if (status == STATUS_FINDING)
-            status = log_error(STATUS_ENVIRONMENT, "the cells of the experiment whole_kernels failed: %s%s%s",
-                               out->result.end.reason, out->result.end.cell[0] ? " at " : "", out->result.end.cell);
+            status = log_error(STATUS_ENVIRONMENT,
+                               "the cells of the experiment whole_kernels failed: %s%s%s",
+                               out->result.end.reason, out->result.end.cell[0] ? " at " : "",
+                               out->result.end.cell);
         engine_cuda.close(session);
     }
     counter_set_close(&counted);
@@ -157,7 +163,8 @@ static enum status answer_cell(void *context, const struct probe_request *reques
     for (size_t i = 0; i < source->result.cell_count; i++) {
         const struct cell_result *cell = &source->result.cells[i];
 
-        if (!cell->verified || cell->time.stop_reason == STOP_NONE || cell_order(&cell->cell, request->cell) != 0)
+        if (!cell->verified || cell->time.stop_reason == STOP_NONE ||
+            cell_order(&cell->cell, request->cell) != 0)
             continue;
         answer[ANSWER_TIME_PS] = whole(1000 * cell->time.summary.value);
         answer[ANSWER_CLOCK_KHZ] = whole(1000 * cell->time.sm_clock_mhz);
@@ -165,19 +172,22 @@ static enum status answer_cell(void *context, const struct probe_request *reques
         for (size_t k = 0; k < cell->counter_count; k++) /* in the order of the set */
             answer[ANSWER_COUNTERS + k] = whole(cell->counters[k].value);
         if (answer[ANSWER_INSTRUCTIONS] == PROBE_NOT_COUNTED)
-            answer[ANSWER_INSTRUCTIONS] = cell->counter_count ? whole(cell->counters[0].expected) : PROBE_NOT_COUNTED;
+            answer[ANSWER_INSTRUCTIONS] =
+                cell->counter_count ? whole(cell->counters[0].expected) : PROBE_NOT_COUNTED;
     }
     return STATUS_OK;
 }
 
-static const struct probe_kernel *kernel_of_probes(void *context, enum probe_kind kind, const struct path *path)
+static const struct probe_kernel *kernel_of_probes(void *context, enum probe_kind kind,
+                                                   const struct path *path)
 {
     const struct probe_source *probes = &((const struct cells_source *)context)->probes;
 
     return probes->kernel(probes->context, kind, path);
 }
 
-struct probe_source cells_source_with(struct cells_source *source, const struct probe_source *probes)
+struct probe_source cells_source_with(struct cells_source *source,
+                                      const struct probe_source *probes)
 {
     struct probe_source both = *probes;
 
@@ -188,9 +198,10 @@ struct probe_source cells_source_with(struct cells_source *source, const struct 
     return both;
 }
 
-/* -- the experiment ------------------------------------------------------------------------------------ */
+/* -- the experiment ---------------------------------------------------------------------------- */
 
-enum { SCHEDULERS = 4 }; /* warp instructions that an SM issues a cycle: NVIDIA's tuning guides, Kepler and later */
+/* warp instructions that an SM issues a cycle: NVIDIA's tuning guides, Kepler and later */
+enum { SCHEDULERS = 4 };
 
 /* The answers; NaN for what was not measured or counted. */
 struct kernels {
@@ -214,14 +225,18 @@ static double start_ns(const struct kernels *of, size_t cell)
     return (ns(of, cell) - launch_ns(of, cell)) * cell_rows[cell].block_size / of->elements[cell];
 }
 
-/* A wave of blocks, without issuing the instructions of one of them: the slope from the next shorter stream on. */
+/* A wave of blocks, without issuing the instructions of one of them: the slope from the next
+ * shorter stream on. */
 static double life_ns(const struct kernels *of, size_t cell)
 {
     const double *more = of->answer[cell], *less = of->answer[cell + 1];
     const double wave = of->device->warps_per_sm * CBANK_WARP_THREADS;
-    const double issued = (more[ANSWER_INSTRUCTIONS] - less[ANSWER_INSTRUCTIONS]) / of->device->sm_count;
-    const double own_ns = issued / SCHEDULERS / (wave / cell_rows[cell].block_size) * 1e6 / more[ANSWER_CLOCK_KHZ];
-    const double waves = (of->elements[cell] - of->elements[cell + 1]) / wave / of->device->sm_count;
+    const double issued =
+        (more[ANSWER_INSTRUCTIONS] - less[ANSWER_INSTRUCTIONS]) / of->device->sm_count;
+    const double own_ns =
+        issued / SCHEDULERS / (wave / cell_rows[cell].block_size) * 1e6 / more[ANSWER_CLOCK_KHZ];
+    const double waves =
+        (of->elements[cell] - of->elements[cell + 1]) / wave / of->device->sm_count;
 
     return (ns(of, cell) - ns(of, cell + 1) - own_ns) / waves;
 }
@@ -232,7 +247,8 @@ static double fill_cycles(const struct kernels *of, size_t cell)
     const double *more = of->answer[cell], *less = of->answer[cell + 1];
     const double cycles = (ns(of, cell) - ns(of, cell + 1)) * more[ANSWER_CLOCK_KHZ] / 1e6;
 
-    return cycles * of->device->sm_count / (more[ANSWER_CONSTANT_LINES] - less[ANSWER_CONSTANT_LINES]);
+    return cycles * of->device->sm_count /
+           (more[ANSWER_CONSTANT_LINES] - less[ANSWER_CONSTANT_LINES]);
 }
 
 static double line_ns(const struct kernels *of, size_t cell)
@@ -249,11 +265,13 @@ static double l2_rate(const struct kernels *of, size_t cell)
 
 static double dram_rate(const struct kernels *of, size_t cell)
 {
-    return (of->answer[cell][ANSWER_DRAM_READ] + of->answer[cell][ANSWER_DRAM_WRITTEN]) / ns(of, cell);
+    return (of->answer[cell][ANSWER_DRAM_READ] + of->answer[cell][ANSWER_DRAM_WRITTEN]) /
+           ns(of, cell);
 }
 
-/* The numbers: a value of each of `count` cells from `first` on. The number is the first, smallest or largest of them, and
- * its interval reaches from the smallest to the largest, or to the largest of all cells. */
+/* The numbers: a value of each of `count` cells from `first` on. The number is the first, smallest
+ * or largest of them, and its interval reaches from the smallest to the largest, or to the largest
+ * of all cells. */
 static const struct kernel_number {
     const char *name, *unit, *method;
     double (*value)(const struct kernels *of, size_t cell);
@@ -261,28 +279,36 @@ static const struct kernel_number {
     enum { FIRST, SMALLEST, LARGEST } choice;
     bool below_all;
 } kernel_numbers[] = {
-    {"launch_ns", "ns", "one more launch of an empty kernel in a chain of them", launch_ns, IN_L2, .count = 1},
+    {"launch_ns", "ns", "one more launch of an empty kernel in a chain of them", launch_ns, IN_L2,
+     .count = 1},
     {"block_start_ns", "ns",
-     "time less a launch over blocks of stencil_1d/PATH/lockstep/4194304/32/hot, the shortest of four paths", start_ns,
-     SMALL_BLOCKS, 4, .choice = SMALLEST},
+     "time less a launch over blocks of stencil_1d/PATH/lockstep/4194304/32/hot, the shortest of "
+     "four paths",
+     start_ns, SMALL_BLOCKS, 4, .choice = SMALLEST},
     {"block_l2_ns", "ns",
-     "slope between add/global/per_block of 4 and 8 waves of blocks, in waves, less issue; interval: fewer waves",
+     "slope between add/global/per_block of 4 and 8 waves of blocks, in waves, less issue; "
+     "interval: fewer waves",
      life_ns, IN_L2, .count = 3},
     {"block_dram_ns", "ns",
-     "slope between add/global/per_block of 3 and 4 times L2, in waves of blocks, less issue; interval: 2 and 3 times",
+     "slope between add/global/per_block of 3 and 4 times L2, in waves of blocks, less issue; "
+     "interval: 2 and 3 times",
      life_ns, IN_DRAM, .count = 2},
     {"constant_fill_cycles", "cycles",
-     "slope of the cycles of all SMs over idc_misses_new between add/constant/pseudo_random of 1.6 and 3.2 M elements; "
+     "slope of the cycles of all SMs over idc_misses_new between add/constant/pseudo_random of 1.6 "
+     "and 3.2 M elements; "
      "interval: 0.8 and 1.6 M",
      fill_cycles, FILLS, .count = 2},
     {"l2_line_ns", "ns",
-     "slope of the time over warp loads between add/global_l2/distinct of 3.2 and 6.4 M elements, one address; interval: 1.6 "
+     "slope of the time over warp loads between add/global_l2/distinct of 3.2 and 6.4 M elements, "
+     "one address; interval: 1.6 "
      "and 3.2 M",
      line_ns, LINES, .count = 2},
-    {"l2_bytes_per_ns", "bytes/ns", "largest rate of l2_sectors of add/global/per_block; high: of any cell", l2_rate,
-     IN_L2, IN_DRAM, LARGEST, .below_all = true},
-    {"dram_bytes_per_ns", "bytes/ns", "largest rate of dram_read_bytes and dram_write_bytes of any cell", dram_rate, 0,
-     CELLS, .choice = LARGEST},
+    {"l2_bytes_per_ns", "bytes/ns",
+     "largest rate of l2_sectors of add/global/per_block; high: of any cell", l2_rate, IN_L2,
+     IN_DRAM, LARGEST, .below_all = true},
+    {"dram_bytes_per_ns", "bytes/ns",
+     "largest rate of dram_read_bytes and dram_write_bytes of any cell", dram_rate, 0, CELLS,
+     .choice = LARGEST},
 };
 
 void experiment_cells(struct experiment_run *run)
@@ -301,7 +327,10 @@ void experiment_cells(struct experiment_run *run)
     }
     for (size_t i = 0; i < COUNT(kernel_numbers); i++) {
         const struct kernel_number *row = &kernel_numbers[i];
-        struct number number = {.name = row->name, .unit = row->unit, .method = row->method, .samples = row->count};
+        struct number number = {.name = row->name,
+                                .unit = row->unit,
+                                .method = row->method,
+                                .samples = row->count};
 
         number.value = number.low = number.high = row->value(&of, row->first);
         for (size_t k = 0; k < CELLS; k++) {
@@ -310,7 +339,8 @@ void experiment_cells(struct experiment_run *run)
 
             number.high = fmax(number.high, value);
             if (own && row->choice != FIRST)
-                number.value = row->choice == LARGEST ? fmax(number.value, value) : fmin(number.value, value);
+                number.value =
+                    row->choice == LARGEST ? fmax(number.value, value) : fmin(number.value, value);
             if (own)
                 number.low = fmin(number.low, value);
         }

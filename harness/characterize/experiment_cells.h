@@ -12,10 +12,12 @@ struct cells_source {
     struct probe_source probes;
 };
 
-/* Measures the cells on a GPU, with their counters where those can be read. A GPU that is not there is no error: then no
- * cell is measured. The watchdog guards the calls. The caller closes the
+/* Measures the cells on a GPU, with their counters where those can be read. A GPU that is not there
+ * is no error: then no cell is measured. The watchdog guards the calls. The caller closes the
  * result. */
-enum status cells_measure(uint32_t ordinal, struct watchdog *watchdog, double watchdog_slack, struct cells_source *out);
+enum status cells_measure(uint32_t ordinal, struct watchdog *watchdog, double watchdog_slack,
+                          struct cells_source *out);
 
 /* The source of both. It refers to *source, and to the context of `probes`. */
-struct probe_source cells_source_with(struct cells_source *source, const struct probe_source *probes);
+struct probe_source cells_source_with(struct cells_source *source,
+                                      const struct probe_source *probes);

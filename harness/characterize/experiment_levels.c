@@ -16,10 +16,10 @@ enum {
     LINE_STEP = 2048,
 };
 
-/* -- geometry ------------------------------------------------------------------------------------------ */
+/* -- geometry ---------------------------------------------------------------------------------- */
 
-/* A pointer chase without a warm-up follows a launch that pointer chases the same list. Otherwise L2 would first bring from memory what the
- * host wrote, and two slow levels would look alike. */
+/* A pointer chase without a warm-up follows a launch that pointer chases the same list. Otherwise
+ * L2 would first bring from memory what the host wrote, and two slow levels would look alike. */
 static enum status chase(void *context, const struct probe_chase *list, uint32_t *cycles)
 {
     struct experiment_run *run = context;
@@ -45,12 +45,13 @@ void experiment_geometry(struct experiment_run *run)
     struct geometry *geometry = calloc(1, sizeof(*geometry));
 
     run->outcome->geometry = geometry;
-    run->status = geometry ? geometry_find(&prober, LEVELS_MAX, geometry) : log_memory("a geometry");
+    run->status =
+        geometry ? geometry_find(&prober, LEVELS_MAX, geometry) : log_memory("a geometry");
     if (run->status == STATUS_OK)
         geometry->shared_carve_out = run->record->source.shared_carve_out;
 }
 
-/* -- every SM ------------------------------------------------------------------------------------------ */
+/* -- every SM ---------------------------------------------------------------------------------- */
 
 /* Chases the same lines on each SM in turn, where L1 holds none of them. */
 void experiment_every_sm(struct experiment_run *run)
@@ -58,8 +59,12 @@ void experiment_every_sm(struct experiment_run *run)
     const uint32_t sms = run->out->device.sm_count;
     const double timing = experiment_timing(run, run->geometry->level[0].latency.value);
     uint32_t list[LINES], cycles[LINES];
-    struct probe_request request = {
-        .kind = PROBE_CHASE, .address = list, .count = LINES, .timed = 1, .sm = 1, .before = PROBE_BEFORE_LAUNCH};
+    struct probe_request request = {.kind = PROBE_CHASE,
+                                    .address = list,
+                                    .count = LINES,
+                                    .timed = 1,
+                                    .sm = 1,
+                                    .before = PROBE_BEFORE_LAUNCH};
     double *samples = calloc((size_t)sms * LINES, sizeof(*samples));
     size_t n = 0;
 
@@ -77,7 +82,7 @@ void experiment_every_sm(struct experiment_run *run)
     free(samples);
 }
 
-/* -- regions ------------------------------------------------------------------------------------------- */
+/* -- regions ----------------------------------------------------------------------------------- */
 
 /* A pointer chase of a region. */
 struct region_chase {
@@ -97,16 +102,17 @@ static void list_region(struct region_chase *chase, uint32_t bytes, uint32_t ste
     chase->judged = chase->request.count;
 }
 
-/* -- what launches and copies leave -------------------------------------------------------------------- */
+/* -- what launches and copies leave ------------------------------------------------------------ */
 
-/* Chases a region after a step. Adds the share that each level answers, or as a number with this name the share of
- * `level` and those before it, which it returns. */
+/* Chases a region after a step. Adds the share that each level answers, or as a number with this
+ * name the share of `level` and those before it, which it returns. */
 static double chase_after(struct experiment_run *run, struct region_chase *chase, uint32_t level,
                           enum probe_before before, const char *name)
 {
     static const char *const names[] = {"share_answered_by_level_1", "share_answered_by_level_2",
                                         "share_answered_by_level_3", "share_answered_by_level_4"};
-    static const char method[] = "accesses of a pointer chase, by the nearest latency of a level: median share of 9";
+    static const char method[] =
+        "accesses of a pointer chase, by the nearest latency of a level: median share of 9";
     static uint32_t cycles[BANK_BYTES / 4];
     const struct geometry *geometry = run->geometry;
     double answered[GEOMETRY_LEVELS_MAX][STATE_REPEATS] = {0}, kept = 0;
@@ -114,7 +120,8 @@ static double chase_after(struct experiment_run *run, struct region_chase *chase
     chase->request.before = before;
     for (size_t r = 0; r < STATE_REPEATS && experiment_ask(run, &chase->request, cycles); r++)
         for (size_t i = 0, answers = 0; i < chase->judged; i++, answers = 0) {
-            while (answers + 1 < geometry->level_count && cycles[i] > geometry_behind(geometry, answers))
+            while (answers + 1 < geometry->level_count &&
+                   cycles[i] > geometry_behind(geometry, answers))
                 answers++;
             for (size_t k = answers; k < (name ? geometry->level_count : answers + 1); k++)
                 answered[k][r]++;
@@ -137,28 +144,35 @@ static double chase_after(struct experiment_run *run, struct region_chase *chase
     return kept;
 }
 
-/* Fills each level with a region that the levels before it cannot hold. Then chases it after a launch, a copy, a launch
- * of another module, and a flush. A miss may bring in data for several accesses, so even an empty level answers some of
- * them. A level has lost the region if it answers as many as an empty level, and more when it holds the region. */
+/* Fills each level with a region that the levels before it cannot hold. Then chases it after a
+ * launch, a copy, a launch of another module, and a flush. A miss may bring in data for several
+ * accesses, so even an empty level answers some of them. A level has lost the region if it answers
+ * as many as an empty level, and more when it holds the region. */
 void experiment_invalidation(struct experiment_run *run)
 {
     const struct outcome *modules = experiment_outcome(run, "geometry", "constant_modules");
-    const struct geometry *geometry = run->geometry, *larger = modules ? modules->geometry : geometry;
+    const struct geometry *geometry = run->geometry,
+                          *larger = modules ? modules->geometry : geometry;
     const struct geometry_level *levels = geometry->level;
     const uint32_t first = levels[0].fetch_bytes.value;
 
     for (uint32_t level = 0; level + 1 < geometry->level_count; level++) {
         struct region_chase chase = {.request = {.kind = PROBE_CHASE, .timed = 1}}, both = chase;
-        const uint32_t fits = levels[level].fits_bytes.value, before = level ? levels[level - 1].fits_bytes.value : 0;
-        const uint32_t step = levels[level].fetch_bytes.known ? levels[level].fetch_bytes.value : first;
-        const uint32_t wanted = level ? 4 * before : fits / 2, bytes = fits && wanted > fits / 2 ? fits / 2 : wanted;
-        const uint32_t size = levels[level].capacity_bytes.known ? levels[level].capacity_bytes.value
-                              : level + 1 < larger->level_count  ? larger->level[level].capacity_bytes.value
-                                                                 : 0;
+        const uint32_t fits = levels[level].fits_bytes.value,
+                       before = level ? levels[level - 1].fits_bytes.value : 0;
+        const uint32_t step =
+            levels[level].fetch_bytes.known ? levels[level].fetch_bytes.value : first;
+        const uint32_t wanted = level ? 4 * before : fits / 2,
+                       bytes = fits && wanted > fits / 2 ? fits / 2 : wanted;
+        const uint32_t size =
+            levels[level].capacity_bytes.known ? levels[level].capacity_bytes.value
+            : level + 1 < larger->level_count  ? larger->level[level].capacity_bytes.value
+                                               : 0;
         double shares[PROBE_BEFORE_COUNT] = {0}, held, empty;
         bool relay, differ;
 
-        if (!first || (level && !before) || bytes < KEPT_BYTES_MIN || bytes <= before || bytes > BANK_BYTES)
+        if (!first || (level && !before) || bytes < KEPT_BYTES_MIN || bytes <= before ||
+            bytes > BANK_BYTES)
             continue;
         list_region(&chase, bytes, step);
         for (size_t after = PROBE_BEFORE_LAUNCH; after < PROBE_BEFORE_COUNT; after++)
@@ -166,7 +180,8 @@ void experiment_invalidation(struct experiment_run *run)
         /* In the launch that brought in the region by two chases. */
         chase.request.warm_up = 2;
         held = chase_after(run, &chase, level, PROBE_BEFORE_NOTHING, "share_answered_when_held");
-        /* Evicts it by a chase over twice the level's size, in several banks if one is too small for both. */
+        /* Evicts it by a chase over twice the level's size, in several banks if one is too small
+         * for both. */
         relay = bytes + 2 * size > BANK_BYTES;
         if (!size || bytes + 2 * size > step * BANK_BYTES / 4 ||
             (relay && (!modules || bytes + 2 * size > PROBE_MEMBERS * BANK_BYTES)))
@@ -184,11 +199,13 @@ void experiment_invalidation(struct experiment_run *run)
             const char *value = fabs(share - empty) <= 0.02  ? "lost"
                                 : fabs(share - held) <= 0.02 ? "kept"
                                                              : "partly kept";
-            struct verdict *verdict = experiment_verdict(
-                run, "what_it_held_is", level + 1, differ ? value : NULL,
-                "the levels up to this one answer %.3f of the accesses after it, %.3f after a pointer chase over twice "
-                "what it holds, %.3f while it holds them%s",
-                share, empty, held, differ ? "" : ": too near to tell what was lost");
+            struct verdict *verdict =
+                experiment_verdict(run, "what_it_held_is", level + 1, differ ? value : NULL,
+                                   "the levels up to this one answer %.3f of the accesses after "
+                                   "it, %.3f after a pointer chase over twice "
+                                   "what it holds, %.3f while it holds them%s",
+                                   share, empty, held,
+                                   differ ? "" : ": too near to tell what was lost");
 
             verdict->before = probe_before_names[after];
             verdict->share = share;

@@ -9,12 +9,12 @@
 
 enum { GRAIN_BYTES = 256 };
 
-/* Every SM in turn loads the region, and the others time a load of it. Finds the latency of the shared level, and the
- * groups. */
+/* Every SM in turn loads the region, and the others time a load of it. Finds the latency of the
+ * shared level, and the groups. */
 void experiment_sharing(struct experiment_run *run)
 {
-    static const char method[] =
-        "one SM loads every line; the others time a first load. Shared: nearer to the second level than to the third";
+    static const char method[] = "one SM loads every line; the others time a first load. Shared: "
+                                 "nearer to the second level than to the third";
     const struct geometry_level *levels = run->geometry->level;
     const uint32_t sms = run->out->device.sm_count, fits = levels[1].fits_bytes.value;
     const double threshold = geometry_behind(run->geometry, 1);
@@ -44,7 +44,8 @@ void experiment_sharing(struct experiment_run *run)
     outcome->sm_count = sms;
     if (!cycles || !shared || !outcome->group)
         run->status = log_memory("pairs of SMs");
-    for (; request.first < sms && run->status == STATUS_OK && experiment_ask(run, &request, answer); request.first++) {
+    for (; request.first < sms && run->status == STATUS_OK && experiment_ask(run, &request, answer);
+         request.first++) {
         own[request.first] = answer[2 * request.first + 1];
         for (uint32_t i = 0; i < sms; i++) {
             const uint32_t of = answer[2 * request.first], to = answer[2 * i];
@@ -58,24 +59,27 @@ void experiment_sharing(struct experiment_run *run)
     /* An SM is in the group of the first one that hits its data, and whose data it hits. */
     for (uint32_t i = 0, k; i < sms; i++) {
         for (k = 0; k < i; k++)
-            if (cycles[i * sms + k] && cycles[i * sms + k] < threshold && cycles[k * sms + i] < threshold)
+            if (cycles[i * sms + k] && cycles[i * sms + k] < threshold &&
+                cycles[k * sms + i] < threshold)
                 break;
         outcome->group[i] = k < i ? outcome->group[k] : outcome->group_count++;
     }
     timing = experiment_timing(run, stats_lower_median(own, sms));
     for (size_t i = 0; i < pairs; i++) {
         count += cycles[i] > 0;
-        wrong += cycles[i] && (cycles[i] < threshold) != (outcome->group[i / sms] == outcome->group[i % sms]);
+        wrong += cycles[i] &&
+                 (cycles[i] < threshold) != (outcome->group[i / sms] == outcome->group[i % sms]);
         if (cycles[i] && cycles[i] < threshold)
             shared[shares++] = cycles[i] - timing;
     }
     if (shares && isfinite(timing))
         stats_spread(shared, shares, &outcome->latency);
     wrong /= (double)count;
-    experiment_number(run, (struct number){"groups", "groups", method, outcome->group_count, outcome->group_count,
-                                           outcome->group_count, count, .reason = ""});
-    experiment_number(run, (struct number){"pairs_that_disagree", "of the pairs", method, wrong, wrong, wrong, count,
+    experiment_number(run, (struct number){"groups", "groups", method, outcome->group_count,
+                                           outcome->group_count, outcome->group_count, count,
                                            .reason = ""});
+    experiment_number(run, (struct number){"pairs_that_disagree", "of the pairs", method, wrong,
+                                           wrong, wrong, count, .reason = ""});
 out:
     free(shared);
     free(cycles);

@@ -10,7 +10,8 @@ enum {
     REPEATS = 21,
     FEW_ITERATIONS = 5,
     MANY_ITERATIONS = 69, /* 64 x 16 loads more */
-    LOADED_WARPS = 16,    /* for throughput against distinct addresses: enough to keep the unit busy */
+    /* for throughput against distinct addresses: enough to keep the unit busy */
+    LOADED_WARPS = 16,
     WARPS_OF_BLOCK = 32,
     COUNTS_OF_WARPS = 7, /* 1, 2, 4 ... 32, and as many as an SM holds */
     WORD = 4,            /* bytes */
@@ -19,19 +20,22 @@ enum {
 static const uint32_t distinct_counts[] = {1, 2, 4, 8, 16, 32};
 static const uint32_t strides[] = {4, 64, 128};
 
-static const char slope_method[] =
-    "cycles of 69 iterations of 16 loads less those of 5, over the 1024 loads between: median of 21 launches of each, "
-    "distribution-free interval";
+static const char slope_method[] = "cycles of 69 iterations of 16 loads less those of 5, over the "
+                                   "1024 loads between: median of 21 launches of each, "
+                                   "distribution-free interval";
 
-/* -- slopes -------------------------------------------------------------------------------------------- */
+/* -- slopes ------------------------------------------------------------------------------------ */
 
-/* Measures the cycles of a load, for one of these numbers of warps. The difference of two trip counts removes fixed
- * costs. */
-static struct number slope(struct experiment_run *run, const char *name, enum probe_kind kind, uint32_t distinct,
-                           uint32_t stride, uint32_t warps)
+/* Measures the cycles of a load, for one of these numbers of warps. The difference of two trip
+ * counts removes fixed costs. */
+static struct number slope(struct experiment_run *run, const char *name, enum probe_kind kind,
+                           uint32_t distinct, uint32_t stride, uint32_t warps)
 {
-    struct probe_request load = {
-        .kind = kind, .distinct = distinct, .stride = stride, .warps = warps, .repeats = REPEATS};
+    struct probe_request load = {.kind = kind,
+                                 .distinct = distinct,
+                                 .stride = stride,
+                                 .warps = warps,
+                                 .repeats = REPEATS};
     struct number number = {.name = name, .unit = "cycles", .method = slope_method, .warps = warps};
     uint32_t few[REPEATS] = {0}, many[REPEATS] = {0};
     double samples[REPEATS];
@@ -45,7 +49,8 @@ static struct number slope(struct experiment_run *run, const char *name, enum pr
     for (size_t i = 0; i < REPEATS; i++) {
         if (few[i] == PROBE_NOT_AT_ONCE || many[i] == PROBE_NOT_AT_ONCE)
             return experiment_unknown(number, "no SM loaded by all of the warps at once");
-        samples[i] = ((double)many[i] - few[i]) / (PROBE_LOADS * (MANY_ITERATIONS - FEW_ITERATIONS)) / warps;
+        samples[i] =
+            ((double)many[i] - few[i]) / (PROBE_LOADS * (MANY_ITERATIONS - FEW_ITERATIONS)) / warps;
     }
     experiment_median(&number, samples, REPEATS);
     return number;
@@ -56,9 +61,10 @@ void experiment_latency(struct experiment_run *run)
     experiment_number(run, slope(run, "latency", PROBE_CHAIN, 1, WORD, 1));
 }
 
-/* -- serialization ------------------------------------------------------------------------------------- */
+/* -- serialization ----------------------------------------------------------------------------- */
 
-/* The fitted line: cycles = base + cost x additional addresses, and the largest deviation from that line. */
+/* The fitted line: cycles = base + cost x additional addresses, and the largest deviation from that
+ * line. */
 enum { BASE, COST, LARGEST, FITTED };
 
 /* A measure of distinct addresses, and the names of its results. */
@@ -67,12 +73,17 @@ static const struct curve {
     uint32_t warps;
     const char *name, *verdict, *fitted[FITTED];
 } curves[] = {
-    /* clang-format off */
-    {.kind = PROBE_CHAIN, .warps = 1, .name = "latency", .verdict = "latency_grows_per",
+    {.kind = PROBE_CHAIN,
+     .warps = 1,
+     .name = "latency",
+     .verdict = "latency_grows_per",
      .fitted = {"latency_base", "latency_per_extra_address", "latency_largest_deviation"}},
-    {.kind = PROBE_STREAM, .warps = LOADED_WARPS, .name = "cycles_per_load", .verdict = "throughput_falls_per",
-     .fitted = {"cycles_per_load_base", "cycles_per_load_per_extra_address", "cycles_per_load_largest_deviation"}},
-    /* clang-format on */
+    {.kind = PROBE_STREAM,
+     .warps = LOADED_WARPS,
+     .name = "cycles_per_load",
+     .verdict = "throughput_falls_per",
+     .fitted = {"cycles_per_load_base", "cycles_per_load_per_extra_address",
+                "cycles_per_load_largest_deviation"}},
 };
 
 struct line {
@@ -86,7 +97,8 @@ static struct line fit(const struct number points[COUNT(distinct_counts)])
     /* Student's t, 97.5 %, by degrees of freedom. */
     static const double t[] = {NAN, 12.706, 4.303, 3.182, 2.776};
     struct line line = {.value = {NAN, NAN, NAN}, .half = {NAN, NAN}};
-    double x[COUNT(distinct_counts)], y[COUNT(distinct_counts)], mean_x = 0, mean_y = 0, xx = 0, xy = 0, rest = 0;
+    double x[COUNT(distinct_counts)], y[COUNT(distinct_counts)], mean_x = 0, mean_y = 0, xx = 0,
+                                                                 xy = 0, rest = 0;
     size_t n = 0;
 
     for (const struct number *point = points; point < points + COUNT(distinct_counts); point++) {
@@ -123,7 +135,8 @@ static struct line fit(const struct number points[COUNT(distinct_counts)])
 
 void experiment_serialization(struct experiment_run *run)
 {
-    static const char method[] = "least squares of the medians against distinct addresses - 1, Student's t";
+    static const char method[] =
+        "least squares of the medians against distinct addresses - 1, Student's t";
     const struct outcome *known = experiment_outcome(run, "geometry", run->path->name);
     const uint32_t fits = known ? known->geometry->level[0].fits_bytes.value : 0; /* 0: not known */
 
@@ -136,10 +149,13 @@ void experiment_serialization(struct experiment_run *run)
             for (size_t d = s ? 1 : 0; d < COUNT(distinct_counts); d++) {
                 struct number *point = &points[s][d];
 
-                *point = slope(run, curve->name, curve->kind, distinct_counts[d], strides[s], curve->warps);
+                *point = slope(run, curve->name, curve->kind, distinct_counts[d], strides[s],
+                               curve->warps);
                 if (fits && distinct_counts[d] * strides[s] > fits)
                     snprintf(point->reason, sizeof(point->reason),
-                             "more than the %u bytes that hit in the first level: left out of the fit", fits);
+                             "more than the %u bytes that hit in the first level: left out of the "
+                             "fit",
+                             fits);
                 experiment_number(run, *point);
                 points[s][0] = points[0][0];
             }
@@ -147,17 +163,22 @@ void experiment_serialization(struct experiment_run *run)
             lines[s] = fit(points[s]);
             for (size_t i = 0; i < FITTED; i++) {
                 const double value = lines[s].value[i], half = lines[s].half[i];
-                struct number number = {curve->fitted[i], "cycles",     method,           value,
-                                        value - half,     value + half, lines[s].samples, .stride = strides[s]};
+                struct number number = {curve->fitted[i], "cycles",
+                                        method,           value,
+                                        value - half,     value + half,
+                                        lines[s].samples, .stride = strides[s]};
 
                 if (isnan(value))
-                    number = experiment_unknown(number, "fewer than three sizes lie inside the first level");
+                    number =
+                        experiment_unknown(number,
+                                           "fewer than three sizes lie inside the first level");
                 experiment_number(run, number);
             }
         }
-        /* Addresses are the cost if they cost the same 4 bytes apart, where 16 share a line, as 64 bytes apart. Costs
-         * within 5 % count as equal: the interval of points on a line can be narrower than any difference. An interval
-         * wider than a quarter of the larger cost decides nothing. */
+        /* Addresses are the cost if they cost the same 4 bytes apart, where 16 share a line, as 64
+         * bytes apart. Costs within 5 % count as equal: the interval of points on a line can be
+         * narrower than any difference. An interval wider than a quarter of the larger cost decides
+         * nothing. */
         cost = near->value[COST];
         other = far->value[COST];
         larger = fmax(cost, other);
@@ -166,29 +187,34 @@ void experiment_serialization(struct experiment_run *run)
                            isnan(cost) || isnan(other) ? NULL
                            : larger < 0.02             ? "neither"
                            : error > 0.25 * larger     ? NULL
-                           : fabs(cost / other - 1) <= 0.05 || fabs(cost - other) <= near->half[COST] + far->half[COST]
+                           : fabs(cost / other - 1) <= 0.05 ||
+                                   fabs(cost - other) <= near->half[COST] + far->half[COST]
                                ? "address"
                            : cost / other < 0.5 ? "line"
                                                 : NULL,
-                           "%.4f cycles an extra address 4 bytes apart (+-%.4f), %.4f 64 bytes apart (+-%.4f)", cost,
-                           near->half[COST], other, far->half[COST]);
+                           "%.4f cycles an extra address 4 bytes apart (+-%.4f), %.4f 64 bytes "
+                           "apart (+-%.4f)",
+                           cost, near->half[COST], other, far->half[COST]);
     }
 }
 
-/* -- throughput ---------------------------------------------------------------------------------------- */
+/* -- throughput -------------------------------------------------------------------------------- */
 
 /* Adds the cycles of a load, the resulting rates, and the highest rate in bytes. */
 void experiment_throughput(struct experiment_run *run)
 {
     const uint32_t held = run->out->device.warps_per_sm & ~1u; /* at a time by an SM */
     const uint32_t full = held > WARPS_OF_BLOCK ? held : WARPS_OF_BLOCK;
-    struct number cycles[COUNTS_OF_WARPS], most = experiment_unknown((struct number){0}, "no rate is known");
+    struct number cycles[COUNTS_OF_WARPS],
+        most = experiment_unknown((struct number){0}, "no rate is known");
     size_t count = 0;
 
-    for (uint32_t warps = 1; count < COUNT(cycles) && warps <= full; warps = warps < WARPS_OF_BLOCK ? 2 * warps
-                                                                             : warps < full         ? full
-                                                                                                    : UINT32_MAX)
-        experiment_number(run, cycles[count++] = slope(run, "cycles_per_load", PROBE_STREAM, 1, WORD, warps));
+    for (uint32_t warps = 1; count < COUNT(cycles) && warps <= full;
+         warps = warps < WARPS_OF_BLOCK ? 2 * warps
+                 : warps < full         ? full
+                                        : UINT32_MAX)
+        experiment_number(run, cycles[count++] =
+                                   slope(run, "cycles_per_load", PROBE_STREAM, 1, WORD, warps));
     for (const struct number *of = cycles; of < cycles + count; of++) {
         struct number rate = *of;
 
@@ -199,7 +225,8 @@ void experiment_throughput(struct experiment_run *run)
         rate.low = 1 / of->high;
         rate.high = 1 / of->low;
         if (!(of->low > 0)) /* the rate has no upper limit */
-            rate = experiment_unknown(rate, of->reason[0] ? of->reason : "the interval of its cycles holds 0");
+            rate = experiment_unknown(rate, of->reason[0] ? of->reason
+                                                          : "the interval of its cycles holds 0");
         experiment_number(run, rate);
         if (rate.value > 0 && !(rate.value <= most.value))
             most = rate;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The search, in its order. A sweep shows the levels by their times. For each level, these follow: the bytes that a
- * miss brings in, the largest region that fits, sets and ways, banks, and a check by random lists. */
+ * The search, in its order. A sweep shows the levels by their times. For each level, these follow:
+ * the bytes that a miss brings in, the largest region that fits, sets and ways, banks, and a check
+ * by random lists. */
 #include "geometry.h"
 
 #include <math.h>
@@ -13,7 +14,8 @@
 #include "random.h"
 
 enum {
-    SWEEP_STEP = 16,   /* bytes between accesses of the sweep, whose sizes are a quarter of an octave apart */
+    /* bytes between accesses of the sweep, whose sizes are a quarter of an octave apart */
+    SWEEP_STEP = 16,
     NOISE_MAX = 32,    /* cycles; with larger noise, levels cannot be distinguished */
     SPREAD = 32,       /* see reach_at */
     LATENCIES_MIN = 32,
@@ -21,26 +23,30 @@ enum {
     MOVED_MIN = 8, /* answers by another level, of all addresses: outliers give one or two */
     SPACINGS_MIN = 8,       /* misses needed to determine a spacing */
     MANY_ACCESSES = 100000, /* enough to see every line of a set missed, even with few in a pass */
-    LISTS_DRAWN = 6,        /* at random, to check the findings */
+    LISTS_DRAWN = 6, /* at random, to check the findings */
 };
 
 #define AT(member) #member, offsetof(struct geometry_level, member)
 
-/* clang-format off */
 const struct geometry_finding geometry_findings[GEOMETRY_FINDINGS] = {
-    {AT(fetch_bytes), false, "bytes", "spacing of the misses of a pointer chase over all words, cold and warm"},
-    {AT(line_bytes), true, "bytes", "length of the runs of misses of the smallest region that does not fit"},
-    {AT(fits_bytes), false, "bytes", "bisection: regions visited again and again, who answers each access"},
+    {AT(fetch_bytes), false, "bytes",
+     "spacing of the misses of a pointer chase over all words, cold and warm"},
+    {AT(line_bytes), true, "bytes",
+     "length of the runs of misses of the smallest region that does not fit"},
+    {AT(fits_bytes), false, "bytes",
+     "bisection: regions visited again and again, who answers each access"},
     {AT(capacity_bytes), true, "bytes", "ways x sets x line"},
-    {AT(ways), true, "lines", "most lines of one set that all hit, each set by itself; lists drawn at random"},
-    {AT(sets), true, "sets", "spacing of the misses of the smallest region that does not fit; lists at random"},
+    {AT(ways), true, "lines",
+     "most lines of one set that all hit, each set by itself; lists drawn at random"},
+    {AT(sets), true, "sets",
+     "spacing of the misses of the smallest region that does not fit; lists at random"},
     {AT(lines_taken), true, "lines", "ways less the lines that fit, over all sets"},
     {AT(replacement), true, "bits of the policies that it can be",
      "random visits to more lines of a set than fit: which of them miss; simulated caches that do"},
 };
-/* clang-format on */
 
-struct geometry_number *geometry_number(const struct geometry_level *level, const struct geometry_finding *of)
+struct geometry_number *geometry_number(const struct geometry_level *level,
+                                        const struct geometry_finding *of)
 {
     return (struct geometry_number *)((char *)level + of->offset);
 }
@@ -58,9 +64,10 @@ static void no_shape(struct geometry_level *level, const char *reason)
             search_not_found(geometry_number(level, &geometry_findings[i]), "%s", reason);
 }
 
-/* -- levels: bands of cycles --------------------------------------------------------------------------- */
+/* -- levels: bands of cycles ------------------------------------------------------------------- */
 
-/* The scatter of samples of one level. Slow levels scatter more: their distance differs by address. */
+/* The scatter of samples of one level. Slow levels scatter more: their distance differs by
+ * address. */
 static uint32_t reach_at(const struct search *search, uint32_t cycles)
 {
     return cycles / SPREAD > search->reach ? cycles / SPREAD : search->reach;
@@ -78,11 +85,13 @@ static void chase_all(struct search *search, uint32_t first, uint32_t warm_up, u
     }
 }
 
-/* Joins levels between which no address moves as regions grow: those are parts of one level, at several distances, such as slices
- * of L2. The cold chase shows the level that regions do not reach. */
+/* Joins levels between which no address moves as regions grow: those are parts of one level, at
+ * several distances, such as slices of L2. The cold chase shows the level that regions do not
+ * reach. */
 static void join_levels(struct search *search)
 {
-    uint32_t *const near = search->missed, *const far = search->clean; /* how often each level answers an address */
+    /* how often each level answers an address */
+    uint32_t *const near = search->missed, *const far = search->clean;
     const uint32_t count = search->words * WORD_BYTES / SWEEP_STEP;
 
     for (uint32_t level = 0; level + 1 < search->band_count;) {
@@ -91,12 +100,15 @@ static void join_levels(struct search *search)
 
         for (uint32_t i = 0; i < count; i++) {
             near[i] = 0;
-            far[i] = search_answered_by(search, search->cold[i * SWEEP_STEP / WORD_BYTES]) == (int)level + 1;
+            far[i] = search_answered_by(search, search->cold[i * SWEEP_STEP / WORD_BYTES]) ==
+                     (int)level + 1;
         }
         for (double size = 128; at < search->swept_count; size *= pow(2, 0.25))
             for (uint32_t i = 0; i < (uint32_t)size / SWEEP_STEP; i++, at++) {
                 const int by =
-                    search_answered_by(search, search->swept[SWEEP_PASSES * at + SWEEP_PASSES / 2]) - (int)level;
+                    search_answered_by(search,
+                                       search->swept[SWEEP_PASSES * at + SWEEP_PASSES / 2]) -
+                    (int)level;
 
                 near[i] += by == 0;
                 far[i] += by == 1;
@@ -116,9 +128,9 @@ static void join_levels(struct search *search)
     }
 }
 
-/* Chases regions of growing size, several times each, and determines the noise of an access. Then finds the levels: humps
- * of the histogram. A hump ends where it has fallen to a twentieth of its top. It must rise well above the
- * floor of outliers, which is the content of the median window. */
+/* Chases regions of growing size, several times each, and determines the noise of an access. Then
+ * finds the levels: humps of the histogram. A hump ends where it has fallen to a twentieth of its
+ * top. It must rise well above the floor of outliers, which is the content of the median window. */
 static void find_levels(struct search *search, uint32_t levels_max)
 {
     uint32_t *const ranges = search->cycles, noise;
@@ -143,14 +155,17 @@ static void find_levels(struct search *search, uint32_t levels_max)
             search->count[middle < CYCLES_MAX ? middle : CYCLES_MAX] += 1;
         }
     }
-    /* The deviation of one access between passes: the median range of three values is 1.588 times the deviation. */
+    /* The deviation of one access between passes: the median range of three values is 1.588 times
+     * the deviation. */
     for (size_t i = 0; i < search->swept_count; i++)
-        ranges[i] = search->swept[SWEEP_PASSES * i + SWEEP_PASSES - 1] - search->swept[SWEEP_PASSES * i];
+        ranges[i] =
+            search->swept[SWEEP_PASSES * i + SWEEP_PASSES - 1] - search->swept[SWEEP_PASSES * i];
     noise = (uint32_t)lround(stats_lower_median(ranges, search->swept_count) / 1.588);
     search->reach = noise < 1 ? 1 : noise < NOISE_MAX ? noise : NOISE_MAX;
     swept = SWEEP_PASSES * search->swept_count;
     for (uint32_t x = 0; x < CYCLES_MAX; x++) {
-        const uint32_t reach = reach_at(search, x), end = x + reach < CYCLES_MAX ? x + reach : CYCLES_MAX - 1;
+        const uint32_t reach = reach_at(search, x),
+                       end = x + reach < CYCLES_MAX ? x + reach : CYCLES_MAX - 1;
 
         for (uint32_t y = x > reach ? x - reach : 0; y <= end; y++)
             near[x] += search->count[y];
@@ -182,21 +197,26 @@ static void find_levels(struct search *search, uint32_t levels_max)
     for (uint32_t i = 0; i < search->band_count; i++) {
         struct band *band = &search->bands[i];
 
-        band->low = band->low > 2 * reach_at(search, band->low) ? band->low - 2 * reach_at(search, band->low) : 0;
+        band->low = band->low > 2 * reach_at(search, band->low)
+                        ? band->low - 2 * reach_at(search, band->low)
+                        : 0;
         band->high += 2 * reach_at(search, band->high);
     }
     if (search->status == STATUS_OK)
         join_levels(search);
     if (search->status == STATUS_OK)
-        search->out->level_count = search->band_count < levels_max ? search->band_count : levels_max;
-    /* A level's latency is that of accesses of the sweep whose median it answered; if those are few, of the cold chase.
-     * Single cycles outside the level's band are outliers, or answers of another level. */
+        search->out->level_count =
+            search->band_count < levels_max ? search->band_count : levels_max;
+    /* A level's latency is that of accesses of the sweep whose median it answered; if those are
+     * few, of the cold chase. Single cycles outside the level's band are outliers, or answers of
+     * another level. */
     for (int level = 0; level < (int)search->out->level_count; level++) {
         size_t n = 0;
 
         for (size_t i = 0; i < swept; i++)
             if (search_answered_by(search, search->swept[i]) == level &&
-                search_answered_by(search, search->swept[i / SWEEP_PASSES * SWEEP_PASSES + SWEEP_PASSES / 2]) == level)
+                search_answered_by(search, search->swept[i / SWEEP_PASSES * SWEEP_PASSES +
+                                                         SWEEP_PASSES / 2]) == level)
                 samples[n++] = search->swept[i];
         n = n < LATENCIES_MIN ? 0 : n;
         for (size_t i = 0, few = n == 0; few && i < search->words; i++)
@@ -207,11 +227,11 @@ static void find_levels(struct search *search, uint32_t levels_max)
     }
 }
 
-/* -- what one miss brings ------------------------------------------------------------------------------ */
+/* -- what one miss brings ---------------------------------------------------------------------- */
 
-/* The spacing of the level's misses in a chase over all words that finds the caches empty. It is the one that
- * covers most of the memory between misses. The most frequent one may be wrong: near other cached lines, every word may
- * miss. */
+/* The spacing of the level's misses in a chase over all words that finds the caches empty. It is
+ * the one that covers most of the memory between misses. The most frequent one may be wrong: near
+ * other cached lines, every word may miss. */
 static void find_fetch(struct search *search)
 {
     struct geometry_number *fetch = &search->level->fetch_bytes;
@@ -234,13 +254,16 @@ static void find_fetch(struct search *search)
     if (best)
         search_found(fetch, best * WORD_BYTES, 2 * (size_t)search->words);
     else if (count == 0)
-        search_not_found(fetch, "nothing slower was seen in pointer chases over %u bytes", search->words * WORD_BYTES);
+        search_not_found(fetch, "nothing slower was seen in pointer chases over %u bytes",
+                         search->words * WORD_BYTES);
     else
-        search_not_found(fetch, "misses of a pointer chase over all %u bytes have no one spacing, or are too few",
+        search_not_found(fetch,
+                         "misses of a pointer chase over all %u bytes have no one spacing, or are "
+                         "too few",
                          search->words * WORD_BYTES);
 }
 
-/* -- the largest region that fits ---------------------------------------------------------------------- */
+/* -- the largest region that fits -------------------------------------------------------------- */
 
 /* Lists the first units of `unit` bytes, in one group. */
 static size_t list_region(struct search *search, uint32_t units, uint32_t unit)
@@ -257,7 +280,8 @@ static size_t list_region(struct search *search, uint32_t units, uint32_t unit)
 static void find_fits(struct search *search)
 {
     struct geometry_number *fits = &search->level->fits_bytes;
-    const uint32_t unit = search->level->fetch_bytes.value, most = search->words * WORD_BYTES / unit;
+    const uint32_t unit = search->level->fetch_bytes.value,
+                   most = search->words * WORD_BYTES / unit;
     const uint32_t first = (search_passes_before(search) + unit - 1) / unit;
     uint32_t low = 0, high = 0, units = first ? first : 1; /* fits, does not fit, is chased next */
 
@@ -274,34 +298,38 @@ static void find_fits(struct search *search)
         units = high ? (low + high) / 2 : units * 2 < most ? units * 2 : most;
     }
     if (low == 0)
-        search_not_found(fits, "no region of up to %u bytes passes the levels before it and fits", most * unit);
+        search_not_found(fits, "no region of up to %u bytes passes the levels before it and fits",
+                         most * unit);
     else if (low == most)
         search_not_found(fits, "all of the %u bytes that could be visited fit", most * unit);
     else
         search_found(fits, low * unit, fits->samples);
 }
 
-/* -- sets and lines ------------------------------------------------------------------------------------ */
+/* -- sets and lines ---------------------------------------------------------------------------- */
 
 static uint32_t divisor(uint32_t a, uint32_t b)
 {
     return b ? divisor(b, a % b) : a;
 }
 
-/* The smallest region that does not fit misses the units of one set: these give the line, and the distance at which
- * sets repeat. */
+/* The smallest region that does not fit misses the units of one set: these give the line, and the
+ * distance at which sets repeat. */
 static void find_sets(struct search *search)
 {
     struct geometry_level *out = search->level;
     const uint32_t unit = out->fetch_bytes.value, units = out->fits_bytes.value / unit + 1;
     const size_t count = list_region(search, units, unit);
-    /* Runs of missed units: their number, and all of their units. Then the length of the first, 0 if others differ,
-     * except the last, which may be cut. Last, the greatest common divisor of the distances of their starts. */
+    /* Runs of missed units: their number, and all of their units. Then the length of the first, 0
+     * if others differ, except the last, which may be cut. Last, the greatest common divisor of the
+     * distances of their starts. */
     uint32_t runs = 0, missed = 0, length = 0, apart = 0;
     bool steady = false;
 
     for (uint32_t round = 0; round < 2 && !(steady && runs); round++) {
-        const uint32_t passes = round == 0 ? 8 : count < MANY_ACCESSES / 96 ? 96 : MANY_ACCESSES / count + 24;
+        const uint32_t passes = round == 0                   ? 8
+                                : count < MANY_ACCESSES / 96 ? 96
+                                                             : MANY_ACCESSES / count + 24;
 
         steady = true;
         runs = missed = length = apart = 0;
@@ -331,14 +359,15 @@ static void find_sets(struct search *search)
     if (missed * 20 >= units * 19) {
         length = apart = 1;
     } else if (runs < 2 || length == 0 || apart % length) {
-        no_shape(out, "the lines that miss when one more than fits is visited are not evenly spaced");
+        no_shape(out,
+                 "the lines that miss when one more than fits is visited are not evenly spaced");
         return;
     }
     search->shape->line_bytes = length * unit;
     search->shape->sets = apart / length;
 }
 
-/* -- ways ---------------------------------------------------------------------------------------------- */
+/* -- ways -------------------------------------------------------------------------------------- */
 
 static uint32_t lines_of_set(uint32_t lines, uint32_t sets, uint32_t set)
 {
@@ -351,11 +380,13 @@ static void find_ways(struct search *search)
     struct geometry_level *out = search->level;
     struct shape *shape = search->shape;
     const uint32_t sets = shape->sets, fit = out->fits_bytes.value / shape->line_bytes;
-    const uint32_t all = search->words * WORD_BYTES / shape->line_bytes, more = (fit / sets + 1) * sets;
+    const uint32_t all = search->words * WORD_BYTES / shape->line_bytes,
+                   more = (fit / sets + 1) * sets;
     const uint32_t lines = more < all ? more : all;
     const size_t count = list_region(search, lines, shape->line_bytes);
     uint32_t seen = 0, held = 0,
-             most = 0; /* sets that overflowed by one line; lines that fit, in all sets and in one */
+             /* sets that overflowed by one line; lines that fit, in all sets and in one */
+        most = 0;
     bool agree = true;
 
     for (size_t i = 0; i < count; i++) /* the group of an access is its set */
@@ -375,7 +406,8 @@ static void find_ways(struct search *search)
             shape->ways = set->fits > shape->ways ? set->fits : shape->ways;
         }
     }
-    shape->known = agree && shape->ways && most == shape->ways && (seen < sets || held == shape->ways * sets);
+    shape->known =
+        agree && shape->ways && most == shape->ways && (seen < sets || held == shape->ways * sets);
     if (!shape->known) {
         no_shape(out, "sets differ in how many lines fit");
         return;
@@ -383,22 +415,24 @@ static void find_ways(struct search *search)
     search_found(&out->line_bytes, shape->line_bytes, out->sets.samples);
     search_found(&out->sets, sets, out->sets.samples);
     search_found(&out->ways, shape->ways, count * search->passes);
-    search_found(&out->capacity_bytes, shape->ways * sets * shape->line_bytes, count * search->passes);
+    search_found(&out->capacity_bytes, shape->ways * sets * shape->line_bytes,
+                 count * search->passes);
     if (seen == sets)
         search_found(&out->lines_taken, 0, count * search->passes);
     else
-        search_not_found(&out->lines_taken, "only %u of %u sets could be filled with %u bytes", seen, sets,
-                         search->words * WORD_BYTES);
+        search_not_found(&out->lines_taken, "only %u of %u sets could be filled with %u bytes",
+                         seen, sets, search->words * WORD_BYTES);
 }
 
-/* -- banks --------------------------------------------------------------------------------------------- */
+/* -- banks ------------------------------------------------------------------------------------- */
 
-/* Finds, for each bank, the line in the first set of the first bank: the one among the first `sets` lines that evicts
- * from a full set. Only for the first level: such a short list does not reach a later level. There all banks are
- * assumed to be alike, and random lists check that. */
+/* Finds, for each bank, the line in the first set of the first bank: the one among the first `sets`
+ * lines that evicts from a full set. Only for the first level: such a short list does not reach a
+ * later level. There all banks are assumed to be alike, and random lists check that. */
 static void find_banks(struct search *search)
 {
-    const uint32_t bytes = search->prober->bank_bytes, banks = bytes ? search->words * WORD_BYTES / bytes : 0;
+    const uint32_t bytes = search->prober->bank_bytes,
+                   banks = bytes ? search->words * WORD_BYTES / bytes : 0;
     struct shape *shape = search->shape;
     const uint32_t fits = shape->set[0].fits;
     uint32_t swap[GEOMETRY_BANKS_MAX] = {0};
@@ -411,7 +445,8 @@ static void find_banks(struct search *search)
         for (uint32_t i = 0; i < shape->sets; i++) {
             for (uint32_t tag = 0; tag < fits; tag++)
                 search->address[tag] = tag * shape->sets * shape->line_bytes;
-            search->address[fits] = bank * (bytes / shape->line_bytes) * shape->line_bytes + i * shape->line_bytes;
+            search->address[fits] =
+                bank * (bytes / shape->line_bytes) * shape->line_bytes + i * shape->line_bytes;
             memset(search->group, 0, (fits + 1) * sizeof(*search->group));
             search_judge(search, fits + 1, 1);
             if (search->judged[0] == FITS)
@@ -426,16 +461,18 @@ static void find_banks(struct search *search)
     memcpy(shape->swap, swap, sizeof(swap));
 }
 
-/* -- lists drawn at random ----------------------------------------------------------------------------- */
+/* -- lists drawn at random --------------------------------------------------------------------- */
 
-/* Compares lists of random lines of every set with the findings. Later lists take every second or fourth line, to reveal
- * halves of larger lines. */
+/* Compares lists of random lines of every set with the findings. Later lists take every second or
+ * fourth line, to reveal halves of larger lines. */
 static void check_shape(struct search *search)
 {
     struct geometry_level *out = search->level;
     struct shape *shape = search->shape;
-    const uint32_t bytes = shape->line_bytes, sets = shape->sets, most = search->words * WORD_BYTES / bytes;
-    uint32_t agree = 0, differ = 0, overflows = 0; /* sets that hit as expected, or not; sets expected to overflow */
+    const uint32_t bytes = shape->line_bytes, sets = shape->sets,
+                   most = search->words * WORD_BYTES / bytes;
+    /* sets that hit as expected, or not; sets expected to overflow */
+    uint32_t agree = 0, differ = 0, overflows = 0;
 
     for (uint32_t list = 0; list < LISTS_DRAWN && search->status == STATUS_OK; list++) {
         const uint32_t every = 1 << list / 2;
@@ -443,8 +480,10 @@ static void check_shape(struct search *search)
 
         for (uint32_t set = 0; set < sets; set++) {
             const struct set *of = &shape->set[set];
-            const uint32_t there = (lines_of_set(most, sets, set) + every - 1) / every, fits = of->fits;
-            const uint32_t least = list == 0 ? fits + 1 : fits > 1 ? fits - 1 : 1; /* the first: too many everywhere */
+            const uint32_t there = (lines_of_set(most, sets, set) + every - 1) / every,
+                           fits = of->fits;
+            /* the first: too many everywhere */
+            const uint32_t least = list == 0 ? fits + 1 : fits > 1 ? fits - 1 : 1;
             uint32_t wanted = least + (uint32_t)(random_next(&search->random) % 4), taken = 0;
 
             wanted = list == 3 || list == 5 ? fits : wanted; /* nowhere too many */
@@ -454,11 +493,13 @@ static void check_shape(struct search *search)
                     search->lines[drawn++] = search_line_of(search, tag * every, set);
                     taken++;
                 }
-            search->expected[set] = taken <= fits ? FITS : taken >= of->overflows ? OVERFLOWS : UNCLEAR;
+            search->expected[set] = taken <= fits            ? FITS
+                                    : taken >= of->overflows ? OVERFLOWS
+                                                             : UNCLEAR;
         }
         random_shuffle(&search->random, search->lines, drawn);
-        /* In the first level, one word stands for a line. In a later level, every word of one half that requests another
-         * line of the first level does. */
+        /* In the first level, one word stands for a line. In a later level, every word of one half
+         * that requests another line of the first level does. */
         for (size_t i = 0; i < drawn; i++) {
             const uint32_t line = (uint32_t)search->lines[i];
             uint32_t at = line * bytes, end = at + bytes;
@@ -491,11 +532,12 @@ static void check_shape(struct search *search)
         no_shape(out, "no list drawn at random hits as the sets that were found would");
     if (differ)
         snprintf(out->contradiction, sizeof(out->contradiction),
-                 "%u sets of %u lines of %u bytes: %u of %u sets of lists drawn at random hit otherwise", shape->sets,
-                 shape->ways, shape->line_bytes, differ, agree + differ);
+                 "%u sets of %u lines of %u bytes: %u of %u sets of lists drawn at random hit "
+                 "otherwise",
+                 shape->sets, shape->ways, shape->line_bytes, differ, agree + differ);
 }
 
-/* -- all ----------------------------------------------------------------------------------------------- */
+/* -- all --------------------------------------------------------------------------------------- */
 
 enum status geometry_find(const struct prober *prober, uint32_t levels_max, struct geometry *out)
 {
@@ -513,8 +555,8 @@ enum status geometry_find(const struct prober *prober, uint32_t levels_max, stru
     if (words > search->samples_max / SWEEP_PASSES * SWEEP_STEP / WORD_BYTES)
         words = search->samples_max / SWEEP_PASSES * SWEEP_STEP / WORD_BYTES;
     search->words = (uint32_t)(words < search->samples_max ? words : search->samples_max);
-    /* The first chase of all finds nothing in the caches. The second one starts elsewhere: effects of time, unlike
-     * those of the address, are then elsewhere, too. */
+    /* The first chase of all finds nothing in the caches. The second one starts elsewhere: effects
+     * of time, unlike those of the address, are then elsewhere, too. */
     chase_all(search, 0, 0, search->cold);
     chase_all(search, 2743 % search->words, 1, search->load);
     find_levels(search, levels_max);
@@ -531,7 +573,8 @@ enum status geometry_find(const struct prober *prober, uint32_t levels_max, stru
         if (!level->fetch_bytes.known)
             search_not_found(&level->fits_bytes, "%s", level->fetch_bytes.reason);
         else if (i && (!level[-1].fits_bytes.known || level->fetch_bytes.value % search->step))
-            search_not_found(&level->fits_bytes, "the level before it is not known well enough to pass it");
+            search_not_found(&level->fits_bytes,
+                             "the level before it is not known well enough to pass it");
         else
             find_fits(search);
         if (level->fits_bytes.known)

@@ -10,7 +10,8 @@
 #include "text.h"
 
 enum {
-    WARM_UP = 2, /* untimed passes of random visits, which remove the influence of earlier contents */
+    /* untimed passes of random visits, which remove the influence of earlier contents */
+    WARM_UP = 2,
     PASSES = 4,
     VISITS_MAX = 16, /* to a line */
     ACCESSES_MAX = 8192,
@@ -24,14 +25,15 @@ enum outcome { HIT, MISS, BEFORE, WAVERS };
 /* With two ways, both kinds of pseudo-LRU equal LRU. */
 static bool is_candidate(enum cache_replacement policy, uint32_t ways)
 {
-    return policy == CACHE_TREE ? ways > 2 && (ways & (ways - 1)) == 0 : policy != CACHE_BITS || ways > 2;
+    return policy == CACHE_TREE ? ways > 2 && (ways & (ways - 1)) == 0
+                                : policy != CACHE_BITS || ways > 2;
 }
 
-/* -- lists --------------------------------------------------------------------------------------------- */
+/* -- lists ------------------------------------------------------------------------------------- */
 
-/* A list of visits to lines of some sets. Each phase visits one line of each set, so that no earlier level keeps data
- * for the next phases. A visit is one access. If the earlier level would answer that, it is one access to every part of
- * the line that a miss of that level brings in. */
+/* A list of visits to lines of some sets. Each phase visits one line of each set, so that no
+ * earlier level keeps data for the next phases. A visit is one access. If the earlier level would
+ * answer that, it is one access to every part of the line that a miss of that level brings in. */
 struct plan {
     uint32_t bytes; /* of a line, for one visit */
     uint32_t sets; /* the first ones of the level */
@@ -42,13 +44,17 @@ struct plan {
 };
 
 /* Plans a list; false if none is possible. */
-static bool plan_visits(const struct search *search, uint32_t lines, uint32_t bytes, struct plan *out)
+static bool plan_visits(const struct search *search, uint32_t lines, uint32_t bytes,
+                        struct plan *out)
 {
-    const uint32_t line = search->shape->line_bytes, all = search->shape->sets, per_line = bytes / search->step;
-    const uint32_t there = search->words * WORD_BYTES / line, between = 2 * search_passes_before(search);
+    const uint32_t line = search->shape->line_bytes, all = search->shape->sets,
+                   per_line = bytes / search->step;
+    const uint32_t there = search->words * WORD_BYTES / line,
+                   between = 2 * search_passes_before(search);
     uint32_t sets = between / bytes + 1, accesses;
 
-    *out = (struct plan){.bytes = bytes, .lines = lines < there / all ? lines : there / all + (there % all > 0)};
+    *out = (struct plan){.bytes = bytes,
+                         .lines = lines < there / all ? lines : there / all + (there % all > 0)};
     if (out->lines <= search->shape->ways)
         return false;
     out->sets = there - (out->lines - 1) * all; /* sets that have enough lines */
@@ -69,10 +75,11 @@ static bool plan_visits(const struct search *search, uint32_t lines, uint32_t by
 }
 
 /* Adds a visit to a line by its `word`th words. Its first access has the set as its group. */
-static size_t add_visit(struct search *search, const struct plan *plan, size_t count, uint32_t set, uint32_t tag,
-                        uint32_t word)
+static size_t add_visit(struct search *search, const struct plan *plan, size_t count, uint32_t set,
+                        uint32_t tag, uint32_t word)
 {
-    const uint32_t at = search_line_of(search, tag, set) * search->shape->line_bytes + word * WORD_BYTES;
+    const uint32_t at =
+        search_line_of(search, tag, set) * search->shape->line_bytes + word * WORD_BYTES;
 
     for (uint32_t sub = 0; sub < plan->bytes; sub += search->step) {
         search->address[count] = at + sub;
@@ -81,8 +88,9 @@ static size_t add_visit(struct search *search, const struct plan *plan, size_t c
     return count;
 }
 
-/* Writes the list. It first visits all possible lines, which empties the sets. Then it visits lines at random:
- * preferably with many visits left, and none of the last phases. Returns the accesses. */
+/* Writes the list. It first visits all possible lines, which empties the sets. Then it visits
+ * lines at random: preferably with many visits left, and none of the last phases. Returns the
+ * accesses. */
 static size_t list_visits(struct search *search, const struct plan *plan, uint64_t *random)
 {
     const uint32_t lines = plan->lines, visits = lines * (plan->visits - 1);
@@ -97,7 +105,8 @@ static size_t list_visits(struct search *search, const struct plan *plan, uint64
             count = add_visit(search, plan, count, set, tag, plan->visits - 1);
     for (uint32_t phase = plan->apart + 1; phase <= plan->apart + visits; phase++)
         for (uint32_t set = 0; set < plan->sets; set++) {
-            uint32_t *const left = search->expected + set * lines, *const last = search->load + set * lines;
+            uint32_t *const left = search->expected + set * lines, *const last =
+                                                                       search->load + set * lines;
             uint32_t sum = 0, tag = 0, drawn;
 
             for (uint32_t i = 0; i < lines; i++)
@@ -105,7 +114,8 @@ static size_t list_visits(struct search *search, const struct plan *plan, uint64
             if (!sum)
                 continue;
             drawn = (uint32_t)(random_next(random) % sum);
-            for (uint32_t weight; drawn >= (weight = last[tag] + plan->apart < phase ? left[tag] : 0); tag++)
+            for (uint32_t weight;
+                 drawn >= (weight = last[tag] + plan->apart < phase ? left[tag] : 0); tag++)
                 drawn -= weight;
             last[tag] = phase;
             count = add_visit(search, plan, count, set, tag, --left[tag]);
@@ -113,7 +123,7 @@ static size_t list_visits(struct search *search, const struct plan *plan, uint64
     return count;
 }
 
-/* -- answers ------------------------------------------------------------------------------------------- */
+/* -- answers ----------------------------------------------------------------------------------- */
 
 /* Counts over the visits of all lists. */
 struct seen {
@@ -122,28 +132,32 @@ struct seen {
 };
 
 /* Compares the visits with a cache of the policy, which is empty before the list. */
-static void compare_policy(struct search *search, size_t count, enum cache_replacement policy, struct seen *seen)
+static void compare_policy(struct search *search, size_t count, enum cache_replacement policy,
+                           struct seen *seen)
 {
     const struct shape *shape = search->shape;
     uint32_t *const missed = search->load; /* of each access */
     struct cache cache;
-    const enum status status = cache_open(&cache, shape->line_bytes, shape->sets, shape->ways, policy);
+    const enum status status =
+        cache_open(&cache, shape->line_bytes, shape->sets, shape->ways, policy);
 
     search->status = search->status == STATUS_OK ? status : search->status;
     memset(missed, 0, count * sizeof(*missed));
     for (uint32_t pass = 0; status == STATUS_OK && pass < WARM_UP + PASSES; pass++)
         for (size_t i = 0; i < count; i++) {
             const uint32_t line = search->address[i] / shape->line_bytes;
-            const uint32_t there = line / shape->sets * shape->sets + search_set_of(search, shape, line);
+            const uint32_t there =
+                line / shape->sets * shape->sets + search_set_of(search, shape, line);
 
             if (search->expected[i] != BEFORE)
-                missed[i] += !cache_lookup(&cache, (uint64_t)there * shape->line_bytes) && pass >= WARM_UP;
+                missed[i] +=
+                    !cache_lookup(&cache, (uint64_t)there * shape->line_bytes) && pass >= WARM_UP;
         }
     for (size_t i = 0; i < count; i++) {
         if (search->group[i] == NO_GROUP || search->expected[i] == BEFORE)
             continue;
-        seen->differ[policy] +=
-            (search->expected[i] == HIT && missed[i] == PASSES) || (search->expected[i] == MISS && missed[i] == 0);
+        seen->differ[policy] += (search->expected[i] == HIT && missed[i] == PASSES) ||
+                                (search->expected[i] == MISS && missed[i] == 0);
     }
     cache_close(&cache);
 }
@@ -168,7 +182,9 @@ void search_replacement(struct search *search)
 
         if (!plan_visits(search, ways + more[k], search->step, &plan) &&
             !plan_visits(search, ways + more[k], search->shape->line_bytes, &plan)) {
-            search_not_found(finding, "no list in %u bytes asks this level for more lines of a set than it holds",
+            search_not_found(finding,
+                             "no list in %u bytes asks this level for more lines of a set than it "
+                             "holds",
                              search->words * WORD_BYTES);
             return;
         }
@@ -201,19 +217,24 @@ void search_replacement(struct search *search)
     for (uint32_t i = 0; i < CACHE_REPLACEMENT_COUNT; i++)
         if (is_candidate((enum cache_replacement)i, ways) && seen.differ[i] < least)
             least = seen.differ[i];
-    /* One visit in a hundred may be read wrong. A policy is excluded if clearly more visits differ than for the best
-     * one. */
+    /* One visit in a hundred may be read wrong. A policy is excluded if clearly more visits differ
+     * than for the best one. */
     if (10 * seen.decided >= 9 * seen.visits && 100 * least <= seen.decided) {
         for (uint32_t i = 0; i < CACHE_REPLACEMENT_COUNT; i++)
             if (is_candidate((enum cache_replacement)i, ways) && seen.differ[i] <= 4 + 2 * least)
                 policies |= 1u << i;
     } else if (20 * seen.wavered > seen.visits || 20 * least < seen.decided || least < 16) {
-        search_not_found(finding, "%u of %u visits hit now and then; %u of the others differ from the nearest policy",
+        search_not_found(finding,
+                         "%u of %u visits hit now and then; %u of the others differ from the "
+                         "nearest policy",
                          seen.wavered, seen.visits, least);
         return;
     }
     search_found(finding, policies, finding->samples);
-    snprintf(name, GEOMETRY_REASON_BYTES, "%s", !policies ? "none of " : policies & (policies - 1) ? "one of " : "");
+    snprintf(name, GEOMETRY_REASON_BYTES, "%s",
+             !policies                   ? "none of "
+             : policies & (policies - 1) ? "one of "
+                                         : "");
     for (uint32_t i = 0; i < CACHE_REPLACEMENT_COUNT; i++)
         if (!policies || policies >> i & 1) {
             text_join(name, GEOMETRY_REASON_BYTES, comma, "%s", cache_replacement_names[i]);

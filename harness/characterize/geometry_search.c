@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CONVERGE_ACCESSES = 40000 }; /* warm-up for policies that take long to keep a region that fits */
+/* warm-up for policies that take long to keep a region that fits */
+enum { CONVERGE_ACCESSES = 40000 };
 
 void search_found(struct geometry_number *finding, uint32_t value, size_t samples)
 {
@@ -45,7 +46,8 @@ int search_answered_by(const struct search *search, uint32_t cycles)
     return NOBODY;
 }
 
-void search_count_misses(struct search *search, size_t count, uint32_t groups, uint32_t warm_up, uint32_t passes)
+void search_count_misses(struct search *search, size_t count, uint32_t groups, uint32_t warm_up,
+                         uint32_t passes)
 {
     const size_t room = search->samples_max / count;
 
@@ -72,8 +74,8 @@ void search_count_misses(struct search *search, size_t count, uint32_t groups, u
     search->passes = passes;
 }
 
-/* A single miss may be an outlier: a group overflows if hardly a pass is without a miss. If misses come and go, a second
- * round chases the list more often. */
+/* A single miss may be an outlier: a group overflows if hardly a pass is without a miss. If misses
+ * come and go, a second round chases the list more often. */
 void search_judge(struct search *search, size_t count, uint32_t groups)
 {
     const uint32_t converge = (uint32_t)(CONVERGE_ACCESSES / count);
@@ -111,7 +113,8 @@ uint32_t search_set_of(const struct search *search, const struct shape *shape, u
 {
     const uint32_t bytes = search->prober->bank_bytes;
 
-    return line % shape->sets ^ (bytes ? shape->swap[(uint64_t)line * shape->line_bytes / bytes] : 0);
+    return line % shape->sets ^
+           (bytes ? shape->swap[(uint64_t)line * shape->line_bytes / bytes] : 0);
 }
 
 uint32_t search_line_of(const struct search *search, uint32_t tag, uint32_t set)

@@ -10,10 +10,10 @@
 #include "log.h"
 #include "memory.h"
 
-/* -- text ---------------------------------------------------------------------------------------------- */
+/* -- text -------------------------------------------------------------------------------------- */
 
-/* The question as text, then a NUL and the answer, or "" if that is NULL. The caller frees it; NULL, logged, when out
- * of memory. */
+/* The question as text, then a NUL and the answer, or "" if that is NULL. The caller frees it;
+ * NULL, logged, when out of memory. */
 static char *exchange_text(const struct probe_request *request, const uint32_t *answer)
 {
     const size_t answers = answer ? probe_answer_count(request) : 0;
@@ -28,11 +28,12 @@ static char *exchange_text(const struct probe_request *request, const uint32_t *
         if (kind == PROBE_CELL)
             fprintf(text, " %s", (cell_identity(request->cell, identity), identity));
         else if (kind == PROBE_SHARING)
-            fprintf(text, " first %u blocks %u bytes %u step %u grain %u", request->first, request->blocks,
-                    request->bytes, request->step, request->grain);
+            fprintf(text, " first %u blocks %u bytes %u step %u grain %u", request->first,
+                    request->blocks, request->bytes, request->step, request->grain);
         else if (kind == PROBE_CHAIN || kind == PROBE_STREAM)
-            fprintf(text, " distinct %u stride %u warps %u iterations %u repeats %u", request->distinct,
-                    request->stride, request->warps, request->iterations, request->repeats);
+            fprintf(text, " distinct %u stride %u warps %u iterations %u repeats %u",
+                    request->distinct, request->stride, request->warps, request->iterations,
+                    request->repeats);
         else
             fprintf(text, " warm_up %u timed %u before %s", request->warm_up, request->timed,
                     probe_before_names[request->before]);
@@ -42,7 +43,9 @@ static char *exchange_text(const struct probe_request *request, const uint32_t *
         for (size_t i = 0, run; i < request->count; i += run < 3 ? 1 : run) {
             const int64_t step = i + 1 < request->count ? (int64_t)address[i + 1] - address[i] : 0;
 
-            for (run = 1; i + run < request->count && (int64_t)address[i + run] - address[i + run - 1] == step; run++)
+            for (run = 1; i + run < request->count &&
+                          (int64_t)address[i + run] - address[i + run - 1] == step;
+                 run++)
                 ;
             fprintf(text, run < 3 ? " %u" : " %u%+" PRId64 "*%zu", address[i], step, run);
         }
@@ -59,9 +62,10 @@ static char *exchange_text(const struct probe_request *request, const uint32_t *
     return NULL;
 }
 
-/* -- recording ------------------------------------------------------------------------------------------ */
+/* -- recording --------------------------------------------------------------------------------- */
 
-enum status probe_record_ask(struct probe_record *record, const struct probe_request *request, uint32_t *answer)
+enum status probe_record_ask(struct probe_record *record, const struct probe_request *request,
+                             uint32_t *answer)
 {
     const enum status status = record->source.ask(record->source.context, request, answer);
     char *text;
@@ -93,18 +97,22 @@ enum status probes_describe(const struct probe_source *source, struct probes *ou
     if (!out->kernels)
         return log_memory("the kernels of the probes");
     for (size_t kind = 0; kind < PROBE_KIND_COUNT; kind++)
-        for (size_t row = 0; row < path_count && (row == 0 || !probe_is_single((enum probe_kind)kind)); row++)
+        for (size_t row = 0;
+             row < path_count && (row == 0 || !probe_is_single((enum probe_kind)kind)); row++)
             if (paths[row].loads && !paths[row].lookups) /* paths without probes */
                 out->kernels[out->kernel_count++] =
                     (struct probe_kernel_row){probe_kind_names[kind], paths[row].name,
-                                              *source->kernel(source->context, (enum probe_kind)kind, &paths[row])};
+                                              *source->kernel(source->context,
+                                                              (enum probe_kind)kind, &paths[row])};
     return STATUS_OK;
 }
 
-/* -- replaying ------------------------------------------------------------------------------------------ */
+/* -- replaying --------------------------------------------------------------------------------- */
 
-/* Questions come in the order of the record, as long as the program that asks is the one that recorded. */
-static enum status answer_again(void *context, const struct probe_request *request, uint32_t *answer)
+/* Questions come in the order of the record, as long as the program that asks is the one that
+ * recorded. */
+static enum status answer_again(void *context, const struct probe_request *request,
+                                uint32_t *answer)
 {
     struct probe_replay *replay = context;
     const size_t count = probe_answer_count(request);
@@ -124,7 +132,8 @@ static enum status answer_again(void *context, const struct probe_request *reque
         }
     }
     while (found && *found) {
-        const unsigned long value = strtoul(found, &end, 10), run = *end == '*' ? strtoul(end + 1, &end, 10) : 1;
+        const unsigned long value = strtoul(found, &end, 10),
+                            run = *end == '*' ? strtoul(end + 1, &end, 10) : 1;
 
         if (end == found || value > UINT32_MAX || run > count - have || (*end && *end != ' '))
             break;
@@ -133,13 +142,15 @@ static enum status answer_again(void *context, const struct probe_request *reque
         found = end + (*end == ' ');
     }
     if (!found || *found || have != count)
-        status = log_error(STATUS_USAGE, "%s has no answer to '%.100s'; record it again with this version",
+        status = log_error(STATUS_USAGE,
+                           "%s has no answer to '%.100s'; record it again with this version",
                            replay->file, asked);
     free(asked);
     return status;
 }
 
-static const struct probe_kernel *kernel_again(void *context, enum probe_kind kind, const struct path *path)
+static const struct probe_kernel *kernel_again(void *context, enum probe_kind kind,
+                                               const struct path *path)
 {
     static const struct probe_kernel none = {.reason = "the record has no such probe"};
     const struct probes *probes = ((const struct probe_replay *)context)->probes;
@@ -157,7 +168,8 @@ static const struct probe_kernel *kernel_again(void *context, enum probe_kind ki
 struct probe_source probe_replay_source(struct probe_replay *replay)
 {
     const struct probes *probes = replay->probes;
-    struct probe_source source = {replay, probes->samples_max, .ask = answer_again, .kernel = kernel_again};
+    struct probe_source source = {replay, probes->samples_max, .ask = answer_again,
+                                  .kernel = kernel_again};
 
     memcpy(source.shared_carve_out, probes->shared_carve_out, sizeof(source.shared_carve_out));
     return source;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Questions to a source of probes, and its answers, as text; and a source that answers from a record.
+ * Questions to a source of probes, and its answers, as text; and a source that answers from a
+ * record.
  *
- * A question: "chase constant warm_up 1 timed 3 before nothing list 0+16*64". A list is runs FIRST+STEP*COUNT of byte
- * offsets, with spaces between. An answer: numbers with spaces between, N*COUNT for a repeated number.
+ * A question: "chase constant warm_up 1 timed 3 before nothing list 0+16*64". A list is runs
+ * FIRST+STEP*COUNT of byte offsets, with spaces between. An answer: numbers with spaces between,
+ * N*COUNT for a repeated number.
  */
 #pragma once
 
@@ -10,7 +12,8 @@
 #include "probe_source.h"
 
 struct probe_exchange {
-    const char *asked, *answer; /* the answer follows the question, or both are in the tree of a file */
+    /* the answer follows the question, or both are in the tree of a file */
+    const char *asked, *answer;
 };
 
 /* A source, with the questions and answers so far. */
@@ -20,8 +23,10 @@ struct probe_record {
     size_t count;
 };
 
-/* Asks the source and records the answer. Returns its status; STATUS_ENVIRONMENT, logged, when out of memory. */
-enum status probe_record_ask(struct probe_record *record, const struct probe_request *request, uint32_t *answer);
+/* Asks the source and records the answer. Returns its status; STATUS_ENVIRONMENT, logged, when out
+ * of memory. */
+enum status probe_record_ask(struct probe_record *record, const struct probe_request *request,
+                             uint32_t *answer);
 
 /* Releases; accepts a zeroed struct. */
 void probe_record_close(struct probe_record *record);
@@ -40,8 +45,8 @@ struct probes {
     size_t kernel_count;
 };
 
-/* Describes a source, with the kernels of all its probes. STATUS_ENVIRONMENT, logged, when out of memory. The caller
- * frees out->kernels. */
+/* Describes a source, with the kernels of all its probes. STATUS_ENVIRONMENT, logged, when out of
+ * memory. The caller frees out->kernels. */
 enum status probes_describe(const struct probe_source *source, struct probes *out);
 
 /* A recorded file as a source. */
@@ -53,5 +58,6 @@ struct probe_replay {
     size_t next; /* where the search for a question starts */
 };
 
-/* The source of the replay, which it refers to. STATUS_USAGE, logged, for a question that the file does not answer. */
+/* The source of the replay, which it refers to. STATUS_USAGE, logged, for a question that the file
+ * does not answer. */
 struct probe_source probe_replay_source(struct probe_replay *replay);

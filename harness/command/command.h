@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Commands: the first word after `cbank` chooses one. A command is a file with its options, their struct, its row and
- * its function; commands.c has the list of rows. */
+ * Commands: the first word after `cbank` chooses one. A command is a file with its options, their
+ * struct, its row and its function; commands.c has the list of rows. */
 #pragma once
 
 #include <stdbool.h>
@@ -36,11 +36,11 @@ struct command {
     size_t group_count;
     size_t options_bytes;  /* of the struct that its options set */
     const char *details;   /* paragraphs of its help, an empty line between; NULL: none */
-    /* Runs the command. `options` is the struct of its options; the caller releases it afterwards. Returns the exit
-     * code. */
+    /* Runs the command. `options` is the struct of its options; the caller releases it afterwards.
+     * Returns the exit code. */
     enum status (*run)(const void *options, const struct invocation *invocation);
-    /* Replaces `run` for a command that parses its own line, including --help. words[0] is its name. NULL: `run` is
-     * called. */
+    /* Replaces `run` for a command that parses its own line, including --help. words[0] is its
+     * name. NULL: `run` is called. */
     enum status (*start)(size_t count, char **words);
 };
 

@@ -11,7 +11,8 @@
 #include "log.h"
 #include "parse_size.h"
 
-static enum status bad_value(const struct option_row *option, const char *text, const char *expected)
+static enum status bad_value(const struct option_row *option, const char *text,
+                             const char *expected)
 {
     return log_error(STATUS_USAGE, "--%s: '%s' is not %s", option->name, text, expected);
 }
@@ -19,10 +20,12 @@ static enum status bad_value(const struct option_row *option, const char *text, 
 static enum status out_of_limits(const struct option_row *option, const char *text)
 {
     if (option->multiple > 1)
-        return log_error(STATUS_USAGE, "--%s: %s is not a multiple of %" PRIu64 " from %.0f to %.0f %s", option->name,
-                         text, option->multiple, option->low, option->high, option->unit);
-    return log_error(STATUS_USAGE, "--%s: %s is out of limits; %.15g to %.15g %s", option->name, text, option->low,
-                     option->high, option->unit);
+        return log_error(STATUS_USAGE,
+                         "--%s: %s is not a multiple of %" PRIu64 " from %.0f to %.0f %s",
+                         option->name, text, option->multiple, option->low, option->high,
+                         option->unit);
+    return log_error(STATUS_USAGE, "--%s: %s is out of limits; %.15g to %.15g %s", option->name,
+                     text, option->low, option->high, option->unit);
 }
 
 static enum status parse_integer(const struct option_row *option, const char *text, uint64_t *value)
@@ -43,8 +46,8 @@ void integers_close(struct integers *integers)
     *integers = (struct integers){0};
 }
 
-enum status option_parse(const struct option_kind *kind, const struct option_row *option, const char *text,
-                         void *member)
+enum status option_parse(const struct option_kind *kind, const struct option_row *option,
+                         const char *text, void *member)
 {
     struct table table;
     struct integers *integers = member;
@@ -69,7 +72,8 @@ enum status option_parse(const struct option_kind *kind, const struct option_row
         copy = strdup(text);
         if (!copy || !integers->values)
             status = log_memory("the command line");
-        for (char *rest = integers->all ? NULL : copy, *word; status == STATUS_OK && (word = strsep(&rest, ","));) {
+        for (char *rest = integers->all ? NULL : copy, *word;
+             status == STATUS_OK && (word = strsep(&rest, ","));) {
             uint64_t value;
             size_t k = 0;
 
@@ -88,12 +92,14 @@ enum status option_parse(const struct option_kind *kind, const struct option_row
         if (end == text || *end || !isfinite(number))
             return bad_value(option, text, "a number");
         *(double *)member = number;
-        return number < option->low || number > option->high ? out_of_limits(option, text) : STATUS_OK;
+        return number < option->low || number > option->high ? out_of_limits(option, text)
+                                                             : STATUS_OK;
     case OPTION_SEED:
         errno = 0;
         *(uint64_t *)member = strtoull(text, &end, 10);
-        return errno || end == text || *end || text[0] == '-' ? bad_value(option, text, "a whole number below 2^64")
-                                                              : STATUS_OK;
+        return errno || end == text || *end || text[0] == '-'
+                   ? bad_value(option, text, "a whole number below 2^64")
+                   : STATUS_OK;
     case OPTION_CHOICE:
     case OPTION_PRESET:
         row = table_find(&option->table, text);

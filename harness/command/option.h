@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Options: parsing, limits, help, man page and completion follow from rows. A command, or a group that several commands
- * share, has a struct and a table of rows; each row sets a member of the struct. */
+ * Options: parsing, limits, help, man page and completion follow from rows. A command, or a group
+ * that several commands share, has a struct and a table of rows; each row sets a member of the
+ * struct. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,8 +35,8 @@ struct option_kind {
 extern const struct option_kind option_kinds[OPTION_TYPES];
 
 /* Sets the member of the row's struct at `member`. STATUS_USAGE, logged, for a bad value. */
-enum status option_parse(const struct option_kind *kind, const struct option_row *option, const char *text,
-                         void *member);
+enum status option_parse(const struct option_kind *kind, const struct option_row *option,
+                         const char *text, void *member);
 
 /* Releases the member's memory; accepts a zeroed member. */
 void option_close(const struct option_kind *kind, void *member);
@@ -46,18 +47,21 @@ struct option_row {
     const char *help;
     const struct option_kind *kind;
     size_t offset;        /* of the member in the struct */
-    size_t given;         /* offset of a bool that is set if the option is given; 0: there is none */
+    /* offset of a bool that is set if the option is given; 0: there is none */
+    size_t given;
     struct table table;   /* rows to choose from */
     double low, high;     /* limits of numbers */
     uint64_t multiple;    /* integers are multiples of this; 0: of 1 */
     const char *unit;     /* unit in the message about limits */
     const char *otherwise; /* a word that is allowed instead of numbers or a row: "all", "auto" */
     const char *fallback; /* parsed if the option is not given; NULL: the member stays zero */
-    bool written;         /* names an output file: it must differ from every other file of the command line */
+    /* names an output file: it must differ from every other file of the command line */
+    bool written;
     bool hidden;          /* for developers: not in help */
 };
 
-/* A list of integers in the order given, each once. `all` is set if the word `otherwise` was given instead. */
+/* A list of integers in the order given, each once. `all` is set if the word `otherwise` was given
+ * instead. */
 struct integers {
     uint64_t *values; /* owned */
     size_t count;
@@ -68,15 +72,19 @@ struct integers {
 void integers_close(struct integers *integers);
 
 #define option_flag option_kinds[OPTION_FLAG]      /* bool */
-#define option_text option_kinds[OPTION_TEXT]      /* const char *, which lies in argv; not empty */
-#define option_integer \
-    option_kinds[OPTION_INTEGER]   /* uint64_t; "12.8M", "64KB", "0x400" are numbers, see parse_size.h */
-#define option_integers  option_kinds[OPTION_INTEGERS]  /* struct integers, comma-separated */
-#define option_number    option_kinds[OPTION_NUMBER]    /* double */
-#define option_seed      option_kinds[OPTION_SEED]      /* uint64_t without limits */
-#define option_choice    option_kinds[OPTION_CHOICE]    /* pointer to a row of `table`; NULL for `otherwise` */
+#define option_text option_kinds[OPTION_TEXT] /* const char *, which lies in argv; not empty */
+#define option_integer                                                                  \
+    option_kinds[OPTION_INTEGER] /* uint64_t; "12.8M", "64KB", "0x400" are numbers, see \
+                                    parse_size.h */
+#define option_integers option_kinds[OPTION_INTEGERS] /* struct integers, comma-separated */
+#define option_number   option_kinds[OPTION_NUMBER] /* double */
+#define option_seed     option_kinds[OPTION_SEED] /* uint64_t without limits */
+#define option_choice \
+    option_kinds[OPTION_CHOICE] /* pointer to a row of `table`; NULL for `otherwise` */
 #define option_selection option_kinds[OPTION_SELECTION] /* struct selection of rows of `table` */
-#define option_preset    option_kinds[OPTION_PRESET]    /* pointer to a row of `table`, a struct preset */
+#define option_preset                                                           \
+    option_kinds[OPTION_PRESET] /* pointer to a row of `table`, a struct preset \
+                                 */
 
 /* Values of other options under one name. They apply to options that are not given. */
 enum { PRESET_VALUES_MAX = 8 };

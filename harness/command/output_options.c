@@ -14,22 +14,32 @@ static const struct color_row color_rows[] = {
 };
 static const size_t color_count = sizeof(color_rows) / sizeof(color_rows[0]);
 
-/* clang-format off */
 const struct option_row output_option_rows[1] = {
-    {.name = "color", .argument = "WHEN", .help = "auto, always or never; NO_COLOR is respected", .kind = &option_choice,
-     .offset = offsetof(struct output_options, color), .table = TABLE("colour mode", color_rows, color_count), .fallback = "auto"},
+    {.name = "color",
+     .argument = "WHEN",
+     .help = "auto, always or never; NO_COLOR is respected",
+     .kind = &option_choice,
+     .offset = offsetof(struct output_options, color),
+     .table = TABLE("colour mode", color_rows, color_count),
+     .fallback = "auto"},
 };
 
 const struct option_row format_option_rows[2] = {
-    {.name = "csv", .help = "print CSV", .kind = &option_flag, .offset = offsetof(struct format_options, csv)},
-    {.name = "json", .help = "print JSON", .kind = &option_flag, .offset = offsetof(struct format_options, json)},
+    {.name = "csv",
+     .help = "print CSV",
+     .kind = &option_flag,
+     .offset = offsetof(struct format_options, csv)},
+    {.name = "json",
+     .help = "print JSON",
+     .kind = &option_flag,
+     .offset = offsetof(struct format_options, json)},
 };
-/* clang-format on */
 
 enum status format_check(const struct format_options *options)
 {
-    return options->csv && options->json ? log_error(STATUS_USAGE, "--csv and --json exclude each other; take one")
-                                         : STATUS_OK;
+    return options->csv && options->json
+               ? log_error(STATUS_USAGE, "--csv and --json exclude each other; take one")
+               : STATUS_OK;
 }
 
 bool output_color(const struct output_options *options, int descriptor)
@@ -43,5 +53,6 @@ bool output_color(const struct output_options *options, int descriptor)
 
 struct print_style output_style(const struct output_options *options)
 {
-    return (struct print_style){.width = text_width(stdout), .color = output_color(options, STDOUT_FILENO)};
+    return (struct print_style){.width = text_width(stdout),
+                                .color = output_color(options, STDOUT_FILENO)};
 }

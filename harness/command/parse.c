@@ -33,11 +33,13 @@ static bool is_same_file(const char *written, const char *other)
 
     if (stat(written, &one) != 0)
         return strcmp(written, other) == 0;
-    return S_ISREG(one.st_mode) && stat(other, &two) == 0 && one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+    return S_ISREG(one.st_mode) && stat(other, &two) == 0 && one.st_dev == two.st_dev &&
+           one.st_ino == two.st_ino;
 }
 
-/* Refuses an output file (its row says `written`) that an argument or another option also names. Otherwise the output
- * would replace an input of the command, or another output. `-` is the same for all. */
+/* Refuses an output file (its row says `written`) that an argument or another option also names.
+ * Otherwise the output would replace an input of the command, or another output. `-` is the same
+ * for all. */
 static enum status check_written(const struct invocation *invocation)
 {
     for (size_t i = 0; i < invocation->given_count; i++) {
@@ -64,7 +66,8 @@ static enum status check_written(const struct invocation *invocation)
                    is_same_file(given->value, other->value);
         }
         if (same)
-            return log_error(STATUS_USAGE, "--%s: %s is named for something else, too; give another file",
+            return log_error(STATUS_USAGE,
+                             "--%s: %s is named for something else, too; give another file",
                              given->option->name, given->value);
     }
     return STATUS_OK;
@@ -72,7 +75,10 @@ static enum status check_written(const struct invocation *invocation)
 
 void command_paragraph(const char *text, int indent)
 {
-    struct text_wrap wrap = {.stream = stdout, .width = TEXT_WIDTH, .column = indent, .indent = indent};
+    struct text_wrap wrap = {.stream = stdout,
+                             .width = TEXT_WIDTH,
+                             .column = indent,
+                             .indent = indent};
 
     text_wrap(&wrap, text);
     putchar('\n');
@@ -117,21 +123,26 @@ void command_print_help(const struct command *command)
         rest += bytes;
     }
     if (sizes)
-        command_paragraph("Sizes: k, M, G are powers of 1000 (12.8M is 12,800,000); K, KB, KiB, MB, MiB, GB, GiB are "
+        command_paragraph("Sizes: k, M, G are powers of 1000 (12.8M is 12,800,000); K, KB, KiB, "
+                          "MB, MiB, GB, GiB are "
                           "powers of 1024 (64KB is 65,536); 0x400 is hexadecimal.",
                           0);
-    command_paragraph(
-        "Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the environment cannot; "
-        "4 inconclusive: under --strict one cell, else every cell. A finding is wrong output, a failed cell, a wrong exact "
-        "counter, uncorrected memory errors, or a cell that regressed, is missing or is invalid. An interrupted run saves its "
-        "results and ends by the signal.",
-        0);
+    command_paragraph("Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the "
+                      "environment cannot; "
+                      "4 inconclusive: under --strict one cell, else every cell. A finding is "
+                      "wrong output, a failed cell, a wrong exact "
+                      "counter, uncorrected memory errors, or a cell that regressed, is missing or "
+                      "is invalid. An interrupted run saves its "
+                      "results and ends by the signal.",
+                      0);
 }
 
-/* Lists the options of all groups with the members of `options`, and the same for getopt, then --help. Those that are shown
- * come first. Returns how many there are, and of these *shown are shown. */
-static size_t list_options(const struct command *command, char *options, struct listed listed[OPTIONS_MAX],
-                           struct option known[OPTIONS_MAX + 2], size_t *shown)
+/* Lists the options of all groups with the members of `options`, and the same for getopt, then
+ * --help. Those that are shown come first. Returns how many there are, and of these *shown are
+ * shown. */
+static size_t list_options(const struct command *command, char *options,
+                           struct listed listed[OPTIONS_MAX], struct option known[OPTIONS_MAX + 2],
+                           size_t *shown)
 {
     size_t count = 0;
 
@@ -144,9 +155,11 @@ static size_t list_options(const struct command *command, char *options, struct 
 
                 if (row->hidden != hidden)
                     continue;
-                listed[index] = (struct listed){.row = row, .group = group, .base = options + group->offset};
-                known[index] = (struct option){row->name, row->argument ? required_argument : no_argument, NULL,
-                                               KEY_BASE + (int)index};
+                listed[index] =
+                    (struct listed){.row = row, .group = group, .base = options + group->offset};
+                known[index] =
+                    (struct option){row->name, row->argument ? required_argument : no_argument,
+                                    NULL, KEY_BASE + (int)index};
                 count++;
             }
         *shown = hidden ? *shown : count;
@@ -186,7 +199,8 @@ enum status command_run(const struct command *command, int argc, char **argv)
         char name[64];
 
         snprintf(name, sizeof(name), "%.*s", (int)strcspn(begin, "="), begin);
-        if (key == '?' && optopt && optopt < KEY_BASE) /* a letter, perhaps in the middle of a word */
+        if (key == '?' && optopt &&
+            optopt < KEY_BASE) /* a letter, perhaps in the middle of a word */
             snprintf(name, sizeof(name), "%c", optopt);
         if (key == 'h') {
             command_print_help(command);
@@ -201,8 +215,9 @@ enum status command_run(const struct command *command, int argc, char **argv)
         } else {
             struct listed *option = &listed[key - KEY_BASE];
 
-            given[invocation.given_count++] =
-                (struct given_option){.option = option->row, .group = option->group, .value = optarg};
+            given[invocation.given_count++] = (struct given_option){.option = option->row,
+                                                                    .group = option->group,
+                                                                    .value = optarg};
             option->given = true;
             if (option->row->given)
                 *(bool *)(option->base + option->row->given) = true;
@@ -230,11 +245,12 @@ enum status command_run(const struct command *command, int argc, char **argv)
             status = parse_value(option, value);
     }
     if (status == STATUS_OK && invocation.argument_count < command->arguments_min)
-        status = log_error(STATUS_USAGE, "%s needs %s; try cbank %s --help", command->name, command->arguments,
-                           command->name);
+        status = log_error(STATUS_USAGE, "%s needs %s; try cbank %s --help", command->name,
+                           command->arguments, command->name);
     else if (status == STATUS_OK && invocation.argument_count > command->arguments_max)
-        status = log_error(STATUS_USAGE, "%s does not take '%s'; try cbank %s --help", command->name,
-                           invocation.arguments[command->arguments_max], command->name);
+        status =
+            log_error(STATUS_USAGE, "%s does not take '%s'; try cbank %s --help", command->name,
+                      invocation.arguments[command->arguments_max], command->name);
     if (status == STATUS_OK)
         status = check_written(&invocation);
     if (status == STATUS_OK)

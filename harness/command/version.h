@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The version and build of this program. The build defines the macros only for version.c, so that a commit recompiles
- * one file. */
+ * The version and build of this program. The build defines the macros only for version.c, so that a
+ * commit recompiles one file. */
 #pragma once
 
 #include <stdbool.h>

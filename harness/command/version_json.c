@@ -18,8 +18,11 @@ static void write_tool(cJSON *object, const struct field *field, const void *bas
 static void read_tool(const struct node *node, const struct field *field, void *base)
 {
     const struct node made = node_object(node, field->key);
-    const struct field argv = {
-        .key = "argv", .kind = &field_text, .presence = REQUIRED, .offset = field->offset, .bytes = field->bytes};
+    const struct field argv = {.key = "argv",
+                               .kind = &field_text,
+                               .presence = REQUIRED,
+                               .offset = field->offset,
+                               .bytes = field->bytes};
 
     node_text(&made, "name", true);
     node_text(&made, "version", true);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Runs one plan in several processes, one after the other: the times of a cell show its deviation between processes. */
+ * Runs one plan in several processes, one after the other: the times of a cell show its deviation
+ * between processes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,16 +19,24 @@ struct calibrate_options {
     const char *json_path;
 };
 
-/* clang-format off */
 static const struct option_row rows[] = {
-    {.name = "processes", .argument = "N", .help = "processes that run the plan (default 5)",
-     .kind = &option_integer, .offset = offsetof(struct calibrate_options, processes), .low = 2, .high = 1000,
-     .unit = "processes", .fallback = "5"},
-    {.name = "json", .argument = "FILE", .help = "file for the calibration (default calibration.json)",
-     .kind = &option_text, .written = true, .offset = offsetof(struct calibrate_options, json_path),
+    {.name = "processes",
+     .argument = "N",
+     .help = "processes that run the plan (default 5)",
+     .kind = &option_integer,
+     .offset = offsetof(struct calibrate_options, processes),
+     .low = 2,
+     .high = 1000,
+     .unit = "processes",
+     .fallback = "5"},
+    {.name = "json",
+     .argument = "FILE",
+     .help = "file for the calibration (default calibration.json)",
+     .kind = &option_text,
+     .written = true,
+     .offset = offsetof(struct calibrate_options, json_path),
      .fallback = "calibration.json"},
 };
-/* clang-format on */
 
 static const struct option_group groups[] = {
     OPTION_GROUP(plan_option_rows, offsetof(struct calibrate_options, plan)),
@@ -51,17 +60,22 @@ static enum status calibrate(const void *parsed, const struct invocation *invoca
     interrupt_catch();
     if (invocation->argument_count > 0)
         status = sides_add_list(&sides, invocation->arguments[0]);
-    for (uint64_t i = 0; invocation->argument_count == 0 && i < options->processes && status <= STATUS_FINDING; i++) {
+    for (uint64_t i = 0;
+         invocation->argument_count == 0 && i < options->processes && status <= STATUS_FINDING;
+         i++) {
         snprintf(what, sizeof(what), "calibration process %" PRIu64, i + 1);
-        status = status_worse(status, process_run(invocation, &options->measure, &none, NULL, what, &sides));
+        status = status_worse(status, process_run(invocation, &options->measure, &none, NULL, what,
+                                                  &sides));
     }
     if (status <= STATUS_FINDING)
         status = status_worse(status, calibration_of(&sides, &calibration));
     if (status <= STATUS_FINDING)
-        status = status_worse(status, document_write(&calibration_document, &calibration, options->json_path));
+        status = status_worse(status, document_write(&calibration_document, &calibration,
+                                                     options->json_path));
     if (status <= STATUS_FINDING && strcmp(options->json_path, "-") != 0)
-        text_line(stdout, "calibration: %s, %u %sprocesses of %s, %zu cells", options->json_path, calibration.processes,
-                  calibration.modelled ? "modelled " : "", calibration.device.name, calibration.cell_count);
+        text_line(stdout, "calibration: %s, %u %sprocesses of %s, %zu cells", options->json_path,
+                  calibration.processes, calibration.modelled ? "modelled " : "",
+                  calibration.device.name, calibration.cell_count);
     calibration_close(&calibration);
     sides_close(&sides);
     file_lock_release(&lock);
@@ -76,8 +90,8 @@ const struct command calibrate_command = {
     .arguments_max = 1,
     OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct calibrate_options),
-    .details =
-        "It runs the plan in several processes, one after the other, which end when it ends. Or it takes results that are\n"
-        "there, as compare does: a folder, or files with commas between.",
+    .details = "It runs the plan in several processes, one after the other, which end when it "
+               "ends. Or it takes results that are\n"
+               "there, as compare does: a folder, or files with commas between.",
     .run = calibrate,
 };

@@ -11,7 +11,7 @@
 #include "side.h"
 #include "version_json.h"
 
-/* -- making ------------------------------------------------------------------------------------------- */
+/* -- making ------------------------------------------------------------------------------------ */
 
 enum status calibration_of(const struct sides *sides, struct calibration *out)
 {
@@ -23,9 +23,12 @@ enum status calibration_of(const struct sides *sides, struct calibration *out)
     *out = (struct calibration){.processes = (uint32_t)sides->total.files,
                                 .modelled = identity->modelled,
                                 .device = identity->device};
-    if (sides->total.files < 2 || sides->count != 1 || strcmp(identity->device.driver, SIDE_MIXED) == 0 ||
+    if (sides->total.files < 2 || sides->count != 1 ||
+        strcmp(identity->device.driver, SIDE_MIXED) == 0 ||
         strcmp(identity->engine, SIDE_MIXED) == 0)
-        return log_error(STATUS_USAGE, "%s: a calibration takes two or more processes of one GPU, driver and engine",
+        return log_error(STATUS_USAGE,
+                         "%s: a calibration takes two or more processes of one GPU, driver and "
+                         "engine",
                          sides->total.label);
     memcpy(out->engine, identity->engine, sizeof(out->engine));
     out->cells = calloc(side->cell_count + 1, sizeof(*out->cells));
@@ -53,11 +56,12 @@ enum status calibration_of(const struct sides *sides, struct calibration *out)
         to->noise = greatest / least - 1;
         to->median_ns = estimate.ns;
         evidence[i].own = estimate.own;
-        /* Where the error of times is not known, and for predictions, the cell's own deviation stays as it is. */
+        /* Where the error of times is not known, and for predictions, the cell's own deviation
+         * stays as it is. */
         if (isnan(estimate.within))
             continue;
-        evidence[i].before =
-            deviation_default(CAUSE_process, evidence[i].flush, cell_copied_bytes(&from->cell) > 0, estimate.ns);
+        evidence[i].before = deviation_default(CAUSE_process, evidence[i].flush,
+                                               cell_copied_bytes(&from->cell) > 0, estimate.ns);
         evidence[i].before.value = fmax(evidence[i].before.value, estimate.within);
     }
     if (status == STATUS_OK)
@@ -66,7 +70,8 @@ enum status calibration_of(const struct sides *sides, struct calibration *out)
         struct calibrated_cell *cell = &out->cells[i];
 
         cell->has_deviation = evidence[i].own.degrees > 0;
-        cell->deviation = cell->has_deviation ? evidence[i].concluded : (struct deviation){NAN, NAN, DEVIATION_UNKNOWN};
+        cell->deviation = cell->has_deviation ? evidence[i].concluded
+                                              : (struct deviation){NAN, NAN, DEVIATION_UNKNOWN};
         if (cell->has_deviation)
             cell->deviation.origin = DEVIATION_PROCESSES;
     }
@@ -76,10 +81,11 @@ enum status calibration_of(const struct sides *sides, struct calibration *out)
     return status;
 }
 
-/* -- using -------------------------------------------------------------------------------------------- */
+/* -- using ------------------------------------------------------------------------------------- */
 
 const char *calibration_deviation(const struct calibration *calibration, const struct cell *cell,
-                                  const struct side_identity *identity, const char *sha256, struct deviation *out)
+                                  const struct side_identity *identity, const char *sha256,
+                                  struct deviation *out)
 {
     const struct device_info *of = &calibration->device, *device = &identity->device;
     const struct calibrated_cell *found = NULL;
@@ -105,20 +111,24 @@ void calibration_close(struct calibration *calibration)
     *calibration = (struct calibration){0};
 }
 
-/* -- the document -------------------------------------------------------------------------------------- */
+/* -- the document ------------------------------------------------------------------------------ */
 
 static const struct object deviation_object = {.fields = {deviation_rows, DEVIATION_ROWS},
-                                               .given = offsetof(struct calibrated_cell, has_deviation)};
+                                               .given =
+                                                   offsetof(struct calibrated_cell, has_deviation)};
 
 static const struct field cell_rows[] = {
     {FIELD(field_cell, struct calibrated_cell, "", cell, REQUIRED)},
     {FIELD(field_number, struct calibrated_cell, "noise", noise, NULLABLE), .high = INFINITY},
-    {FIELD(field_object, struct calibrated_cell, "process_deviation", deviation, NULLABLE), .of = &deviation_object},
-    {FIELD(field_number, struct calibrated_cell, "median_ns", median_ns, NULLABLE), .high = INFINITY},
+    {FIELD(field_object, struct calibrated_cell, "process_deviation", deviation, NULLABLE),
+     .of = &deviation_object},
+    {FIELD(field_number, struct calibrated_cell, "median_ns", median_ns, NULLABLE),
+     .high = INFINITY},
     {FIELD(field_text, struct calibrated_cell, "sass_sha256", sha256, NULLABLE)},
 };
 
-static const struct objects cell_list = {OBJECTS(cell_rows, struct calibrated_cell, struct calibration, cell_count),
+static const struct objects cell_list = {OBJECTS(cell_rows, struct calibrated_cell,
+                                                 struct calibration, cell_count),
                                          .max = SIZE_MAX};
 
 static const struct field rows[] = {
@@ -127,7 +137,8 @@ static const struct field rows[] = {
     {FIELD(field_text, struct calibration, "engine", engine, REQUIRED)},
     {FIELD(field_bool, struct calibration, "modelled", modelled, REQUIRED)},
     {FIELD(field_object, struct calibration, "device", device, REQUIRED), .of = &device_object},
-    {FIELD(field_uint32, struct calibration, "processes", processes, REQUIRED), .low = 2, .high = UINT32_MAX},
+    {FIELD(field_uint32, struct calibration, "processes", processes, REQUIRED), .low = 2,
+     .high = UINT32_MAX},
     {FIELD(field_list, struct calibration, "cells", cells, REQUIRED), .of = &cell_list},
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Calibration: how much a cell's time differs between processes that measure the same on the same GPU. JSON, schema
- * results/calibration.schema.json. */
+ * Calibration: how much a cell's time differs between processes that measure the same on the same
+ * GPU. JSON, schema results/calibration.schema.json. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,12 +18,12 @@ struct side_identity;
 
 struct calibrated_cell {
     struct cell cell;
-    double noise;               /* relative: the greatest ratio of the times of two processes, less 1; it grows with
-                                   their number; NaN: not known */
-    bool has_deviation;         /* the next member is known */
-    struct deviation deviation; /* between processes, including that error: the cell's own, pooled with that of all
-                                   cells (deviation.h) */
-    double median_ns;           /* over the processes; NaN if noise is NaN */
+    double noise; /* relative: the greatest ratio of the times of two processes, less 1; it grows
+                     with their number; NaN: not known */
+    bool has_deviation; /* the next member is known */
+    struct deviation deviation; /* between processes, including that error: the cell's own, pooled
+                                   with that of all cells (deviation.h) */
+    double median_ns; /* over the processes; NaN if noise is NaN */
     char sha256[SASS_HASH_HEX_BYTES];
 };
 
@@ -36,8 +36,9 @@ struct calibration {
     size_t cell_count;
 };
 
-/* Makes a calibration from at least two processes of one GPU. STATUS_USAGE, logged, if there are fewer, or several
- * GPUs, drivers or engines; STATUS_ENVIRONMENT when out of memory. On an error *out is empty. */
+/* Makes a calibration from at least two processes of one GPU. STATUS_USAGE, logged, if there are
+ * fewer, or several GPUs, drivers or engines; STATUS_ENVIRONMENT when out of memory. On an error
+ * *out is empty. */
 enum status calibration_of(const struct sides *sides, struct calibration *out);
 
 /* The document of a struct calibration. Nothing that is read refers to the tree. */
@@ -46,10 +47,11 @@ extern const struct document calibration_document;
 /* Reads a file strictly. On an error *out is empty. */
 enum status calibration_read(const char *path, struct calibration *out);
 
-/* Sets the deviation of a cell between processes, if the calibration is for this GPU, driver and SASS, and returns NULL;
- * else the reason (static text). */
+/* Sets the deviation of a cell between processes, if the calibration is for this GPU, driver and
+ * SASS, and returns NULL; else the reason (static text). */
 const char *calibration_deviation(const struct calibration *calibration, const struct cell *cell,
-                                  const struct side_identity *identity, const char *sha256, struct deviation *out);
+                                  const struct side_identity *identity, const char *sha256,
+                                  struct deviation *out);
 
 /* The fields engine, modelled, device and processes of a calibration. */
 extern const struct fields calibration_fields;

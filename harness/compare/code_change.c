@@ -9,7 +9,8 @@
 #include "text.h"
 
 const char *const code_part_names[] = {"opcodes", "operands", "constant_offsets", "scheduling"};
-static const char *const code_part_words[] = {"opcodes", "operands", "constant offsets", "scheduling"};
+static const char *const code_part_words[] = {"opcodes", "operands", "constant offsets",
+                                              "scheduling"};
 
 static uint64_t count_of(const struct sass_code *code, const char *name)
 {
@@ -35,13 +36,14 @@ uint32_t code_moved(const char *base, const char *new_code)
     struct sass_code codes[2];
     uint32_t moved = 0;
 
-    if (!base || !new_code || !sass_code_parse(base, &codes[0]) || !sass_code_parse(new_code, &codes[1]))
+    if (!base || !new_code || !sass_code_parse(base, &codes[0]) ||
+        !sass_code_parse(new_code, &codes[1]))
         return 0;
     if (first_other(codes) < codes[0].instructions || first_other(codes) < codes[1].instructions)
         moved |= 1u << CODE_OPCODES;
     for (size_t i = 0; codes[0].parts && codes[1].parts && i < SASS_PART_COUNT; i++)
-        if (memcmp(codes[0].parts + i * SASS_PART_LETTERS, codes[1].parts + i * SASS_PART_LETTERS, SASS_PART_LETTERS) !=
-            0)
+        if (memcmp(codes[0].parts + i * SASS_PART_LETTERS, codes[1].parts + i * SASS_PART_LETTERS,
+                   SASS_PART_LETTERS) != 0)
             moved |= 1u << (CODE_OPERANDS + i);
     return moved;
 }
@@ -52,9 +54,11 @@ bool code_change(const char *base, const char *new_code, char *out, size_t bytes
     size_t changed = 0, at;
     uint32_t moved;
 
-    if (!base || !new_code || !sass_code_parse(base, &codes[0]) || !sass_code_parse(new_code, &codes[1]))
+    if (!base || !new_code || !sass_code_parse(base, &codes[0]) ||
+        !sass_code_parse(new_code, &codes[1]))
         return false;
-    snprintf(out, bytes, "%" PRIu64 " -> %" PRIu64 " instructions", codes[0].instructions, codes[1].instructions);
+    snprintf(out, bytes, "%" PRIu64 " -> %" PRIu64 " instructions", codes[0].instructions,
+             codes[1].instructions);
     for (size_t side = 0; side < 2; side++)
         for (size_t i = 0; i < codes[side].opcode_count; i++) {
             const char *name = codes[side].opcodes[i].name;
@@ -62,14 +66,15 @@ bool code_change(const char *base, const char *new_code, char *out, size_t bytes
 
             /* The second code adds the opcodes that the first lacks. */
             if (was != is && (side == 0 || was == 0))
-                text_join(out, bytes, "", "%s%s %" PRIu64 " -> %" PRIu64, changed++ ? ", " : ": ", name, was, is);
+                text_join(out, bytes, "", "%s%s %" PRIu64 " -> %" PRIu64, changed++ ? ", " : ": ",
+                          name, was, is);
         }
     at = first_other(codes);
     if (at < codes[0].instructions || at < codes[1].instructions) {
         const char *was = sass_code_opcode(&codes[0], at), *is = sass_code_opcode(&codes[1], at);
 
-        text_join(out, bytes, "", "; the first other opcode is %zu: %s -> %s", at + 1, *was ? was : "the end",
-                  *is ? is : "the end");
+        text_join(out, bytes, "", "; the first other opcode is %zu: %s -> %s", at + 1,
+                  *was ? was : "the end", *is ? is : "the end");
     } else {
         moved = code_moved(base, new_code);
         text_join(out, bytes, "", ", the same opcodes in the same order: ");

@@ -13,7 +13,7 @@ static const double clock_tolerance = 0.01; /* SM clocks further apart make time
 
 #define note(cell, ...) text_join((cell)->note, sizeof((cell)->note), "; ", __VA_ARGS__)
 
-/* -- context ------------------------------------------------------------------------------------------- */
+/* -- context ----------------------------------------------------------------------------------- */
 
 static bool text_differs(const char *base, const char *new_text)
 {
@@ -24,7 +24,8 @@ static bool text_differs(const char *base, const char *new_text)
 
 const struct context_field context_fields[] = {
     {"engine", "measured or modelled", false, OF_SIDE(engine), NULL},
-    {"device", "name of the GPU or card", false, OF_SIDE(device.name), "two models of GPU are compared"},
+    {"device", "name of the GPU or card", false, OF_SIDE(device.name),
+     "two models of GPU are compared"},
     [CONTEXT_UUID] = {"uuid", "the very GPU", false, OF_SIDE(device.uuid),
                       "two boards are compared, and intervals hold what boards differ by"},
     {"driver", "version of the driver", true, OF_SIDE(device.driver), NULL},
@@ -33,18 +34,20 @@ const struct context_field context_fields[] = {
                         "times are taken as they are: a lower clock counts as slower"},
     {"ecc", "error correction of the memory", false, OF_SIDE(device.ecc),
      "what error correction costs counts as a change"},
-    {"mig", "multi-instance mode", false, OF_SIDE(device.mig), "a share of a GPU may be compared with the whole"},
+    {"mig", "multi-instance mode", false, OF_SIDE(device.mig),
+     "a share of a GPU may be compared with the whole"},
     [CONTEXT_SASS] = {"sass", "machine code of a cell's kernel", false, SIZE_MAX,
                       "what other code costs counts as a change"},
-    [CONTEXT_COUNTERS] = {"counters", "counters that BASE has and NEW could not read", false, SIZE_MAX,
-                          "times are compared without them"},
+    [CONTEXT_COUNTERS] = {"counters", "counters that BASE has and NEW could not read", false,
+                          SIZE_MAX, "times are compared without them"},
 };
 const size_t context_field_count = sizeof(context_fields) / sizeof(context_fields[0]);
 
-/* -- pairing ------------------------------------------------------------------------------------------- */
+/* -- pairing ----------------------------------------------------------------------------------- */
 
 /* Walks the sorted cells of both sides of a GPU together. */
-static void add_gpu(struct comparison *out, const struct side *base_side, const struct side *new_side)
+static void add_gpu(struct comparison *out, const struct side *base_side,
+                    const struct side *new_side)
 {
     struct compared_gpu *gpu = &out->gpus[out->gpu_count++];
     double *const moments[] = {base_side->moments, new_side->moments};
@@ -54,12 +57,13 @@ static void add_gpu(struct comparison *out, const struct side *base_side, const 
         .sides = {base_side, new_side},
         .identity = base_side->files > 0 ? &base_side->identity : &new_side->identity,
     };
-    snprintf(gpu->name, sizeof(gpu->name), "%.*s", (int)strcspn(gpu->identity->device.uuid, "-") + 9,
-             gpu->identity->device.uuid);
+    snprintf(gpu->name, sizeof(gpu->name), "%.*s",
+             (int)strcspn(gpu->identity->device.uuid, "-") + 9, gpu->identity->device.uuid);
     for (size_t i = 0, k = 0; i < base_side->cell_count || k < new_side->cell_count;) {
-        const int order = i == base_side->cell_count  ? 1
-                          : k == new_side->cell_count ? -1
-                                                      : cell_order(&base_side->cells[i].cell, &new_side->cells[k].cell);
+        const int order = i == base_side->cell_count ? 1
+                          : k == new_side->cell_count
+                              ? -1
+                              : cell_order(&base_side->cells[i].cell, &new_side->cells[k].cell);
         const struct side_cell *sides[] = {order <= 0 ? &base_side->cells[i++] : NULL,
                                            order >= 0 ? &new_side->cells[k++] : NULL};
         struct comparison_cell *cell = &out->cells[out->cell_count++];
@@ -73,7 +77,8 @@ static void add_gpu(struct comparison *out, const struct side *base_side, const 
             .judged = judged_unknown,
         };
         if (order == 0) {
-            const double clocks = sides[NEW]->clock.value / sides[BASE]->clock.value; /* NaN: not known */
+            /* NaN: not known */
+            const double clocks = sides[NEW]->clock.value / sides[BASE]->clock.value;
 
             cell->sass_differs = text_differs(sides[BASE]->sha256, sides[NEW]->sha256);
             if (cell->sass_differs && strcmp(sides[BASE]->sha256, SIDE_MIXED) != 0 &&
@@ -89,8 +94,8 @@ static void add_gpu(struct comparison *out, const struct side *base_side, const 
     for (size_t i = 0; i < context_field_count; i++) {
         const size_t offset = context_fields[i].offset;
 
-        if (offset != SIZE_MAX &&
-            text_differs((const char *)&base_side->identity + offset, (const char *)&new_side->identity + offset))
+        if (offset != SIZE_MAX && text_differs((const char *)&base_side->identity + offset,
+                                               (const char *)&new_side->identity + offset))
             gpu->differing |= 1u << i;
     }
     gpu->alone = base_side->files == 0 || new_side->files == 0;
@@ -101,7 +106,8 @@ static void add_gpu(struct comparison *out, const struct side *base_side, const 
 }
 
 /* Says of a user's cell that only one side has that the other has its kernel with other code. */
-static void note_changed_kernel(const struct comparison *comparison, const struct sides sides[SIDES])
+static void note_changed_kernel(const struct comparison *comparison,
+                                const struct sides sides[SIDES])
 {
     for (size_t i = 0; i < comparison->cell_count; i++) {
         struct comparison_cell *cell = &comparison->cells[i];
@@ -110,14 +116,16 @@ static void note_changed_kernel(const struct comparison *comparison, const struc
 
         if (!cell->gpu->alone && !(cell->sides[BASE] && cell->sides[NEW]) && base && new_kernel &&
             strcmp(base->sha256, new_kernel->sha256) != 0)
-            note(cell, "the kernel file of %s changed: %.8s -> %.8s", base->name, base->sha256, new_kernel->sha256);
+            note(cell, "the kernel file of %s changed: %.8s -> %.8s", base->name, base->sha256,
+                 new_kernel->sha256);
     }
 }
 
-/* -- what is known before times are judged ------------------------------------------------------------- */
+/* -- what is known before times are judged ----------------------------------------------------- */
 
 /* Sets the question about a cell of both sides, and whether its times are judged. */
-static enum status prepare(const struct comparison *comparison, struct comparison_cell *cell, uint32_t allowed)
+static enum status prepare(const struct comparison *comparison, struct comparison_cell *cell,
+                           uint32_t allowed)
 {
     const struct side_cell *const *sides = cell->sides;
     const struct calibration *calibration = comparison->options.calibration;
@@ -131,7 +139,8 @@ static enum status prepare(const struct comparison *comparison, struct compariso
         return STATUS_OK;
     }
     for (size_t i = 0; i < context_field_count; i++) {
-        const uint32_t differing = context_fields[i].offset == SIZE_MAX ? cell->differing : cell->gpu->differing;
+        const uint32_t differing =
+            context_fields[i].offset == SIZE_MAX ? cell->differing : cell->gpu->differing;
 
         if (differing & ~allowed & 1u << i)
             note(cell, "not comparable: %s differs", context_fields[i].name);
@@ -150,8 +159,9 @@ static enum status prepare(const struct comparison *comparison, struct compariso
     cell->verdict = VERDICT_INVALID;
     if (!cell->timed)
         return STATUS_OK;
-    /* Counters that changed are kept: exact ones at all, measured ones by more than the threshold, a share of BASE. An
-     * exact one has changed where a process of NEW read what no process of BASE did, even if the median has not. */
+    /* Counters that changed are kept: exact ones at all, measured ones by more than the threshold,
+     * a share of BASE. An exact one has changed where a process of NEW read what no process of BASE
+     * did, even if the median has not. */
     cell->changes = calloc(sides[BASE]->counter_count + 1, sizeof(*cell->changes));
     if (!cell->changes)
         return log_memory("a comparison");
@@ -174,23 +184,28 @@ static enum status prepare(const struct comparison *comparison, struct compariso
             value = is->values[0];
         else if (exact && is->values[is->read - 1] > was->values[was->read - 1])
             value = is->values[is->read - 1];
-        changed = exact ? value != was->value : fabs(value - was->value) > COUNTER_THRESHOLD * fabs(was->value);
+        changed = exact ? value != was->value
+                        : fabs(value - was->value) > COUNTER_THRESHOLD * fabs(was->value);
         if (changed)
-            cell->changes[cell->change_count++] = (struct counter_change){was->name, was->kind, was->value, value};
+            cell->changes[cell->change_count++] =
+                (struct counter_change){was->name, was->kind, was->value, value};
         cell->exact_differs |= changed && exact;
     }
     cell->counters_lost = lost > 0 && !(allowed >> CONTEXT_COUNTERS & 1);
     if (cell->counters_lost)
-        note(cell, "new could not read %zu counter%s of base, such as %s; --allow-diff counters compares times alone",
+        note(cell,
+             "new could not read %zu counter%s of base, such as %s; --allow-diff counters compares "
+             "times alone",
              lost, lost == 1 ? "" : "s", lost_name);
     if (calibration)
-        why = calibration_deviation(calibration, &cell->cell, &cell->gpu->sides[BASE]->identity, sides[BASE]->sha256,
-                                    &judged->before);
+        why = calibration_deviation(calibration, &cell->cell, &cell->gpu->sides[BASE]->identity,
+                                    sides[BASE]->sha256, &judged->before);
     /* The calibration may be of either side. */
-    if (why && calibration_deviation(calibration, &cell->cell, &cell->gpu->sides[NEW]->identity, sides[NEW]->sha256,
-                                     &judged->before))
+    if (why && calibration_deviation(calibration, &cell->cell, &cell->gpu->sides[NEW]->identity,
+                                     sides[NEW]->sha256, &judged->before))
         note(cell, "not calibrated: %s", why);
-    judged->plans_differ = cell->gpu->plans_differ || sides[BASE]->table_offsets != sides[NEW]->table_offsets ||
+    judged->plans_differ = cell->gpu->plans_differ ||
+                           sides[BASE]->table_offsets != sides[NEW]->table_offsets ||
                            sides[BASE]->code_copies != sides[NEW]->code_copies;
     judged->occasions = cell->gpu->occasions;
     judged->later = cell->gpu->later;
@@ -198,14 +213,15 @@ static enum status prepare(const struct comparison *comparison, struct compariso
     judged->copies = cell_copied_bytes(&cell->cell) > 0;
     judged->same_data = side_same_data(sides[BASE], sides[NEW]);
     judged->doubtful = (sides[BASE]->flags | sides[NEW]->flags) & FLAGS_DOUBTFUL;
-    return comparison->options.boards
-               ? sides_between(comparison->options.boards, sides[BASE], cell->gpu->sides, &judged->other_boards)
-               : STATUS_OK;
+    return comparison->options.boards ? sides_between(comparison->options.boards, sides[BASE],
+                                                      cell->gpu->sides, &judged->other_boards)
+                                      : STATUS_OK;
 }
 
-/* -- the comparison ------------------------------------------------------------------------------------ */
+/* -- the comparison ---------------------------------------------------------------------------- */
 
-/* Worst first: by severity, then by the size of the change. Cells of GPUs that a side lacks come last. */
+/* Worst first: by severity, then by the size of the change. Cells of GPUs that a side lacks come
+ * last. */
 static int compare_cells(const void *left, const void *right)
 {
     const struct comparison_cell *a = left, *b = right;
@@ -217,7 +233,8 @@ static int compare_cells(const void *left, const void *right)
         return (int)b->verdict - (int)a->verdict;
     if (size_a != size_b)
         return size_a < size_b ? 1 : -1;
-    return a->gpu != b->gpu ? (a->gpu > b->gpu) - (a->gpu < b->gpu) : cell_order(&a->cell, &b->cell);
+    return a->gpu != b->gpu ? (a->gpu > b->gpu) - (a->gpu < b->gpu)
+                            : cell_order(&a->cell, &b->cell);
 }
 
 /* Marks the cells that are listed, which come first, where all have one note. */
@@ -253,7 +270,8 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
         allowed |= (uint32_t)context_fields[i].allowed << i;
     for (size_t i = 0; chosen && i < chosen->count; i++)
         allowed |= 1u << ((const struct context_field *)chosen->rows[i] - context_fields);
-    *out = (struct comparison){.sides = {&sides[BASE].total, &sides[NEW].total}, .options = *options};
+    *out =
+        (struct comparison){.sides = {&sides[BASE].total, &sides[NEW].total}, .options = *options};
     for (size_t i = 0; i < SIDES; i++)
         for (size_t k = 0; k < sides[i].count; k++)
             cells += sides[i].gpus[k].cell_count;
@@ -262,10 +280,12 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
     judged = malloc((cells + 1) * sizeof(*judged));
     status = out->gpus && out->cells && judged ? STATUS_OK : log_memory("a comparison");
     if (!one && chosen && allowed >> CONTEXT_UUID & 1)
-        status = log_error(STATUS_USAGE, "--allow-diff uuid takes one GPU on each side; BASE has %zu, NEW %zu",
+        status = log_error(STATUS_USAGE,
+                           "--allow-diff uuid takes one GPU on each side; BASE has %zu, NEW %zu",
                            base->count, new_sides->count);
     for (size_t i = 0; status == STATUS_OK && i < base->count; i++) {
-        const struct side *other = one ? new_sides->gpus : sides_find(new_sides, &base->gpus[i].identity.device);
+        const struct side *other =
+            one ? new_sides->gpus : sides_find(new_sides, &base->gpus[i].identity.device);
 
         add_gpu(out, &base->gpus[i], other ? other : &none);
     }
@@ -275,8 +295,8 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
     if (status == STATUS_OK)
         note_changed_kernel(out, sides);
     options_of->clocks_allowed = allowed >> CONTEXT_CLOCKS & 1;
-    options_of->boards_differ =
-        one && text_differs(base->total.identity.device.uuid, new_sides->total.identity.device.uuid);
+    options_of->boards_differ = one && text_differs(base->total.identity.device.uuid,
+                                                    new_sides->total.identity.device.uuid);
     for (size_t i = 0; status == STATUS_OK && i < out->cell_count; i++) {
         struct comparison_cell *cell = &out->cells[i];
 
@@ -311,15 +331,18 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
             cell->verdict = cell->judged.verdict;
             if (cell->verdict == VERDICT_INVALID)
                 note(cell, "the times have no ratio");
-            else if ((cell->exact_differs && !cell->sass_differs) || cell->sides[NEW]->flags & FLAG_COUNTER_DIFFERS)
+            else if ((cell->exact_differs && !cell->sass_differs) ||
+                     cell->sides[NEW]->flags & FLAG_COUNTER_DIFFERS)
                 cell->verdict = VERDICT_REGRESSED; /* whatever the time says */
             else if (cell->counters_lost && cell->verdict != VERDICT_REGRESSED)
                 cell->verdict = VERDICT_INVALID;
             for (size_t bit = 0; bit < SIDES * CELL_FLAG_COUNT; bit++)
                 if (cell->sides[bit / CELL_FLAG_COUNT]->flags >> bit % CELL_FLAG_COUNT & 1)
-                    note(cell, "%s is %s", side_names[bit / CELL_FLAG_COUNT], cell_flag_names[bit % CELL_FLAG_COUNT]);
+                    note(cell, "%s is %s", side_names[bit / CELL_FLAG_COUNT],
+                         cell_flag_names[bit % CELL_FLAG_COUNT]);
         }
-        out->decided += cell->timed && cell->verdict != VERDICT_INCONCLUSIVE && cell->verdict != VERDICT_INVALID;
+        out->decided += cell->timed && cell->verdict != VERDICT_INCONCLUSIVE &&
+                        cell->verdict != VERDICT_INVALID;
         out->counts[cell->verdict]++;
         cell->gpu->counts[cell->verdict]++;
     }
@@ -327,7 +350,9 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
     out->refused = out->differing & ~allowed;
     for (struct compared_gpu *gpu = out->gpus; gpu < out->gpus + out->gpu_count; gpu++) {
         gpu->comparable = !(gpu->differing & ~allowed);
-        gpu->verdict = !gpu->alone ? VERDICT_SAME : gpu->sides[NEW]->files == 0 ? VERDICT_MISSING : VERDICT_NEW;
+        gpu->verdict = !gpu->alone                   ? VERDICT_SAME
+                       : gpu->sides[NEW]->files == 0 ? VERDICT_MISSING
+                                                     : VERDICT_NEW;
         for (size_t i = 0; !gpu->alone && i < VERDICTS; i++)
             if (gpu->counts[i] > 0)
                 gpu->verdict = (enum cell_verdict)i;

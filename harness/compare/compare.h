@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Compares results of two sides cell by cell, each GPU with itself: is NEW worse than BASE? It pairs cells, finds cells
- * that must not be compared, compares counters and code, and leaves times to judge.h. */
+ * Compares results of two sides cell by cell, each GPU with itself: is NEW worse than BASE? It
+ * pairs cells, finds cells that must not be compared, compares counters and code, and leaves times
+ * to judge.h. */
 #pragma once
 
 #include "calibration.h"
@@ -12,14 +13,16 @@ struct context_field {
     const char *name; /* word of --allow-diff */
     const char *summary;
     bool allowed;  /* may differ by default */
-    size_t offset; /* offset of the text in struct side_identity; SIZE_MAX: a property of each cell */
+    /* offset of the text in struct side_identity; SIZE_MAX: a property of each cell */
+    size_t offset;
     const char *then; /* what --allow-diff means, which is proposed; NULL: it is not */
 };
 
 extern const struct context_field context_fields[];
 extern const size_t context_field_count;
 
-enum { CONTEXT_UUID = 2, CONTEXT_CLOCKS = 5, CONTEXT_SASS = 8, CONTEXT_COUNTERS = 9 }; /* indices of rows */
+/* indices of rows */
+enum { CONTEXT_UUID = 2, CONTEXT_CLOCKS = 5, CONTEXT_SASS = 8, CONTEXT_COUNTERS = 9 };
 
 /* The relative change of a measured counter that is shown. */
 #define COUNTER_THRESHOLD 0.05
@@ -36,8 +39,8 @@ struct compare_options {
 enum code_part { CODE_OPCODES, CODE_OPERANDS, CODE_OFFSETS, CODE_SCHEDULING, CODE_PARTS };
 extern const char *const code_part_names[CODE_PARTS];
 
-/* The parts that differ between two texts of sass_code.h: a set of bits. Older texts tell of opcodes alone. 0 if nothing
- * is known to differ. */
+/* The parts that differ between two texts of sass_code.h: a set of bits. Older texts tell of
+ * opcodes alone. 0 if nothing is known to differ. */
 uint32_t code_moved(const char *base, const char *new_code);
 
 /* A counter that changed: NEW's value is NaN if it was not read. */
@@ -56,9 +59,11 @@ struct comparison_cell {
     struct judged_cell judged;
     uint32_t differing; /* context fields that differ for this cell: bit i is row i */
     uint32_t code_moved; /* parts of the code that are known to differ: a set of enum code_part */
-    bool sass_differs; /* by more than offsets in constant banks, which make no other code for a time */
+    /* by more than offsets in constant banks, which make no other code for a time */
+    bool sass_differs;
     bool exact_differs, counters_lost;
-    struct counter_change *changes; /* owned: exact counters that differ, measured ones beyond the threshold */
+    /* owned: exact counters that differ, measured ones beyond the threshold */
+    struct counter_change *changes;
     size_t change_count;
     char note[256]; /* why it is invalid, and special facts; else "" */
     bool note_shared; /* with every cell that is not the same; there are several */
@@ -83,8 +88,8 @@ struct comparison {
     struct compare_options options; /* with the judge's as it got them */
     struct compared_gpu *gpus; /* owned; those of BASE, then those that only NEW has */
     size_t gpu_count;
-    struct comparison_cell *cells; /* owned; worst first, then by size of the change; cells of GPUs on one side come
-                                    * last */
+    struct comparison_cell *cells; /* owned; worst first, then by size of the change; cells of GPUs
+                                    * on one side come last */
     size_t cell_count;
     size_t counts[VERDICTS];
     size_t common; /* cells that both sides have */
@@ -95,14 +100,16 @@ struct comparison {
     bool plans_differ;
 };
 
-/* Compares two sides. If they are not comparable, the comparison still has its cells, invalid where times are
- * meaningless. The sides must live as long as *out, which the caller closes. STATUS_USAGE, logged, if UUIDs may differ
- * and a side has several GPUs; STATUS_ENVIRONMENT when out of memory. */
+/* Compares two sides. If they are not comparable, the comparison still has its cells, invalid where
+ * times are meaningless. The sides must live as long as *out, which the caller closes.
+ * STATUS_USAGE, logged, if UUIDs may differ and a side has several GPUs; STATUS_ENVIRONMENT when
+ * out of memory. */
 enum status compare_sides(const struct sides sides[SIDES], const struct compare_options *options,
                           struct comparison *out);
 
-/* The exit code. STATUS_ENVIRONMENT: not comparable. Else STATUS_FINDING: a cell is regressed, missing or invalid. Else
- * STATUS_INCONCLUSIVE: a cell is inconclusive and `strict` is set, or no cell is decided at all, as where all are skipped. */
+/* The exit code. STATUS_ENVIRONMENT: not comparable. Else STATUS_FINDING: a cell is regressed,
+ * missing or invalid. Else STATUS_INCONCLUSIVE: a cell is inconclusive and `strict` is set, or no
+ * cell is decided at all, as where all are skipped. */
 enum status comparison_status(const struct comparison *comparison, bool strict);
 
 /* Releases; accepts a zeroed struct. */

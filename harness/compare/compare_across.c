@@ -19,20 +19,47 @@ struct across {
 
 #define OF(member) GRID_MEMBER(struct across, member)
 
-/* clang-format off */
 static const struct grid_column columns[] = {
     {.heading = "cell", .value = grid_array, .of = OF(identity), .head = true},
-    {.heading = "base", .group = "time", .format = text_time, .value = grid_number, .of = OF(ns[BASE])},
-    {.heading = "new", .group = "time", .format = text_time, .value = grid_number, .of = OF(ns[NEW])},
-    {.heading = "change", .group = "time", .format = text_change, .value = grid_number, .of = OF(time_change)},
-    {.heading = "base", .group = "SM cycles", .format = text_count, .value = grid_number, .of = OF(cycles[BASE])},
-    {.heading = "new", .group = "SM cycles", .format = text_count, .value = grid_number, .of = OF(cycles[NEW])},
-    {.heading = "change", .group = "SM cycles", .format = text_change, .value = grid_number, .of = OF(cycles_change)},
-    {.heading = "95% CI", .group = "both", .format = text_half_width, .value = grid_number, .of = OF(half_width)},
+    {.heading = "base",
+     .group = "time",
+     .format = text_time,
+     .value = grid_number,
+     .of = OF(ns[BASE])},
+    {.heading = "new",
+     .group = "time",
+     .format = text_time,
+     .value = grid_number,
+     .of = OF(ns[NEW])},
+    {.heading = "change",
+     .group = "time",
+     .format = text_change,
+     .value = grid_number,
+     .of = OF(time_change)},
+    {.heading = "base",
+     .group = "SM cycles",
+     .format = text_count,
+     .value = grid_number,
+     .of = OF(cycles[BASE])},
+    {.heading = "new",
+     .group = "SM cycles",
+     .format = text_count,
+     .value = grid_number,
+     .of = OF(cycles[NEW])},
+    {.heading = "change",
+     .group = "SM cycles",
+     .format = text_change,
+     .value = grid_number,
+     .of = OF(cycles_change)},
+    {.heading = "95% CI",
+     .group = "both",
+     .format = text_half_width,
+     .value = grid_number,
+     .of = OF(half_width)},
 };
-/* clang-format on */
 
-enum status compare_across(FILE *stream, const struct comparison *comparison, bool all, const struct print_style *look)
+enum status compare_across(FILE *stream, const struct comparison *comparison, bool all,
+                           const struct print_style *look)
 {
     const struct text_wrap wrap = {.stream = stream, .width = look->width, .indent = 2};
     struct across *rows = calloc(comparison->cell_count + 1, sizeof(*rows));
@@ -55,7 +82,8 @@ enum status compare_across(FILE *stream, const struct comparison *comparison, bo
             row.ns[side] = judged->sides[side].estimate.ns;
             row.cycles[side] = round(row.ns[side] * judged->sides[side].clock_mhz / 1000);
         }
-        row.cycles_change = judged->ratio.value * judged->sides[NEW].clock_mhz / judged->sides[BASE].clock_mhz - 1;
+        row.cycles_change =
+            judged->ratio.value * judged->sides[NEW].clock_mhz / judged->sides[BASE].clock_mhz - 1;
         time_differs = !(fabs(row.time_change) <= row.half_width);
         cycles_differ = fabs(row.cycles_change) > row.half_width;
         count++;
@@ -71,9 +99,12 @@ enum status compare_across(FILE *stream, const struct comparison *comparison, bo
     for (size_t i = 0; status == STATUS_OK && i < SIDES; i++) {
         const struct device_info *device = &comparison->sides[i]->identity.device;
 
-        text_paragraph(wrap, "%s: %s, compute capability %" PRIu32 ".%" PRIu32 ", %" PRIu32 " SMs, driver %s: %.600s",
-                       i == BASE ? "BASE" : "NEW", device->name, device->cc_major, device->cc_minor, device->sm_count,
-                       device->driver[0] ? device->driver : "unknown", comparison->sides[i]->label);
+        text_paragraph(wrap,
+                       "%s: %s, compute capability %" PRIu32 ".%" PRIu32 ", %" PRIu32
+                       " SMs, driver %s: %.600s",
+                       i == BASE ? "BASE" : "NEW", device->name, device->cc_major, device->cc_minor,
+                       device->sm_count, device->driver[0] ? device->driver : "unknown",
+                       comparison->sides[i]->label);
     }
     if (status == STATUS_OK && shown > 0) {
         grid.row_count = shown;
@@ -83,8 +114,11 @@ enum status compare_across(FILE *stream, const struct comparison *comparison, bo
     if (status == STATUS_OK)
         fputs(shown ? "\n" : "", stream);
     if (status == STATUS_OK)
-        text_paragraph(wrap, "%zu of %zu cells differ in time, %zu in cycles, by more than boards of one model do%s.",
-                       in_time, count, in_cycles, shown < count ? "; --all lists the others, too" : "");
+        text_paragraph(wrap,
+                       "%zu of %zu cells differ in time, %zu in cycles, by more than boards of one "
+                       "model do%s.",
+                       in_time, count, in_cycles,
+                       shown < count ? "; --all lists the others, too" : "");
     free(rows);
     return status;
 }

@@ -10,12 +10,13 @@ struct compare_command_options {
     struct output_options look;
 };
 
-/* clang-format off */
 static const struct option_row rows[] = {
-    {.name = "across", .help = "show two GPUs beside each other, in time and in SM cycles; nothing is judged, and the exit code is 0",
-     .kind = &option_flag, .offset = offsetof(struct compare_command_options, across)},
+    {.name = "across",
+     .help = "show two GPUs beside each other, in time and in SM cycles; nothing is judged, and "
+             "the exit code is 0",
+     .kind = &option_flag,
+     .offset = offsetof(struct compare_command_options, across)},
 };
-/* clang-format on */
 
 static const struct option_group groups[] = {
     OPTION_GROUP(rows, 0),
@@ -31,13 +32,15 @@ static enum status compare(const void *parsed, const struct invocation *invocati
     struct comparing comparing;
     enum status status;
 
-    if (options->across &&
-        (options->comparing.allowed.count || options->comparing.junit_path || options->comparing.strict))
-        return log_error(STATUS_USAGE, "--across is no gate: leave --allow-diff, --junit and --strict out");
+    if (options->across && (options->comparing.allowed.count || options->comparing.junit_path ||
+                            options->comparing.strict))
+        return log_error(STATUS_USAGE,
+                         "--across is no gate: leave --allow-diff, --junit and --strict out");
     status = comparing_open(&options->comparing, &comparing);
     comparing.across = options->across;
     if (status == STATUS_OK && options->across)
-        status = table_select(&fields, "device,uuid,driver,vbios,clocks,ecc,mig,sass,counters", &all);
+        status =
+            table_select(&fields, "device,uuid,driver,vbios,clocks,ecc,mig,sass,counters", &all);
     if (options->across)
         comparing.as.allowed = &all;
 
@@ -58,11 +61,14 @@ const struct command compare_command = {
     .arguments_max = 2,
     OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct compare_command_options),
-    .details =
-        "BASE and NEW are each a result file, a folder of them, or several with commas between. Each result is a process, and\n"
-        "each GPU is compared with itself, by its UUID. The exit code is 1 when a cell regressed, is missing or is invalid, 3\n"
-        "when the sides are not comparable, and 4 when no cell could be decided. For any file, - is standard output.\n"
-        "\n"
-        "With --across, BASE and NEW are two GPUs, of one model or two. Intervals hold what boards of a model differ by.",
+    .details = "BASE and NEW are each a result file, a folder of them, or several with commas "
+               "between. Each result is a process, and\n"
+               "each GPU is compared with itself, by its UUID. The exit code is 1 when a cell "
+               "regressed, is missing or is invalid, 3\n"
+               "when the sides are not comparable, and 4 when no cell could be decided. For any "
+               "file, - is standard output.\n"
+               "\n"
+               "With --across, BASE and NEW are two GPUs, of one model or two. Intervals hold what "
+               "boards of a model differ by.",
     .run = compare,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The comparison as a document, schema results/comparison.schema.json. It is written and never read. */
+ * The comparison as a document, schema results/comparison.schema.json. It is written and never
+ * read. */
 #include <math.h>
 
 #include "cell_json.h"
@@ -26,7 +27,8 @@ WRITER(options)
     for (size_t i = 0; options->allowed && i < options->allowed->count; i++)
         json_append(allowed, cJSON_CreateString(*(const char *const *)options->allowed->rows[i]));
     if (options->calibration)
-        fields_write(json_add(out, "calibration", cJSON_CreateObject()), &calibration_fields, options->calibration);
+        fields_write(json_add(out, "calibration", cJSON_CreateObject()), &calibration_fields,
+                     options->calibration);
     else
         json_add_text(out, "calibration", NULL);
     json_add_text(out, "boards", options->boards ? options->boards->total.label : NULL);
@@ -56,7 +58,8 @@ WRITER(counts)
 WRITER(verdict)
 {
     json_add_text(object, field->key,
-                  verdict_rows[*(const enum cell_verdict *)((const char *)base + field->offset)].name);
+                  verdict_rows[*(const enum cell_verdict *)((const char *)base + field->offset)]
+                      .name);
 }
 
 WRITER(differences)
@@ -98,14 +101,16 @@ static const struct field gpu_identity_rows[] = {
 static const struct fields gpu_identity_fields = FIELDS(gpu_identity_rows);
 
 static const struct field gpu_rows[] = {
-    {FIELD(field_pointer, struct compared_gpu, NULL, identity, REQUIRED), .of = &gpu_identity_fields},
+    {FIELD(field_pointer, struct compared_gpu, NULL, identity, REQUIRED),
+     .of = &gpu_identity_fields},
     {FIELD(kind_verdict, struct compared_gpu, "verdict", verdict, REQUIRED)},
     {FIELD(field_bool, struct compared_gpu, "comparable", comparable, REQUIRED)},
     {FIELD(field_number, struct compared_gpu, "occasion_weight", occasions, REQUIRED)},
     {FIELD(field_number, struct compared_gpu, "later_weight", later, REQUIRED)},
     {FIELD(kind_counts, struct compared_gpu, "counts", counts, REQUIRED)},
 };
-static const struct objects gpu_list = {OBJECTS(gpu_rows, struct compared_gpu, struct comparison, gpu_count)};
+static const struct objects gpu_list = {
+    OBJECTS(gpu_rows, struct compared_gpu, struct comparison, gpu_count)};
 
 WRITER(uuid)
 {
@@ -118,8 +123,9 @@ WRITER(code)
 {
     const struct comparison_cell *cell = base;
     char line[LINE_BYTES];
-    const bool known = (cell->sass_differs || cell->code_moved) &&
-                       code_change(cell->sides[BASE]->code, cell->sides[NEW]->code, line, sizeof(line));
+    const bool known =
+        (cell->sass_differs || cell->code_moved) &&
+        code_change(cell->sides[BASE]->code, cell->sides[NEW]->code, line, sizeof(line));
 
     json_add_text(object, field->key, known ? line : NULL);
 }
@@ -139,7 +145,8 @@ static const struct objects change_list =
 WRITER(ratio)
 {
     const struct ratio *ratio = &((const struct comparison_cell *)base)->judged.ratio;
-    cJSON *out = json_add(object, field->key, isnan(ratio->value) ? cJSON_CreateNull() : cJSON_CreateObject());
+    cJSON *out = json_add(object, field->key,
+                          isnan(ratio->value) ? cJSON_CreateNull() : cJSON_CreateObject());
 
     if (isnan(ratio->value))
         return;
@@ -150,12 +157,15 @@ WRITER(ratio)
 }
 
 static const struct object deviation_object = {.fields = {deviation_rows, DEVIATION_ROWS},
-                                               .given = offsetof(struct comparison_cell, judged.has_deviation)};
+                                               .given = offsetof(struct comparison_cell,
+                                                                 judged.has_deviation)};
 
 static const struct object board_object = {.fields = {deviation_rows, DEVIATION_ROWS},
-                                           .given = offsetof(struct comparison_cell, judged.has_board)};
+                                           .given =
+                                               offsetof(struct comparison_cell, judged.has_board)};
 
-#define CELL(kind, key, member, presence)   FIELD(kind, struct comparison_cell, key, member, presence)
+#define CELL(kind, key, member, presence) FIELD(kind, struct comparison_cell, key, member, presence)
+
 #define JUDGED(kind, key, member, presence) CELL(kind, key, judged.member, presence)
 
 static const struct field cell_rows[] = {
@@ -180,7 +190,8 @@ static const struct field cell_rows[] = {
     {CELL(field_list, "counters", changes, REQUIRED), .of = &change_list},
     {CELL(field_text, "note", note, NULLABLE)},
 };
-static const struct objects cell_list = {OBJECTS(cell_rows, struct comparison_cell, struct comparison, cell_count)};
+static const struct objects cell_list = {
+    OBJECTS(cell_rows, struct comparison_cell, struct comparison, cell_count)};
 
 static const struct field rows[] = {
     {.key = "summary", .kind = &kind_summary},

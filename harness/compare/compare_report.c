@@ -13,25 +13,58 @@
 #define add(line, ...) text_join(line, LINE_BYTES, "", __VA_ARGS__)
 #define MEMBER(name)   .offset = offsetof(struct comparing_options, name)
 
-/* clang-format off */
 const struct option_row comparing_option_rows[COMPARING_OPTION_COUNT] = {
-    {.name = "threshold", .argument = "PERCENT", .help = "change of time that counts (default 1%)",
-     .kind = &option_number, MEMBER(threshold_percent), .low = 0.001, .high = 1000, .unit = "percent", .fallback = "1"},
-    {.name = "allow-diff", .argument = "LIST", .help = "context that may differ; driver and VBIOS always may",
-     .kind = &option_selection, MEMBER(allowed), .table = TABLE("context field", context_fields, context_field_count)},
-    {.name = "calibration", .argument = "FILE", .help = "variation of cells between processes on this machine, from cbank calibrate",
-     .kind = &option_text, MEMBER(calibration_path)},
-    {.name = "boards", .argument = "RESULTS", .help = "results of other GPUs of the model: what GPUs differ by in each cell, where the sides are of two",
-     .kind = &option_text, MEMBER(boards_path)},
-    {.name = "all", .help = "show the cells that are the same, too", .kind = &option_flag, MEMBER(all)},
-    {.name = "junit", .argument = "FILE", .help = "write a JUnit report: a test case for each cell",
-     .kind = &option_text, .written = true, MEMBER(junit_path)},
-    {.name = "json", .argument = "FILE", .help = "write the comparison as JSON",
-     .kind = &option_text, .written = true, MEMBER(json_path)},
-    {.name = "strict", .help = "exit 4 if a cell is inconclusive", .kind = &option_flag, MEMBER(strict)},
-    {.name = "quiet", .help = "print only errors and warnings", .kind = &option_flag, MEMBER(quiet)},
+    {.name = "threshold",
+     .argument = "PERCENT",
+     .help = "change of time that counts (default 1%)",
+     .kind = &option_number,
+     MEMBER(threshold_percent),
+     .low = 0.001,
+     .high = 1000,
+     .unit = "percent",
+     .fallback = "1"},
+    {.name = "allow-diff",
+     .argument = "LIST",
+     .help = "context that may differ; driver and VBIOS always may",
+     .kind = &option_selection,
+     MEMBER(allowed),
+     .table = TABLE("context field", context_fields, context_field_count)},
+    {.name = "calibration",
+     .argument = "FILE",
+     .help = "variation of cells between processes on this machine, from cbank calibrate",
+     .kind = &option_text,
+     MEMBER(calibration_path)},
+    {.name = "boards",
+     .argument = "RESULTS",
+     .help = "results of other GPUs of the model: what GPUs differ by in each cell, where the "
+             "sides are of two",
+     .kind = &option_text,
+     MEMBER(boards_path)},
+    {.name = "all",
+     .help = "show the cells that are the same, too",
+     .kind = &option_flag,
+     MEMBER(all)},
+    {.name = "junit",
+     .argument = "FILE",
+     .help = "write a JUnit report: a test case for each cell",
+     .kind = &option_text,
+     .written = true,
+     MEMBER(junit_path)},
+    {.name = "json",
+     .argument = "FILE",
+     .help = "write the comparison as JSON",
+     .kind = &option_text,
+     .written = true,
+     MEMBER(json_path)},
+    {.name = "strict",
+     .help = "exit 4 if a cell is inconclusive",
+     .kind = &option_flag,
+     MEMBER(strict)},
+    {.name = "quiet",
+     .help = "print only errors and warnings",
+     .kind = &option_flag,
+     MEMBER(quiet)},
 };
-/* clang-format on */
 
 enum status comparing_open(const struct comparing_options *options, struct comparing *out)
 {
@@ -42,14 +75,15 @@ enum status comparing_open(const struct comparing_options *options, struct compa
                .calibration = options->calibration_path ? &out->calibration : NULL,
                .boards = options->boards_path ? &out->boards : NULL},
     };
-    const enum status status = options->boards_path ? sides_add_list(&out->boards, options->boards_path) : STATUS_OK;
+    const enum status status =
+        options->boards_path ? sides_add_list(&out->boards, options->boards_path) : STATUS_OK;
 
     return status == STATUS_OK && options->calibration_path
                ? calibration_read(options->calibration_path, &out->calibration)
                : status;
 }
 
-/* -- sentences ----------------------------------------------------------------------------------------- */
+/* -- sentences --------------------------------------------------------------------------------- */
 
 static const char *plural(size_t count)
 {
@@ -86,10 +120,12 @@ void summary_line(const struct comparison *comparison, char line[LINE_BYTES])
     add(line, " (threshold %.4g %%)", 100 * comparison->options.judge.threshold);
 }
 
-void context_texts(const struct comparison *comparison, size_t field, char texts[SIDES][DEVICE_TEXT_BYTES])
+void context_texts(const struct comparison *comparison, size_t field,
+                   char texts[SIDES][DEVICE_TEXT_BYTES])
 {
     const size_t offset = context_fields[field].offset;
-    double low[SIDES] = {INFINITY, INFINITY}, high[SIDES] = {0}; /* SM clocks, MHz, of the cells that differ */
+    /* SM clocks, MHz, of the cells that differ */
+    double low[SIDES] = {INFINITY, INFINITY}, high[SIDES] = {0};
     size_t count = 0;
 
     for (size_t i = 0; i < comparison->cell_count; i++)
@@ -108,7 +144,8 @@ void context_texts(const struct comparison *comparison, size_t field, char texts
         else if (offset == SIZE_MAX)
             snprintf(texts[side], DEVICE_TEXT_BYTES, "%zu cell%s", count, plural(count));
         else
-            snprintf(texts[side], DEVICE_TEXT_BYTES, "%s", (const char *)&comparison->sides[side]->identity + offset);
+            snprintf(texts[side], DEVICE_TEXT_BYTES, "%s",
+                     (const char *)&comparison->sides[side]->identity + offset);
 }
 
 uint64_t comparison_needs(const struct comparison *comparison)
@@ -116,7 +153,8 @@ uint64_t comparison_needs(const struct comparison *comparison)
     uint64_t most = 0;
 
     for (size_t i = 0; i < comparison->cell_count && !comparison->options.one_process; i++)
-        if (comparison->cells[i].judged.settle > most && comparison->cells[i].verdict == VERDICT_INCONCLUSIVE)
+        if (comparison->cells[i].judged.settle > most &&
+            comparison->cells[i].verdict == VERDICT_INCONCLUSIVE)
             most = comparison->cells[i].judged.settle;
     return most;
 }
@@ -127,18 +165,21 @@ void settle_line(const struct comparison *comparison, char line[LINE_BYTES])
 
     line[0] = '\0';
     if (processes > 0)
-        add(line, "%" PRIu64 " processes %s would settle what can be; cbank gate --processes %" PRIu64 " measures them",
+        add(line,
+            "%" PRIu64 " processes %s would settle what can be; cbank gate --processes %" PRIu64
+            " measures them",
             processes, comparison->options.judge.base_fixed ? "of NEW" : "a side", processes);
 }
 
-/* -- text ---------------------------------------------------------------------------------------------- */
+/* -- text -------------------------------------------------------------------------------------- */
 
 static void ratio_text(double ratio, char out[TEXT_NUMBER_BYTES])
 {
     text_change(ratio - 1, out);
 }
 
-static void value_interval(const struct grid_column *column, const void *row, struct grid_value *out)
+static void value_interval(const struct grid_column *column, const void *row,
+                           struct grid_value *out)
 {
     const struct ratio *ratio = &((const struct comparison_cell *)row)->judged.ratio;
 
@@ -169,8 +210,8 @@ static void value_verdict(const struct grid_column *column, const void *row, str
                                                                 : GRID_DOUBT;
 }
 
-/* Note `index` of a cell: a counter that changed, other code, why the cell is not decided, and the rest. False after
- * the last. */
+/* Note `index` of a cell: a counter that changed, other code, why the cell is not decided, and the
+ * rest. False after the last. */
 static bool cell_note(const void *row, size_t index, char *out, size_t bytes)
 {
     const struct comparison_cell *cell = row;
@@ -185,17 +226,19 @@ static bool cell_note(const void *row, size_t index, char *out, size_t bytes)
     index -= cell->change_count;
     if ((cell->sass_differs || cell->code_moved) && index-- == 0) {
         snprintf(out, bytes, cell->sass_differs ? "SASS differs: " : "not other code for a time: ");
-        if (!code_change(cell->sides[BASE]->code, cell->sides[NEW]->code, out + strlen(out), bytes - strlen(out)))
+        if (!code_change(cell->sides[BASE]->code, cell->sides[NEW]->code, out + strlen(out),
+                         bytes - strlen(out)))
             text_join(out, bytes, "", "the results do not say how");
         return true;
     }
     if (cell->verdict == VERDICT_INCONCLUSIVE && index-- == 0) {
         snprintf(out, bytes, "%s",
-                 judged->settle > 0         ? "more processes would settle it"
-                 : !judged->has_deviation   ? "too few samples to tell: take six or more in a process"
-                 : judged->doubtful         ? "its time is flagged: see why, and measure again"
-                 : judged->clock_ratio != 1 ? "its clock moved: lock the clocks, or raise --threshold"
-                                            : "too noisy to settle: raise --threshold");
+                 judged->settle > 0       ? "more processes would settle it"
+                 : !judged->has_deviation ? "too few samples to tell: take six or more in a process"
+                 : judged->doubtful       ? "its time is flagged: see why, and measure again"
+                 : judged->clock_ratio != 1
+                     ? "its clock moved: lock the clocks, or raise --threshold"
+                     : "too noisy to settle: raise --threshold");
         return true;
     }
     snprintf(out, bytes, "%s", cell->note);
@@ -205,29 +248,40 @@ static bool cell_note(const void *row, size_t index, char *out, size_t bytes)
 #define OF(member) GRID_MEMBER(struct comparison_cell, member)
 
 /* The first column is left out where there is one GPU. */
-/* clang-format off */
 static const struct grid_column columns[] = {
-    {.heading = "GPU", .value = grid_array, .of = GRID_BEHIND(struct comparison_cell, gpu, struct compared_gpu, name), .head = true},
+    {.heading = "GPU",
+     .value = grid_array,
+     .of = GRID_BEHIND(struct comparison_cell, gpu, struct compared_gpu, name),
+     .head = true},
     {.heading = "cell", .value = value_cell, .head = true},
-    {.heading = "base", .format = text_time, .value = grid_number, .of = OF(judged.sides[BASE].estimate.ns)},
-    {.heading = "new", .format = text_time, .value = grid_number, .of = OF(judged.sides[NEW].estimate.ns)},
+    {.heading = "base",
+     .format = text_time,
+     .value = grid_number,
+     .of = OF(judged.sides[BASE].estimate.ns)},
+    {.heading = "new",
+     .format = text_time,
+     .value = grid_number,
+     .of = OF(judged.sides[NEW].estimate.ns)},
     {.heading = "change", .format = ratio_text, .value = grid_number, .of = OF(judged.ratio.value)},
     {.heading = "interval", .format = text_change, .value = value_interval},
     {.heading = "verdict", .value = value_verdict},
 };
-/* clang-format on */
 
-#define say(...) text_paragraph((struct text_wrap){.stream = stream, .width = look->width, .indent = 2}, __VA_ARGS__)
+#define say(...)                                                                            \
+    text_paragraph((struct text_wrap){.stream = stream, .width = look->width, .indent = 2}, \
+                   __VA_ARGS__)
 
-/* Lines for context fields that differ, with what they are on each side, for GPUs that are not the same, and for what intervals
- * hold beside the samples. */
-static void print_context(FILE *stream, const struct comparison *comparison, const struct print_style *look)
+/* Lines for context fields that differ, with what they are on each side, for GPUs that are not the
+ * same, and for what intervals hold beside the samples. */
+static void print_context(FILE *stream, const struct comparison *comparison,
+                          const struct print_style *look)
 {
     const struct judge_options *judge = &comparison->options.judge;
     const struct judged_cell *furthest = NULL; /* whose clock moved most */
     size_t assumed = 0, moved = 0;
     double occasions = 0, later = 0; /* the most of any cell */
-    struct deviation board = {.degrees = INFINITY}; /* of GPUs of the model: the most, and the fewest degrees */
+    /* of GPUs of the model: the most, and the fewest degrees */
+    struct deviation board = {.degrees = INFINITY};
     size_t by_boards = 0, repeated = 0;
 
     for (size_t i = 0; i < context_field_count; i++) {
@@ -238,8 +292,8 @@ static void print_context(FILE *stream, const struct comparison *comparison, con
         if (!(comparison->differing >> i & 1))
             continue;
         context_texts(comparison, i, texts);
-        say("%s differs: %s%s%s%s%s%s%s", context_fields[i].name, texts[BASE], of_sides ? " -> " : "",
-            of_sides ? texts[NEW] : "",
+        say("%s differs: %s%s%s%s%s%s%s", context_fields[i].name, texts[BASE],
+            of_sides ? " -> " : "", of_sides ? texts[NEW] : "",
             !refused                 ? ""
             : context_fields[i].then ? "; not comparable, unless --allow-diff "
                                      : "; not comparable: measure both sides alike",
@@ -251,8 +305,8 @@ static void print_context(FILE *stream, const struct comparison *comparison, con
         const struct compared_gpu *gpu = &comparison->gpus[i];
 
         if (gpu->verdict != VERDICT_SAME)
-            say("%s%s%s: %s", gpu->name, *gpu->identity->host.name ? " on " : "", gpu->identity->host.name,
-                verdict_rows[gpu->verdict].name);
+            say("%s%s%s: %s", gpu->name, *gpu->identity->host.name ? " on " : "",
+                gpu->identity->host.name, verdict_rows[gpu->verdict].name);
     }
     for (size_t i = 0; i < comparison->cell_count; i++) {
         const struct judged_cell *judged = &comparison->cells[i].judged;
@@ -272,34 +326,43 @@ static void print_context(FILE *stream, const struct comparison *comparison, con
         }
     }
     if (repeated > 0)
-        say("%zu of %zu cells have the same samples on both sides: that is one measurement", repeated,
-            comparison->common);
+        say("%zu of %zu cells have the same samples on both sides: that is one measurement",
+            repeated, comparison->common);
     if (comparison->plans_differ)
-        say("the plans differ: intervals hold what other buffers add; measure one plan on both sides");
+        say("the plans differ: intervals hold what other buffers add; measure one plan on both "
+            "sides");
     if (board.value > 0)
-        say("the sides are of two GPUs: intervals hold what GPUs of a model differ by, a deviation up to %.2g %%. It has %.2g "
+        say("the sides are of two GPUs: intervals hold what GPUs of a model differ by, a deviation "
+            "up to %.2g %%. It has %.2g "
             "degrees of freedom or more: by default, and in %zu cell%s by other GPUs (--boards)",
             100 * board.value, board.degrees, by_boards, plural(by_boards));
     if (occasions > 0)
-        say("the sides were measured on other occasions: intervals hold what these differ by, up to %.2g %% (%s)",
+        say("the sides were measured on other occasions: intervals hold what these differ by, up "
+            "to %.2g %% (%s)",
             100 * occasions, later > 0 ? LATER_BASIS : OCCASION_BASIS);
     if (moved > 0)
-        say("the SM clock of NEW is up to %.2f%% %s (%.0f -> %.0f MHz) in %zu cell%s: a change must show in times and in "
+        say("the SM clock of NEW is up to %.2f%% %s (%.0f -> %.0f MHz) in %zu cell%s: a change "
+            "must show in times and in "
             "cycles; with --allow-diff clocks %s",
-            100 * fabs(1 / furthest->clock_ratio - 1), furthest->clock_ratio > 1 ? "lower" : "higher",
-            furthest->sides[BASE].clock_mhz, furthest->sides[NEW].clock_mhz, moved, plural(moved),
+            100 * fabs(1 / furthest->clock_ratio - 1),
+            furthest->clock_ratio > 1 ? "lower" : "higher", furthest->sides[BASE].clock_mhz,
+            furthest->sides[NEW].clock_mhz, moved, plural(moved),
             context_fields[CONTEXT_CLOCKS].then);
     if (assumed > 0 && !comparison->options.one_process)
-        say("intervals of %zu cell%s rest on a default deviation between processes; cbank calibrate measures it",
+        say("intervals of %zu cell%s rest on a default deviation between processes; cbank "
+            "calibrate measures it",
             assumed, plural(assumed));
     if (judge->other_analyses > 0)
-        say("one of at most %u interim analyses: intervals are of %.4g %%, and p counts the analyses",
+        say("one of at most %u interim analyses: intervals are of %.4g %%, and p counts the "
+            "analyses",
             1 + judge->other_analyses, 100 * (1 - judge_level(judge)));
 }
 
-enum status compare_print(FILE *stream, const struct comparison *comparison, bool all, const struct print_style *look)
+enum status compare_print(FILE *stream, const struct comparison *comparison, bool all,
+                          const struct print_style *look)
 {
-    const size_t first = comparison->gpu_count != 1 ? 0 : 1, same = comparison->counts[VERDICT_SAME];
+    const size_t first = comparison->gpu_count != 1 ? 0 : 1,
+                 same = comparison->counts[VERDICT_SAME];
     struct grid grid = {
         .columns = columns + first,
         .column_count = sizeof(columns) / sizeof(columns[0]) - first,
@@ -315,7 +378,8 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
     fputs(look->color ? "\033[m" : "", stream);
     for (size_t i = 0; i < comparison->cell_count; i++) {
         const struct comparison_cell *cell = &comparison->cells[i];
-        bool before = cell->verdict != VERDICT_MISSING || !cell_is_user(&cell->cell) || !cell->note[0];
+        bool before =
+            cell->verdict != VERDICT_MISSING || !cell_is_user(&cell->cell) || !cell->note[0];
 
         for (size_t k = 0; k < i && !before; k++)
             before = strcmp(comparison->cells[k].note, cell->note) == 0;
@@ -329,13 +393,14 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
         const struct side *side = comparison->sides[i];
         const struct device_info *device = &side->identity.device;
 
-        say("%s: %.600s: %zu result%s of %s, engine %s, driver %s", i == BASE ? "BASE" : "NEW", side->label,
-            side->files, plural(side->files), device->name, side->identity.engine,
+        say("%s: %.600s: %zu result%s of %s, engine %s, driver %s", i == BASE ? "BASE" : "NEW",
+            side->label, side->files, plural(side->files), device->name, side->identity.engine,
             device->driver[0] ? device->driver : "unknown");
     }
     print_context(stream, comparison, look);
     for (size_t i = 0; i < comparison->cell_count; i++)
-        grid.row_count += !comparison->cells[i].gpu->alone && comparison->cells[i].verdict != VERDICT_SAME;
+        grid.row_count +=
+            !comparison->cells[i].gpu->alone && comparison->cells[i].verdict != VERDICT_SAME;
     settle_line(comparison, line);
     if (line[0])
         say("%s", line);
@@ -347,18 +412,20 @@ enum status compare_print(FILE *stream, const struct comparison *comparison, boo
         status = grid_print(stream, &grid, look);
     }
     if (same > 0 && !all)
-        fprintf(stream, "\n  %zu cell%s the same; --all lists them\n", same, same == 1 ? " is" : "s are");
+        fprintf(stream, "\n  %zu cell%s the same; --all lists them\n", same,
+                same == 1 ? " is" : "s are");
     return status;
 }
 
-/* -- JUnit --------------------------------------------------------------------------------------------- */
+/* -- JUnit ------------------------------------------------------------------------------------- */
 
 /* A test of class "add.constant" for each cell; of several GPUs "GPU-33a20bea.add.constant". */
 enum status compare_junit(FILE *stream, const void *compared)
 {
     const struct comparison *comparison = compared;
     /* A comparison must not pass without a cell that is decided. */
-    const size_t errors = !comparison->comparable || comparison_status(comparison, false) == STATUS_INCONCLUSIVE;
+    const size_t errors =
+        !comparison->comparable || comparison_status(comparison, false) == STATUS_INCONCLUSIVE;
     const char *const error = comparison->comparable ? "not decided" : "not comparable";
     size_t failures = 0, skipped = 0, notes;
     char line[LINE_BYTES];
@@ -368,17 +435,19 @@ enum status compare_junit(FILE *stream, const void *compared)
             verdict_rows[i].junit ? comparison->counts[i] : 0;
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites", stream);
     snprintf(line, sizeof(line),
-             " name=\"cbank compare\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\">\n",
+             " name=\"cbank compare\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" "
+             "skipped=\"%zu\">\n",
              comparison->cell_count + errors, failures, errors, skipped);
     fprintf(stream, "%s  <testsuite%s", line, line);
     summary_line(comparison, line);
     if (errors > 0) {
         fprintf(stream, "    <testcase classname=\"cbank\" name=\"%s\">\n", error + strlen("not "));
-        text_put_tag(stream, "      <error", (const char *[]){"type", error, "message", line, NULL});
+        text_put_tag(stream, "      <error",
+                     (const char *[]){"type", error, "message", line, NULL});
         fputs("/>\n    </testcase>\n", stream);
     }
-    for (const struct comparison_cell *cell = comparison->cells; cell < comparison->cells + comparison->cell_count;
-         cell++) {
+    for (const struct comparison_cell *cell = comparison->cells;
+         cell < comparison->cells + comparison->cell_count; cell++) {
         const struct verdict_row *verdict = &verdict_rows[cell->verdict];
         const struct judged_cell *judged = &cell->judged;
         const bool named = comparison->gpu_count != 1 && cell->gpu->name[0];
@@ -387,14 +456,17 @@ enum status compare_junit(FILE *stream, const void *compared)
         snprintf(class, sizeof(class), "%s%s%s.%s", named ? cell->gpu->name : "", named ? "." : "",
                  cell_workload_name(&cell->cell), cell->cell.path->name);
         cell_identity(&cell->cell, identity);
-        text_put_tag(stream, "    <testcase", (const char *[]){"classname", class, "name", identity, NULL});
+        text_put_tag(stream, "    <testcase",
+                     (const char *[]){"classname", class, "name", identity, NULL});
         if (isfinite(judged->sides[NEW].estimate.ns))
             fprintf(stream, " time=\"%.9f\"", judged->sides[NEW].estimate.ns * 1e-9);
         fputs(verdict->junit ? ">\n" : "/>\n", stream);
         if (!verdict->junit)
             continue;
-        snprintf(line, LINE_BYTES, "%s%s%s", verdict->name, isfinite(judged->ratio.value) ? ": " : "",
-                 isfinite(judged->ratio.value) ? text_of(ratio_text, judged->ratio.value).text : "");
+        snprintf(line, LINE_BYTES, "%s%s%s", verdict->name,
+                 isfinite(judged->ratio.value) ? ": " : "",
+                 isfinite(judged->ratio.value) ? text_of(ratio_text, judged->ratio.value).text
+                                               : "");
         fprintf(stream, "      <%s", verdict->junit);
         text_put_tag(stream, "", (const char *[]){"type", verdict->name, "message", line, NULL});
         putc('>', stream);
@@ -410,23 +482,27 @@ enum status compare_junit(FILE *stream, const void *compared)
     return STATUS_OK;
 }
 
-enum status comparing_close(struct comparing *comparing, enum status status, struct print_style look)
+enum status comparing_close(struct comparing *comparing, enum status status,
+                            struct print_style look)
 {
     const struct comparing_options *options = comparing->options;
     const struct comparison *comparison = &comparing->comparison;
     const bool compared = status == STATUS_OK && comparison->gpus;
-    const bool silent = options->quiet || (options->junit_path && strcmp(options->junit_path, "-") == 0) ||
+    const bool silent = options->quiet ||
+                        (options->junit_path && strcmp(options->junit_path, "-") == 0) ||
                         (options->json_path && strcmp(options->json_path, "-") == 0);
 
     if (compared && !silent)
-        status = (comparing->across && comparison->comparable ? compare_across : compare_print)(stdout, comparison,
-                                                                                                options->all, &look);
+        status = (comparing->across && comparison->comparable
+                      ? compare_across
+                      : compare_print)(stdout, comparison, options->all, &look);
     if (compared && options->junit_path)
         status = status_worse(status, file_write(options->junit_path, compare_junit, comparison));
     if (compared && options->json_path)
         status = status_worse(status, file_write(options->json_path, compare_json, comparison));
     if (compared && silent && !comparison->comparable)
-        log_error(STATUS_ENVIRONMENT, "the sides are not comparable; the table, which --quiet leaves out, says why");
+        log_error(STATUS_ENVIRONMENT,
+                  "the sides are not comparable; the table, which --quiet leaves out, says why");
     if (compared && !(comparing->across && comparison->comparable))
         status = status_worse(status, comparison_status(comparison, options->strict));
     comparison_close(&comparing->comparison);

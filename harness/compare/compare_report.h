@@ -33,20 +33,25 @@ struct comparing {
     struct comparison comparison;
 };
 
-/* Takes the options, and reads the calibration and the results that they name. The caller closes *out, even after an error. */
+/* Takes the options, and reads the calibration and the results that they name. The caller closes
+ * *out, even after an error. */
 enum status comparing_open(const struct comparing_options *options, struct comparing *out);
 
-/* If `status` is OK and there is a comparison, prints the text, unless it is not wanted or a report goes to stdout, and
- * writes the reports. Releases everything and returns the exit code. */
-enum status comparing_close(struct comparing *comparing, enum status status, struct print_style look);
+/* If `status` is OK and there is a comparison, prints the text, unless it is not wanted or a report
+ * goes to stdout, and writes the reports. Releases everything and returns the exit code. */
+enum status comparing_close(struct comparing *comparing, enum status status,
+                            struct print_style look);
 
-/* Text: a summary, the context, then cells, worst first. Cells that are the same are counted, or listed with `all`.
- * STATUS_ENVIRONMENT when out of memory. */
-enum status compare_print(FILE *stream, const struct comparison *comparison, bool all, const struct print_style *look);
+/* Text: a summary, the context, then cells, worst first. Cells that are the same are counted, or
+ * listed with `all`. STATUS_ENVIRONMENT when out of memory. */
+enum status compare_print(FILE *stream, const struct comparison *comparison, bool all,
+                          const struct print_style *look);
 
-/* Text for two GPUs, of one model or two: the cells that differ in time or in SM cycles, the greatest change first. With
- * `all` it has each cell that both sides have. STATUS_ENVIRONMENT when out of memory. */
-enum status compare_across(FILE *stream, const struct comparison *comparison, bool all, const struct print_style *look);
+/* Text for two GPUs, of one model or two: the cells that differ in time or in SM cycles, the
+ * greatest change first. With `all` it has each cell that both sides have. STATUS_ENVIRONMENT when
+ * out of memory. */
+enum status compare_across(FILE *stream, const struct comparison *comparison, bool all,
+                           const struct print_style *look);
 
 /* Reports for an open stream; `context` is a struct comparison. */
 file_writer compare_junit, compare_json;
@@ -54,15 +59,19 @@ file_writer compare_junit, compare_json;
 /* The outcome, and the number of cells with each verdict. */
 void summary_line(const struct comparison *comparison, char line[LINE_BYTES]);
 
-/* How many processes would decide every cell that more processes can decide; 0: there is no such cell. */
+/* How many processes would decide every cell that more processes can decide; 0: there is no such
+ * cell. */
 uint64_t comparison_needs(const struct comparison *comparison);
 
-/* The number of processes that would decide the inconclusive cells, and how to measure them; "" if there is none. */
+/* The number of processes that would decide the inconclusive cells, and how to measure them; "" if
+ * there is none. */
 void settle_line(const struct comparison *comparison, char line[LINE_BYTES]);
 
-/* Writes a context field of both sides as text: "mixed" if results disagree; a count of cells for a field of cells. */
-void context_texts(const struct comparison *comparison, size_t field, char texts[SIDES][DEVICE_TEXT_BYTES]);
+/* Writes a context field of both sides as text: "mixed" if results disagree; a count of cells for a
+ * field of cells. */
+void context_texts(const struct comparison *comparison, size_t field,
+                   char texts[SIDES][DEVICE_TEXT_BYTES]);
 
-/* Compares two texts of sass_code.h and writes the change as one line. False, without a line, if one of them is NULL or
- * malformed. */
+/* Compares two texts of sass_code.h and writes the change as one line. False, without a line, if
+ * one of them is NULL or malformed. */
 bool code_change(const char *base, const char *new_code, char *out, size_t bytes);

@@ -10,19 +10,22 @@ enum { DEGREES_MOST = 100000 }; /* of what is known for certain */
 enum { SCALE_STEPS = 30 };      /* until the scale moves by less than 1 % */
 
 static const char *const origin_names[] = {
-    [DEVIATION_UNKNOWN] = "unknown",     [DEVIATION_DEFAULT] = "default", [DEVIATION_CALIBRATED] = "calibration",
-    [DEVIATION_PROCESSES] = "processes", [DEVIATION_BOARDS] = "boards",
+    [DEVIATION_UNKNOWN] = "unknown",        [DEVIATION_DEFAULT] = "default",
+    [DEVIATION_CALIBRATED] = "calibration", [DEVIATION_PROCESSES] = "processes",
+    [DEVIATION_BOARDS] = "boards",
 };
 
-static const struct names origins = NAMES(origin_names, DEVIATION_ORIGINS, "default, calibration, processes or boards");
+static const struct names origins =
+    NAMES(origin_names, DEVIATION_ORIGINS, "default, calibration, processes or boards");
 
 const struct field deviation_rows[DEVIATION_ROWS] = {
     {FIELD(field_number, struct deviation, "value", value, REQUIRED), .high = INFINITY},
-    {FIELD(field_number, struct deviation, "degrees_of_freedom", degrees, REQUIRED), .high = INFINITY},
+    {FIELD(field_number, struct deviation, "degrees_of_freedom", degrees, REQUIRED),
+     .high = INFINITY},
     {FIELD(field_name, struct deviation, "origin", origin, REQUIRED), .of = &origins},
 };
 
-/* -- deviations --------------------------------------------------------------------------------------- */
+/* -- deviations -------------------------------------------------------------------------------- */
 
 struct deviation deviation_default(enum deviation_cause cause, bool cold, bool copies, double ns)
 {
@@ -30,13 +33,14 @@ struct deviation deviation_default(enum deviation_cause cause, bool cold, bool c
     static const struct {
         double relative, ns, degrees;
     } known[CAUSES][ROWS] = {
-#define DEVIATION(cause, cells, relative, ns, degrees) [CAUSE_##cause][row_##cells] = {relative, ns, degrees},
+#define DEVIATION(cause, cells, relative, ns, degrees) \
+    [CAUSE_##cause][row_##cells] = {relative, ns, degrees},
 #include "deviation.def"
     };
     const int row = copies ? row_copies : cold ? row_cold : row_hot;
 
-    return (struct deviation){hypot(known[cause][row].relative, known[cause][row].ns / ns), known[cause][row].degrees,
-                              DEVIATION_DEFAULT};
+    return (struct deviation){hypot(known[cause][row].relative, known[cause][row].ns / ns),
+                              known[cause][row].degrees, DEVIATION_DEFAULT};
 }
 
 struct deviation deviation_of(const double *values, size_t count)
@@ -49,7 +53,8 @@ struct deviation deviation_of(const double *values, size_t count)
         squares += (log(values[i]) - mean) * (log(values[i]) - mean);
     if (count < 2)
         return (struct deviation){0};
-    return (struct deviation){sqrt(squares / (double)(count - 1)), (double)(count - 1), DEVIATION_PROCESSES};
+    return (struct deviation){sqrt(squares / (double)(count - 1)), (double)(count - 1),
+                              DEVIATION_PROCESSES};
 }
 
 struct deviation deviation_sum(const struct deviation *parts, const double *weights, size_t count)
@@ -64,13 +69,15 @@ struct deviation deviation_sum(const struct deviation *parts, const double *weig
         sum += variance;
         uncertain += variance > 0 ? variance * variance / parts[i].degrees : 0;
     }
-    return (struct deviation){sqrt(sum), uncertain > 0 ? sum * sum / uncertain : DEGREES_MOST, parts[0].origin};
+    return (struct deviation){sqrt(sum), uncertain > 0 ? sum * sum / uncertain : DEGREES_MOST,
+                              parts[0].origin};
 }
 
-/* -- evidence ----------------------------------------------------------------------------------------- */
+/* -- evidence ---------------------------------------------------------------------------------- */
 
-/* The scale is that of the greatest likelihood, and starts at 1 with the degrees of the prior, since one cell says little
- * about all. A cell that differs much says little, too: the more, the less alike cells are by the prior. */
+/* The scale is that of the greatest likelihood, and starts at 1 with the degrees of the prior,
+ * since one cell says little about all. A cell that differs much says little, too: the more, the
+ * less alike cells are by the prior. */
 void deviation_conclude(struct deviation_evidence *cells, size_t count, bool boards)
 {
     for (int flush = 0; flush < 2; flush++) {
@@ -81,8 +88,8 @@ void deviation_conclude(struct deviation_evidence *cells, size_t count, bool boa
 
             seen = 0;
             for (size_t i = 0; i < count; i++)
-                if (cells[i].flush == flush && cells[i].before.degrees > 0 && cells[i].before.value > 0 &&
-                    cells[i].own.degrees > 0) {
+                if (cells[i].flush == flush && cells[i].before.degrees > 0 &&
+                    cells[i].before.value > 0 && cells[i].own.degrees > 0) {
                     const double own = cells[i].own.degrees, before = cells[i].before.degrees;
                     const double square = pow(cells[i].own.value / cells[i].before.value, 2);
 
@@ -99,11 +106,13 @@ void deviation_conclude(struct deviation_evidence *cells, size_t count, bool boa
             if (cells[i].flush != flush)
                 continue;
             before.value *= sqrt(factor);
-            /* Relative variances, 2 over the degrees, add. The cells of a process may change together, so many cells
-             * count no more than one. */
+            /* Relative variances, 2 over the degrees, add. The cells of a process may change
+             * together, so many cells count no more than one. */
             if (seen > 0 && !boards)
-                before.degrees = 1 / (1 / before.degrees + 1 / (one * pow((prior + seen) / seen, 2)));
-            cells[i].concluded = before.degrees > 0 ? deviation_pool(&before, &cells[i].own) : cells[i].own;
+                before.degrees =
+                    1 / (1 / before.degrees + 1 / (one * pow((prior + seen) / seen, 2)));
+            cells[i].concluded =
+                before.degrees > 0 ? deviation_pool(&before, &cells[i].own) : cells[i].own;
             if (boards && cells[i].own.degrees > 0)
                 cells[i].concluded.origin = DEVIATION_BOARDS;
         }
@@ -113,14 +122,15 @@ void deviation_conclude(struct deviation_evidence *cells, size_t count, bool boa
 struct deviation deviation_pool(const struct deviation *one, const struct deviation *other)
 {
     const double degrees = one->degrees + other->degrees;
-    const double sum = one->degrees * one->value * one->value + other->degrees * other->value * other->value;
+    const double sum =
+        one->degrees * one->value * one->value + other->degrees * other->value * other->value;
 
-    return degrees > 0
-               ? (struct deviation){sqrt(sum / degrees), degrees, one->degrees > 0 ? one->origin : other->origin}
-               : (struct deviation){0};
+    return degrees > 0 ? (struct deviation){sqrt(sum / degrees), degrees,
+                                            one->degrees > 0 ? one->origin : other->origin}
+                       : (struct deviation){0};
 }
 
-/* -- occasions ---------------------------------------------------------------------------------------- */
+/* -- occasions --------------------------------------------------------------------------------- */
 
 double deviation_weight(double *const moments[2], const size_t counts[2], double lasts)
 {
@@ -130,7 +140,8 @@ double deviation_weight(double *const moments[2], const size_t counts[2], double
     for (size_t side = 0; side < 2; side++)
         stats_sort(moments[side], counts[side]);
     while (next[0] < counts[0] || next[1] < counts[1]) {
-        const bool second = next[0] == counts[0] || (next[1] < counts[1] && moments[1][next[1]] < moments[0][next[0]]);
+        const bool second = next[0] == counts[0] ||
+                            (next[1] < counts[1] && moments[1][next[1]] < moments[0][next[0]]);
         const double first = moments[second][next[second]];
         double shares[2] = {0};
 
@@ -140,7 +151,8 @@ double deviation_weight(double *const moments[2], const size_t counts[2], double
             while (next[side] < counts[side] && moments[side][next[side]] <= first + lasts)
                 next[side]++;
             occasions[side] += next[side] > before;
-            shares[side] = (double)(next[side] - before) / (double)(counts[side] ? counts[side] : 1);
+            shares[side] =
+                (double)(next[side] - before) / (double)(counts[side] ? counts[side] : 1);
         }
         sum += pow(shares[1] - shares[0], 2);
     }
@@ -151,7 +163,7 @@ double deviation_weight(double *const moments[2], const size_t counts[2], double
     return sum * median;
 }
 
-/* -- the median --------------------------------------------------------------------------------------- */
+/* -- the median -------------------------------------------------------------------------------- */
 
 double deviation_of_median(size_t count)
 {

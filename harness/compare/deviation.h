@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * The variation of a cell's time between processes that measure the same, and its effect on a ratio.
+ * The variation of a cell's time between processes that measure the same, and its effect on a
+ * ratio.
  *
- * Samples of one process share its buffers, clocks and temperature. The deviation between processes predicts the
- * reading of another process; the spread within one process does not. Deviations are of the logarithm of a process's
- * time: 0.01 is 1 %. Each has degrees of freedom, and every interval is Student's t at those.
+ * Samples of one process share its buffers, clocks and temperature. The deviation between processes
+ * predicts the reading of another process; the spread within one process does not. Deviations are
+ * of the logarithm of a process's time: 0.01 is 1 %. Each has degrees of freedom, and every
+ * interval is Student's t at those.
  *
- * With few processes, a deviation is poorly known. It is therefore pooled with a prior, the default or a calibration,
- * by degrees of freedom. The prior is first scaled to all cells of a cache state together. Smyth, Linear models and
- * empirical Bayes methods for assessing differential expression in microarray experiments (2004), section 3. The prior
- * depends on the time, as in limma-trend (Law et al., voom, 2014). Degrees of freedom of a sum of variances are
- * Satterthwaite's (1946). */
+ * With few processes, a deviation is poorly known. It is therefore pooled with a prior, the default
+ * or a calibration, by degrees of freedom. The prior is first scaled to all cells of a cache state
+ * together. Smyth, Linear models and empirical Bayes methods for assessing differential expression
+ * in microarray experiments (2004), section 3. The prior depends on the time, as in limma-trend
+ * (Law et al., voom, 2014). Degrees of freedom of a sum of variances are Satterthwaite's (1946). */
 #pragma once
 
 #include <stdbool.h>
@@ -37,23 +39,31 @@ struct deviation {
 enum { DEVIATION_ROWS = 3 };
 extern const struct field deviation_rows[DEVIATION_ROWS];
 
-enum deviation_cause { CAUSE_process, CAUSE_occasion, CAUSE_later, CAUSE_plan, CAUSE_board, CAUSE_furthest, CAUSES };
+enum deviation_cause {
+    CAUSE_process,
+    CAUSE_occasion,
+    CAUSE_later,
+    CAUSE_plan,
+    CAUSE_board,
+    CAUSE_furthest,
+    CAUSES
+};
 
-/* Processes that begin within so many seconds are of one occasion; of no later one, for which there is an assumption. The
- * texts say what the deviations of both rest on. */
+/* Processes that begin within so many seconds are of one occasion; of no later one, for which there
+ * is an assumption. The texts say what the deviations of both rest on. */
 enum { OCCASION_SECONDS = 60, LATER_SECONDS = 600 };
 #define OCCASION_BASIS "measured on 4 boards, 11 occasions"
 #define LATER_BASIS    "assumed: no board was measured hours apart"
 
-/* The default deviation for a cause (deviation.def), of a cell of `ns`. `cold`: caches are flushed before every launch;
- * `copies`: memory is copied. */
+/* The default deviation for a cause (deviation.def), of a cell of `ns`. `cold`: caches are flushed
+ * before every launch; `copies`: memory is copied. */
 struct deviation deviation_default(enum deviation_cause cause, bool cold, bool copies, double ns);
 
 /* The deviation of the logarithms of `count` values from their mean: count - 1 degrees. */
 struct deviation deviation_of(const double *values, size_t count);
 
-/* The weighted sum of variances as a deviation, with Satterthwaite's degrees. It has none if a part with a weight is
- * not known. */
+/* The weighted sum of variances as a deviation, with Satterthwaite's degrees. It has none if a part
+ * with a weight is not known. */
 struct deviation deviation_sum(const struct deviation *parts, const double *weights, size_t count);
 
 /* Everything that is known of a cell. */
@@ -64,18 +74,19 @@ struct deviation_evidence {
     struct deviation concluded;
 };
 
-/* Concludes the deviation of each cell: the prior, scaled to all cells of a cache state, pooled with the observed
- * deviation by degrees of freedom. The origin is that of the prior. Between boards, the prior is scaled up alone and keeps its
- * degrees, since cells are unalike, and the origin is DEVIATION_BOARDS where some were observed. */
+/* Concludes the deviation of each cell: the prior, scaled to all cells of a cache state, pooled
+ * with the observed deviation by degrees of freedom. The origin is that of the prior. Between
+ * boards, the prior is scaled up alone and keeps its degrees, since cells are unalike, and the
+ * origin is DEVIATION_BOARDS where some were observed. */
 void deviation_conclude(struct deviation_evidence *cells, size_t count, bool boards);
 
 /* Pools two deviations of the same quantity by degrees of freedom. Either may be unknown. */
 struct deviation deviation_pool(const struct deviation *one, const struct deviation *other);
 
-/* The weight of the variance between occasions in a ratio of two sides, by the moments when their processes began. An
- * occasion ends `lasts` seconds after its first process began. The weight is 0 if both sides have the same share of
- * each occasion, 2 if each has one of its own. It falls with the number of occasions, not with that of processes.
- * Sorts the moments of each side. */
+/* The weight of the variance between occasions in a ratio of two sides, by the moments when their
+ * processes began. An occasion ends `lasts` seconds after its first process began. The weight is 0
+ * if both sides have the same share of each occasion, 2 if each has one of its own. It falls with
+ * the number of occasions, not with that of processes. Sorts the moments of each side. */
 double deviation_weight(double *const moments[2], const size_t counts[2], double lasts);
 
 /* Variance of the median of `count` >= 1 independent normal values of variance 1. */

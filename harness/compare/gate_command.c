@@ -23,30 +23,47 @@ struct gate_options {
     double seconds;
 };
 
-/* Testing repeatedly until significance inflates false positives. A gate makes at most five interim analyses: at these
- * numbers of processes a side, and at the end of the budget. Each is at a level that is five times smaller. By
- * Bonferroni's inequality, all of them together raise a false alarm no more often than one comparison does. Equal levels
- * are those of Pocock (Group sequential methods in the design and analysis of clinical trials, 1977), whose constants are
- * a little larger. */
+/* Testing repeatedly until significance inflates false positives. A gate makes at most five interim
+ * analyses: at these numbers of processes a side, and at the end of the budget. Each is at a level
+ * that is five times smaller. By Bonferroni's inequality, all of them together raise a false alarm
+ * no more often than one comparison does. Equal levels are those of Pocock (Group sequential
+ * methods in the design and analysis of clinical trials, 1977), whose constants are a little
+ * larger. */
 static const uint64_t interim_analyses[] = {3, 5, 10, 20};
 
 enum { OTHER_ANALYSES = sizeof(interim_analyses) / sizeof(interim_analyses[0]) };
 
 #define MEMBER(name) .offset = offsetof(struct gate_options, name)
 
-/* clang-format off */
 static const struct option_row own_rows[] = {
-    {.name = "processes", .argument = "N", .help = "most processes on a side (default 20)",
-     .kind = &option_integer, MEMBER(processes), .low = 1, .high = PROCESSES_TO_SETTLE_MOST, .unit = "processes",
+    {.name = "processes",
+     .argument = "N",
+     .help = "most processes on a side (default 20)",
+     .kind = &option_integer,
+     MEMBER(processes),
+     .low = 1,
+     .high = PROCESSES_TO_SETTLE_MOST,
+     .unit = "processes",
      .fallback = "20"},
-    {.name = "seconds", .argument = "SECONDS", .help = "start no more processes after this time (default: no limit)",
-     .kind = &option_number, MEMBER(seconds), .low = 0.001, .high = 1e9, .unit = "seconds"},
-    {.name = "base-program", .argument = "PATH", .help = "measure BASE by this cbank, or a script that ends in one",
-     .kind = &option_text, MEMBER(programs[BASE])},
-    {.name = "new-program", .argument = "PATH", .help = "measure NEW by this one (default: the program itself)",
-     .kind = &option_text, MEMBER(programs[NEW])},
+    {.name = "seconds",
+     .argument = "SECONDS",
+     .help = "start no more processes after this time (default: no limit)",
+     .kind = &option_number,
+     MEMBER(seconds),
+     .low = 0.001,
+     .high = 1e9,
+     .unit = "seconds"},
+    {.name = "base-program",
+     .argument = "PATH",
+     .help = "measure BASE by this cbank, or a script that ends in one",
+     .kind = &option_text,
+     MEMBER(programs[BASE])},
+    {.name = "new-program",
+     .argument = "PATH",
+     .help = "measure NEW by this one (default: the program itself)",
+     .kind = &option_text,
+     MEMBER(programs[NEW])},
 };
-/* clang-format on */
 
 static const struct option_group groups[] = {
     OPTION_GROUP(plan_option_rows, offsetof(struct gate_options, plan)),
@@ -57,11 +74,12 @@ static const struct option_group groups[] = {
     OPTION_GROUP(output_option_rows, offsetof(struct gate_options, look)),
 };
 
-/* -- kernel files of BASE ------------------------------------------------------------------------------ */
+/* -- kernel files of BASE ---------------------------------------------------------------------- */
 
-/* The options that measure the kernel files of BASE again, as far as the user gave none. Sizes and memory spaces of
- * several files are those of the files. */
-static enum status kernel_words(const struct plan_options *plan, const struct sides *base, struct texts *out)
+/* The options that measure the kernel files of BASE again, as far as the user gave none. Sizes and
+ * memory spaces of several files are those of the files. */
+static enum status kernel_words(const struct plan_options *plan, const struct sides *base,
+                                struct texts *out)
 {
     enum { KERNEL, SPACE, SIZE, CACHE_STATE, OPTIONS, WORDS };
     static const char *const names[WORDS] = {"--kernel=", "--space=", "--size=", "--cache-state=",
@@ -84,20 +102,22 @@ static enum status kernel_words(const struct plan_options *plan, const struct si
 
         snprintf(size, sizeof(size), "%" PRIu64, cell->elements);
         added = added && (!cell_is_user(cell) ||
-                          (texts_share(&values[SPACE], cell->kernel.spaces) && texts_share(&values[SIZE], size) &&
+                          (texts_share(&values[SPACE], cell->kernel.spaces) &&
+                           texts_share(&values[SIZE], size) &&
                            texts_share(&values[CACHE_STATE], cell->cache_state->name)));
     }
     for (size_t i = 0; i < WORDS; i++) {
-        added = added && (!wanted[i] || values[i].count == 0 || texts_take(out, texts_join(&values[i], names[i])));
+        added = added && (!wanted[i] || values[i].count == 0 ||
+                          texts_take(out, texts_join(&values[i], names[i])));
         texts_close(&values[i]);
     }
     return added ? STATUS_OK : log_memory("the options of kernel files");
 }
 
-/* -- measuring ----------------------------------------------------------------------------------------- */
+/* -- measuring --------------------------------------------------------------------------------- */
 
-/* Runs processes until all is decided or the budget is spent, and compares at every interim analysis. The comparison of
- * the last one stays. */
+/* Runs processes until all is decided or the budget is spent, and compares at every interim
+ * analysis. The comparison of the last one stays. */
 static enum status measure(const struct gate_options *options, const struct invocation *invocation,
                            const struct texts *more, struct comparing *comparing)
 {
@@ -116,8 +136,9 @@ static enum status measure(const struct gate_options *options, const struct invo
 
             snprintf(what, sizeof(what), "%s process %" PRIu64, side_names[side], processes);
             if (side == NEW || !comparing->as.judge.base_fixed)
-                status = status_worse(status, process_run(invocation, &options->measure, more, options->programs[side],
-                                                          what, &comparing->sides[side]));
+                status = status_worse(status, process_run(invocation, &options->measure, more,
+                                                          options->programs[side], what,
+                                                          &comparing->sides[side]));
         }
         if (status > STATUS_FINDING)
             return status;
@@ -129,11 +150,13 @@ static enum status measure(const struct gate_options *options, const struct invo
             if (found && strcmp(base->sha256, found->sha256) != 0)
                 return log_error(
                     STATUS_USAGE,
-                    "%s has changed since BASE was measured; put the file back whose SHA-256, with what it "
+                    "%s has changed since BASE was measured; put the file back whose SHA-256, with "
+                    "what it "
                     "includes and the compiler's options, is %s, or measure BASE again",
                     found->file, base->sha256);
         }
-        over = processes == most || (options->seconds > 0 && clock_seconds() - start >= options->seconds);
+        over = processes == most ||
+               (options->seconds > 0 && clock_seconds() - start >= options->seconds);
         /* The first process decides nothing, but shows whether the sides can be compared. */
         for (size_t i = 0; i < OTHER_ANALYSES; i++)
             analysed |= processes == interim_analyses[i];
@@ -147,7 +170,8 @@ static enum status measure(const struct gate_options *options, const struct invo
             continue;
         log_note(options->comparing.quiet || !comparison->comparable,
                  "at %" PRIu64 " processes a side: %zu of %zu cells decided", processes,
-                 comparison->cell_count - comparison->counts[VERDICT_INCONCLUSIVE], comparison->cell_count);
+                 comparison->cell_count - comparison->counts[VERDICT_INCONCLUSIVE],
+                 comparison->cell_count);
         if (over || comparison_needs(comparison) == 0 || !comparison->comparable)
             return STATUS_OK;
     }
@@ -170,7 +194,8 @@ static enum status gate(const void *parsed, const struct invocation *invocation)
     if (status == STATUS_OK && fixed)
         status = sides_add_list(&sides[BASE], invocation->arguments[0]);
     if (status == STATUS_OK && sides[BASE].count > 1)
-        status = log_error(STATUS_USAGE, "%s: results of several GPUs; a gate measures one, so name its results",
+        status = log_error(STATUS_USAGE,
+                           "%s: results of several GPUs; a gate measures one, so name its results",
                            sides[BASE].total.label);
     for (size_t i = fixed ? NEW : BASE; i < SIDES; i++)
         snprintf(sides[i].total.label, sizeof(sides[i].total.label), "%s",
@@ -193,11 +218,14 @@ const struct command gate_command = {
     .arguments_max = 1,
     OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct gate_options),
-    .details =
-        "BASE is results, as compare takes them, or a program. NEW is a program: this one where nothing else is said. They take\n"
-        "turns. After 3, 5, 10 and 20 processes a side, and at the end of the budget, they are compared at a level that allows\n"
-        "for so many interim analyses. The gate ends when more processes would decide nothing. Exit codes are those of compare.\n"
-        "Without a GPU it is 3, unless --engine model is given. If BASE has users' kernels and no option chooses cells, NEW\n"
-        "measures their files again, as BASE did. --kernel names a file that moved.",
+    .details = "BASE is results, as compare takes them, or a program. NEW is a program: this one "
+               "where nothing else is said. They take\n"
+               "turns. After 3, 5, 10 and 20 processes a side, and at the end of the budget, they "
+               "are compared at a level that allows\n"
+               "for so many interim analyses. The gate ends when more processes would decide "
+               "nothing. Exit codes are those of compare.\n"
+               "Without a GPU it is 3, unless --engine model is given. If BASE has users' kernels "
+               "and no option chooses cells, NEW\n"
+               "measures their files again, as BASE did. --kernel names a file that moved.",
     .run = gate,
 };

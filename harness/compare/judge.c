@@ -9,9 +9,12 @@
 #include "student.h"
 
 static const double significance = 0.05;                         /* of the adjusted p */
-static const double power_same = 1.2816, power_change = 0.8416; /* normal quantiles: 8 of 10 cells are decided */
-static const double beyond_doubt = 10; /* times the threshold: a cell that is slower by more fails whatever its flags */
-static const double clock_same = 0.003; /* SM clocks of one setting read that alike; settings are 15 MHz apart */
+/* normal quantiles: 8 of 10 cells are decided */
+static const double power_same = 1.2816, power_change = 0.8416;
+/* times the threshold: a cell that is slower by more fails whatever its flags */
+static const double beyond_doubt = 10;
+/* SM clocks of one setting read that alike; settings are 15 MHz apart */
+static const double clock_same = 0.003;
 
 const char *const side_names[SIDES] = {"base", "new"};
 
@@ -37,9 +40,10 @@ const struct judged_cell judged_unknown = {
     .noise = NAN,
 };
 
-/* -- a side -------------------------------------------------------------------------------------------- */
+/* -- a side ------------------------------------------------------------------------------------ */
 
-enum status estimate_of(const struct process_time *processes, size_t count, bool modelled, struct estimate *out)
+enum status estimate_of(const struct process_time *processes, size_t count, bool modelled,
+                        struct estimate *out)
 {
     double *values = malloc(count * sizeof(*values)), squares = 0, placed = 0;
 
@@ -61,7 +65,7 @@ enum status estimate_of(const struct process_time *processes, size_t count, bool
     return STATUS_OK;
 }
 
-/* -- ratios -------------------------------------------------------------------------------------------- */
+/* -- ratios ------------------------------------------------------------------------------------ */
 
 double judge_level(const struct judge_options *options)
 {
@@ -70,32 +74,40 @@ double judge_level(const struct judge_options *options)
 
 double judged_change(const struct judged_cell *cell)
 {
-    const double by_time = log(cell->ratio.value), by_cycles = log(cell->ratio.value / cell->clock_ratio);
+    const double by_time = log(cell->ratio.value),
+                 by_cycles = log(cell->ratio.value / cell->clock_ratio);
 
     /* NaN where there is no ratio. */
     return by_time * by_cycles > 0 ? expm1(fmin(fabs(by_time), fabs(by_cycles))) : 0;
 }
 
 /* The deviation that other occasions add to a ratio. It is part of that of boards. */
-static struct deviation occasions_of(const struct judged_cell *cell, const struct judge_options *options)
+static struct deviation occasions_of(const struct judged_cell *cell,
+                                     const struct judge_options *options)
 {
     const double ns = cell->sides[BASE].estimate.ns;
-    const bool counts = !options->boards_differ && !(cell->sides[BASE].modelled && cell->sides[NEW].modelled);
-    const struct deviation parts[] = {deviation_default(CAUSE_occasion, cell->cold, cell->copies, ns),
+    const bool counts =
+        !options->boards_differ && !(cell->sides[BASE].modelled && cell->sides[NEW].modelled);
+    const struct deviation parts[] = {deviation_default(CAUSE_occasion, cell->cold, cell->copies,
+                                                        ns),
                                       deviation_default(CAUSE_later, cell->cold, cell->copies, ns)};
 
-    return deviation_sum(parts, (const double[]){counts * cell->occasions, counts * cell->later}, 2);
+    return deviation_sum(parts, (const double[]){counts * cell->occasions, counts * cell->later},
+                         2);
 }
 
-/* Standard error of the ratio's logarithm with `counts` processes, whose deviation is `process`. The buffers of another
- * plan lie elsewhere: half of what the buffer sets of each side differ by is added to what is known of plans. */
-static struct deviation error_of(const struct judged_cell *cell, const struct judge_options *options,
+/* Standard error of the ratio's logarithm with `counts` processes, whose deviation is `process`.
+ * The buffers of another plan lie elsewhere: half of what the buffer sets of each side differ by is
+ * added to what is known of plans. */
+static struct deviation error_of(const struct judged_cell *cell,
+                                 const struct judge_options *options,
                                  const struct deviation *process, const struct deviation *board,
                                  const size_t counts[SIDES])
 {
     const double ns = cell->sides[BASE].estimate.ns;
     struct deviation parts[] = {*process, occasions_of(cell, options),
-                                deviation_default(CAUSE_plan, cell->cold, cell->copies, ns), *board};
+                                deviation_default(CAUSE_plan, cell->cold, cell->copies, ns),
+                                *board};
     double weights[] = {0, 1, 2 * cell->plans_differ, 2 * options->boards_differ}, placed = 0;
 
     for (size_t i = 0; i < SIDES; i++) {
@@ -108,9 +120,11 @@ static struct deviation error_of(const struct judged_cell *cell, const struct ju
     return deviation_sum(parts, weights, 4);
 }
 
-/* Two-sided p for a change, up or down, that is no larger than the threshold; NaN if it is not known. Few degrees allow
- * boards any difference, so that a change is also held against a deviation that no cell of boards exceeds. */
-static double change_p(const struct judged_cell *cell, const struct judge_options *options, const size_t counts[SIDES])
+/* Two-sided p for a change, up or down, that is no larger than the threshold; NaN if it is not
+ * known. Few degrees allow boards any difference, so that a change is also held against a deviation
+ * that no cell of boards exceeds. */
+static double change_p(const struct judged_cell *cell, const struct judge_options *options,
+                       const size_t counts[SIDES])
 {
     const double excess = log1p(judged_change(cell)) - log1p(options->threshold);
     double p;
@@ -122,7 +136,8 @@ static double change_p(const struct judged_cell *cell, const struct judge_option
     p = student_p(excess / cell->error.value, cell->error.degrees);
     if (options->boards_differ) {
         const struct deviation furthest =
-            deviation_default(CAUSE_furthest, cell->cold, cell->copies, cell->sides[BASE].estimate.ns);
+            deviation_default(CAUSE_furthest, cell->cold, cell->copies,
+                              cell->sides[BASE].estimate.ns);
         const struct deviation most = error_of(cell, options, &cell->deviation, &furthest, counts);
 
         p = fmin(p, student_p(excess / most.value, most.degrees));
@@ -130,7 +145,8 @@ static double change_p(const struct judged_cell *cell, const struct judge_option
     return p;
 }
 
-/* Student's t of the level at some degrees of freedom. Most cells have as many as the one before. */
+/* Student's t of the level at some degrees of freedom. Most cells have as many as the one
+ * before. */
 struct quantile {
     double level, degrees, t;
 };
@@ -142,8 +158,8 @@ static struct ratio ratio_of(double value, const struct deviation *error, struct
     if (error->degrees <= 0)
         return (struct ratio){value, NAN, NAN, NAN};
     if (quantile->degrees != error->degrees)
-        *quantile =
-            (struct quantile){quantile->level, error->degrees, student_quantile(quantile->level, error->degrees)};
+        *quantile = (struct quantile){quantile->level, error->degrees,
+                                      student_quantile(quantile->level, error->degrees)};
     half = error->value * quantile->t;
     return (struct ratio){
         .value = value,
@@ -154,7 +170,7 @@ static struct ratio ratio_of(double value, const struct deviation *error, struct
     };
 }
 
-/* -- verdicts ------------------------------------------------------------------------------------------ */
+/* -- verdicts ---------------------------------------------------------------------------------- */
 
 static int compare_pointed(const void *left, const void *right)
 {
@@ -175,17 +191,19 @@ static void correct(double **p, size_t family, unsigned other_analyses)
     }
 }
 
-/* Whether so many processes of each side that gets more would most likely decide a cell, one of `family`: show that it is
- * the same, or that it changed. */
-static bool settles(const struct judged_cell *cell, const struct judge_options *options, size_t family,
-                    size_t processes)
+/* Whether so many processes of each side that gets more would most likely decide a cell, one of
+ * `family`: show that it is the same, or that it changed. */
+static bool settles(const struct judged_cell *cell, const struct judge_options *options,
+                    size_t family, size_t processes)
 {
     const double size = judged_change(cell), threshold = options->threshold;
     const bool changed = size > threshold;
-    const double p = changed ? significance / (double)family / (1 + options->other_analyses) : judge_level(options);
+    const double p = changed ? significance / (double)family / (1 + options->other_analyses)
+                             : judge_level(options);
     struct deviation process = cell->deviation, error;
     size_t counts[SIDES];
-    double distance = log1p(size) - log1p(threshold), reach; /* from the threshold, and in standard errors */
+    /* from the threshold, and in standard errors */
+    double distance = log1p(size) - log1p(threshold), reach;
 
     process.degrees -= cell->side_degrees;
     for (size_t i = 0; i < SIDES; i++) {
@@ -194,18 +212,22 @@ static bool settles(const struct judged_cell *cell, const struct judge_options *
     }
     error = error_of(cell, options, &process, &cell->board, counts);
     if (!changed) {
-        const double time = fabs(log(cell->ratio.value)), cycles = fabs(log(cell->ratio.value / cell->clock_ratio));
+        const double time = fabs(log(cell->ratio.value)),
+                     cycles = fabs(log(cell->ratio.value / cell->clock_ratio));
 
-        /* Where the clocks differ, no number of processes brings times and cycles nearer to each other. */
+        /* Where the clocks differ, no number of processes brings times and cycles nearer to each
+         * other. */
         distance = log1p(threshold) - (cell->clock_ratio == 1 ? 0 : fmax(time, cycles));
     }
     reach = distance / error.value - (changed ? power_change : power_same);
     return reach >= 0 && student_p(reach, error.degrees) <= p;
 }
 
-enum status judge(struct judged_cell *const *cells, size_t count, const struct judge_options *options)
+enum status judge(struct judged_cell *const *cells, size_t count,
+                  const struct judge_options *options)
 {
-    struct deviation_evidence *evidence = calloc(2 * count + 1, sizeof(*evidence)), *boards = evidence + count;
+    struct deviation_evidence *evidence = calloc(2 * count + 1, sizeof(*evidence)),
+                              *boards = evidence + count;
     double **p = malloc((count + 1) * sizeof(*p));
     struct quantile quantile = {.level = judge_level(options)};
     size_t family = 0;
@@ -217,20 +239,22 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
     }
     for (size_t i = 0; i < count; i++) {
         const struct judged_cell *cell = cells[i];
-        const struct estimate *base = &cell->sides[BASE].estimate, *new_one = &cell->sides[NEW].estimate;
-        const double within = sqrt((base->within * base->within + new_one->within * new_one->within) /
-                                   (2 - cell->sides[BASE].modelled - cell->sides[NEW].modelled));
+        const struct estimate *base = &cell->sides[BASE].estimate,
+                              *new_one = &cell->sides[NEW].estimate;
+        const double within =
+            sqrt((base->within * base->within + new_one->within * new_one->within) /
+                 (2 - cell->sides[BASE].modelled - cell->sides[NEW].modelled));
 
         boards[i].flush = cell->cold;
         boards[i].before = deviation_default(CAUSE_board, cell->cold, cell->copies, base->ns);
         boards[i].own = cell->other_boards;
-        evidence[i] =
-            (struct deviation_evidence){.flush = cell->cold, .own = deviation_pool(&base->own, &new_one->own)};
+        evidence[i] = (struct deviation_evidence){.flush = cell->cold,
+                                                  .own = deviation_pool(&base->own, &new_one->own)};
         if (isnan(within)) /* too few samples: the default says nothing of such times */
             continue;
-        evidence[i].before = cell->before.degrees > 0
-                                 ? cell->before
-                                 : deviation_default(CAUSE_process, cell->cold, cell->copies, base->ns);
+        evidence[i].before = cell->before.degrees > 0 ? cell->before
+                                                      : deviation_default(CAUSE_process, cell->cold,
+                                                                          cell->copies, base->ns);
         /* The prior may come from more samples. */
         evidence[i].before.value = fmax(evidence[i].before.value, within);
     }
@@ -240,8 +264,10 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
         struct judged_cell *cell = cells[i];
         const struct judged_side *base = &cell->sides[BASE], *new_side = &cell->sides[NEW];
         const size_t counts[] = {base->processes, new_side->processes};
-        const double clocks = base->clock_mhz / new_side->clock_mhz, value = new_side->estimate.ns / base->estimate.ns;
-        const bool clocks_differ = !options->clocks_allowed && (clocks > 1 + clock_same || 1 / clocks > 1 + clock_same);
+        const double clocks = base->clock_mhz / new_side->clock_mhz,
+                     value = new_side->estimate.ns / base->estimate.ns;
+        const bool clocks_differ =
+            !options->clocks_allowed && (clocks > 1 + clock_same || 1 / clocks > 1 + clock_same);
 
         cell->deviation = evidence[i].concluded;
         cell->has_deviation = cell->deviation.degrees > 0;
@@ -253,12 +279,14 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
         cell->ratio = ratio_of(value, &cell->error, &quantile);
         cell->clock_ratio = clocks_differ ? clocks : 1;
         if (clocks_differ) {
-            /* Times may have followed the clocks or not: the interval holds both, and p is that of the lesser change. */
+            /* Times may have followed the clocks or not: the interval holds both, and p is that of
+             * the lesser change. */
             const struct ratio cycles = ratio_of(value / clocks, &cell->error, &quantile);
 
             cell->ratio.ci_low = fmin(cell->ratio.ci_low, cycles.ci_low);
             cell->ratio.ci_high = fmax(cell->ratio.ci_high, cycles.ci_high);
-            cell->ratio.p = isnan(cycles.p) || judged_change(cell) > 0 ? fmax(cell->ratio.p, cycles.p) : 1;
+            cell->ratio.p =
+                isnan(cycles.p) || judged_change(cell) > 0 ? fmax(cell->ratio.p, cycles.p) : 1;
         }
         cell->noise = sqrt(cell->ratio.ci_high / cell->ratio.ci_low) - 1;
         if (cell->same_data)
@@ -277,20 +305,23 @@ enum status judge(struct judged_cell *const *cells, size_t count, const struct j
         const struct ratio *ratio = &cell->ratio;
         const double wide = 1 + options->threshold;
         const size_t base = cell->sides[BASE].processes, new_count = cell->sides[NEW].processes;
-        const bool severe = ratio->value > 1 && judged_change(cell) > beyond_doubt * options->threshold;
-        size_t few = options->base_fixed || new_count > base ? new_count : base, enough = PROCESSES_TO_SETTLE_MOST;
+        const bool severe =
+            ratio->value > 1 && judged_change(cell) > beyond_doubt * options->threshold;
+        size_t few = options->base_fixed || new_count > base ? new_count : base,
+               enough = PROCESSES_TO_SETTLE_MOST;
 
         if (isnan(ratio->value))
             cell->verdict = VERDICT_INVALID;
         else if (cell->adjusted_p < significance && (!cell->doubtful || severe))
             cell->verdict = ratio->value > 1 ? VERDICT_REGRESSED : VERDICT_IMPROVED;
-        else if (ratio->ci_low >= 1 / wide && ratio->ci_high <= wide) /* said of the cell alone: no correction */
+        else if (ratio->ci_low >= 1 / wide &&
+                 ratio->ci_high <= wide) /* said of the cell alone: no correction */
             cell->verdict = VERDICT_SAME;
         else
             cell->verdict = VERDICT_INCONCLUSIVE;
         cell->settle = 0;
-        if (cell->verdict != VERDICT_INCONCLUSIVE || cell->error.degrees <= 0 || cell->doubtful || few >= enough ||
-            !settles(cell, options, family, enough))
+        if (cell->verdict != VERDICT_INCONCLUSIVE || cell->error.degrees <= 0 || cell->doubtful ||
+            few >= enough || !settles(cell, options, family, enough))
             continue;
         /* The least number that settles: more processes never do worse. */
         while (enough - few > 1) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * The only judge: it turns the times of two sides into verdicts. It knows no files and no GPU; compare.h asks it about
- * results.
+ * The only judge: it turns the times of two sides into verdicts. It knows no files and no GPU;
+ * compare.h asks it about results.
  *
- * The logarithm of a ratio of times has a standard error: the deviation between processes (deviation.h) over their
- * number. Other occasions, plans or boards add a part that more processes do not reduce. Intervals and p are Student's. A
- * change is tested against the threshold, not against equality. The p of all cells are corrected together (Holm 1979), and
- * multiplied by the number of interim analyses (Bonferroni). */
+ * The logarithm of a ratio of times has a standard error: the deviation between processes
+ * (deviation.h) over their number. Other occasions, plans or boards add a part that more processes
+ * do not reduce. Intervals and p are Student's. A change is tested against the threshold, not
+ * against equality. The p of all cells are corrected together (Holm 1979), and multiplied by the
+ * number of interim analyses (Bonferroni). */
 #pragma once
 
 #include <stdbool.h>
@@ -20,14 +21,17 @@ extern const char *const side_names[SIDES];
 
 /* The more severe, the greater: the worst cells come first in reports. */
 enum cell_verdict {
-    VERDICT_SAME,         /* the whole interval lies within the threshold; or skipped on both sides */
+    /* the whole interval lies within the threshold; or skipped on both sides */
+    VERDICT_SAME,
     VERDICT_NEW,          /* in NEW and not in BASE */
-    VERDICT_IMPROVED,     /* faster by more than the threshold, significant after Holm, with settled times */
+    /* faster by more than the threshold, significant after Holm, with settled times */
+    VERDICT_IMPROVED,
     VERDICT_INCONCLUSIVE, /* the samples do not decide */
-    VERDICT_INVALID,      /* failed, skipped or pending on a side, without a time, or not comparable */
+    /* failed, skipped or pending on a side, without a time, or not comparable */
+    VERDICT_INVALID,
     VERDICT_MISSING,      /* in BASE and not in NEW */
-    VERDICT_REGRESSED, /* slower by more than the threshold, significant after Holm, with settled times or by very much
-                           * more; or an exact counter differs */
+    VERDICT_REGRESSED, /* slower by more than the threshold, significant after Holm, with settled
+                        * times or by very much more; or an exact counter differs */
     VERDICTS
 };
 
@@ -57,9 +61,10 @@ struct estimate {
     struct deviation own; /* between its processes */
 };
 
-/* Estimates from at least one process; predictions (`modelled`) have no error. STATUS_ENVIRONMENT when out of
- * memory. */
-enum status estimate_of(const struct process_time *processes, size_t count, bool modelled, struct estimate *out);
+/* Estimates from at least one process; predictions (`modelled`) have no error. STATUS_ENVIRONMENT
+ * when out of memory. */
+enum status estimate_of(const struct process_time *processes, size_t count, bool modelled,
+                        struct estimate *out);
 
 /* The ratio of times, new / base. Members are NaN if they are not known. */
 struct ratio {
@@ -81,25 +86,30 @@ struct judged_cell {
     bool cold, copies; /* caches are flushed, or memory is copied, before every launch */
     double occasions, later; /* weights of what these add, see deviation_weight */
     bool plans_differ; /* buffers may have other addresses: the difference between plans is added */
-    bool doubtful; /* a flag allows no conclusion from the time, except that it is the same, or slower by
-                    * ten times the threshold */
+    bool doubtful; /* a flag allows no conclusion from the time, except that it is the same, or
+                    * slower by ten times the threshold */
     bool same_data; /* both sides are the same samples of the same processes */
     struct deviation before; /* between processes, from earlier data; no degrees: the default */
-    struct deviation other_boards; /* between other GPUs of the model; no degrees: the default alone */
+    /* between other GPUs of the model; no degrees: the default alone */
+    struct deviation other_boards;
 
     enum cell_verdict verdict;
     struct ratio ratio;
     double clock_ratio; /* ratio of the SM clocks, base / new; 1 if they are equal */
     bool has_deviation;
-    struct deviation deviation; /* between processes: from earlier data, and from those of the sides */
+    /* between processes: from earlier data, and from those of the sides */
+    struct deviation deviation;
     double side_degrees; /* of freedom, from the processes of the sides */
     bool has_board; /* the sides are of two GPUs, and the next member is known */
     struct deviation board; /* between GPUs of the model */
     double occasion_error; /* standard error that other occasions add to the ratio's logarithm */
     struct deviation error; /* of the ratio's logarithm; no degrees: not known */
-    double adjusted_p; /* two-sided, for a change no larger than the threshold, after Holm and the interim analyses */
+    /* two-sided, for a change no larger than the threshold, after Holm and the interim analyses */
+    double adjusted_p;
     double noise; /* half the interval's width, as a share of the ratio */
-    uint64_t settle; /* processes on each side that would decide an inconclusive cell; 0: more than the most advised */
+    /* processes on each side that would decide an inconclusive cell; 0: more than the most
+     * advised */
+    uint64_t settle;
 };
 
 /* A judged cell without any data. */
@@ -118,9 +128,11 @@ enum { PROCESSES_TO_SETTLE_MOST = 50 }; /* on each side */
 /* The probability with which an interval misses the truth. */
 double judge_level(const struct judge_options *options);
 
-/* Judges cells that have times on both sides, all together. STATUS_ENVIRONMENT when out of memory. */
-enum status judge(struct judged_cell *const *cells, size_t count, const struct judge_options *options);
+/* Judges cells that have times on both sides, all together. STATUS_ENVIRONMENT when out of
+ * memory. */
+enum status judge(struct judged_cell *const *cells, size_t count,
+                  const struct judge_options *options);
 
-/* The slowdown of the slower side: the smaller one of times and cycles, since the SM clocks may explain the rest. 0 if the
- * two disagree about the slower side, or if there is no ratio. */
+/* The slowdown of the slower side: the smaller one of times and cycles, since the SM clocks may
+ * explain the rest. 0 if the two disagree about the slower side, or if there is no ratio. */
 double judged_change(const struct judged_cell *cell);

@@ -14,7 +14,8 @@
 #include "memory.h"
 
 enum status process_run(const struct invocation *invocation, const struct measure_options *measure,
-                        const struct texts *more, const char *program, const char *what, struct sides *sides)
+                        const struct texts *more, const char *program, const char *what,
+                        struct sides *sides)
 {
     const char *shown = program ? program : invocation->argv[0];
     char folder[] = "/tmp/cbank-processes-XXXXXX", path[sizeof(folder) + 16];
@@ -28,9 +29,11 @@ enum status process_run(const struct invocation *invocation, const struct measur
     if (isatty(STDERR_FILENO))
         fprintf(stderr, "%s\n", what);
     if (measure->devices.all || measure->devices.count > 1)
-        return log_error(STATUS_USAGE, "--device: all processes are of one GPU; name one, and take each by itself");
+        return log_error(STATUS_USAGE, "--device: all processes are of one GPU; name one, and take "
+                                       "each by itself");
     if (!mkdtemp(folder))
-        return log_error(STATUS_USAGE, "%s: cannot make a folder in /tmp: %s", what, strerror(errno));
+        return log_error(STATUS_USAGE, "%s: cannot make a folder in /tmp: %s", what,
+                         strerror(errno));
     snprintf(path, sizeof(path), "%s/result.json", folder);
     words = calloc(invocation->given_count + more->count + 6, sizeof(*words));
     stream = memory_open(&line);
@@ -57,9 +60,11 @@ enum status process_run(const struct invocation *invocation, const struct measur
             log_error(status, "%s: %s cannot be started: %s", what, shown, strerror(errno));
         else if (!interrupted() && !WIFEXITED(code))
             log_error(status, "%s was killed by signal %d", what, WTERMSIG(code));
-        else if (!interrupted() && (WEXITSTATUS(code) >= STATUS_INCONCLUSIVE ||
-                                    (WEXITSTATUS(code) <= STATUS_FINDING && access(path, F_OK) != 0)))
-            log_error(status, "%s: %s exited with %d, and wrote no result", what, shown, WEXITSTATUS(code));
+        else if (!interrupted() &&
+                 (WEXITSTATUS(code) >= STATUS_INCONCLUSIVE ||
+                  (WEXITSTATUS(code) <= STATUS_FINDING && access(path, F_OK) != 0)))
+            log_error(status, "%s: %s exited with %d, and wrote no result", what, shown,
+                      WEXITSTATUS(code));
         else if (!interrupted())
             status = (enum status)WEXITSTATUS(code);
         if (status <= STATUS_FINDING)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The command run, with the verdict of --against: two builds of a kernel, compared like two results. */
+ * The command run, with the verdict of --against: two builds of a kernel, compared like two
+ * results. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,9 @@ static enum status judge_against(const struct result *result, const struct run_o
     /* Other code is what is compared, and one that lowers the clock is slower. */
     const void *may_differ[] = {&context_fields[CONTEXT_SASS], &context_fields[CONTEXT_CLOCKS]};
     const struct selection allowed = {.rows = may_differ, .count = 2};
-    const struct compare_options as = {.judge.threshold = 0.01, .allowed = &allowed, .one_process = true};
+    const struct compare_options as = {.judge.threshold = 0.01,
+                                       .allowed = &allowed,
+                                       .one_process = true};
     const struct print_style look = output_style(&options->look);
     struct comparison comparison = {0};
     struct sides sides[SIDES] = {{.count = 0}};
@@ -31,7 +34,8 @@ static enum status judge_against(const struct result *result, const struct run_o
         if (!halves[i].cells)
             status = log_memory("a comparison");
     }
-    /* The cells that both kernel files have and that are not skipped in both. They are called alike, without a hash. */
+    /* The cells that both kernel files have and that are not skipped in both. They are called
+     * alike, without a hash. */
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count * result->cell_count; i++) {
         const struct cell_result *first = &result->cells[i / result->cell_count];
         const struct cell_result *second = &result->cells[i % result->cell_count];
@@ -52,8 +56,9 @@ static enum status judge_against(const struct result *result, const struct run_o
         const struct result_kernel *kernel = &result->kernels[i];
 
         halves[i].cell_count = count;
-        snprintf(sides[i].total.label, sizeof(sides[i].total.label), "%s (%s%s%s)", kernel->file, kernel->compiler,
-                 kernel->options ? " " : "", kernel->options ? kernel->options : "");
+        snprintf(sides[i].total.label, sizeof(sides[i].total.label), "%s (%s%s%s)", kernel->file,
+                 kernel->compiler, kernel->options ? " " : "",
+                 kernel->options ? kernel->options : "");
         if (status == STATUS_OK)
             status = sides_take(&sides[i], kernel->file, &halves[i]);
         free(halves[i].cells);

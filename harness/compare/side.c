@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Files are read on all processors, and added in their order, so that the outcome does not depend on threads. */
+ * Files are read on all processors, and added in their order, so that the outcome does not depend
+ * on threads. */
 #include "side.h"
 
 #include <math.h>
@@ -16,14 +17,16 @@
 
 static int compare_cells(const void *left, const void *right)
 {
-    return cell_order(&((const struct side_cell *)left)->cell, &((const struct side_cell *)right)->cell);
+    return cell_order(&((const struct side_cell *)left)->cell,
+                      &((const struct side_cell *)right)->cell);
 }
 
-/* -- processes of a cell ------------------------------------------------------------------------------- */
+/* -- processes of a cell ----------------------------------------------------------------------- */
 
-/* Summarizes at least one sample (ns), taken on that many buffer sets in turn (0: not known). The error excludes differences
- * between buffer sets (stats_strata_mean). False out of memory. */
-static bool process_of(const double *samples, size_t count, uint32_t buffer_sets, struct process_time *out)
+/* Summarizes at least one sample (ns), taken on that many buffer sets in turn (0: not known). The
+ * error excludes differences between buffer sets (stats_strata_mean). False out of memory. */
+static bool process_of(const double *samples, size_t count, uint32_t buffer_sets,
+                       struct process_time *out)
 {
     const uint64_t odd = 0x9e3779b97f4a7c15;
     double *scratch = malloc((count + 1) * sizeof(*scratch));
@@ -52,8 +55,8 @@ static size_t count_process(const struct side_cell *cell, const struct process_t
     size_t count = 0;
 
     for (size_t i = 0; i < cell->process_count; i++)
-        count +=
-            strcmp(cell->processes[i].process, process->process) == 0 && cell->processes[i].samples == process->samples;
+        count += strcmp(cell->processes[i].process, process->process) == 0 &&
+                 cell->processes[i].samples == process->samples;
     return count;
 }
 
@@ -86,12 +89,13 @@ static void merge_text(char *text, const char *other, size_t bytes)
         snprintf(text, bytes, SIDE_MIXED);
 }
 
-/* Adds a cell of a result. A process that is there already counts once. A prediction is one sample, and tells no process
- * from another. False out of memory. */
+/* Adds a cell of a result. A process that is there already counts once. A prediction is one sample,
+ * and tells no process from another. False out of memory. */
 static bool add_cell(struct side *side, struct side_cell *to, const struct result *result,
                      const struct cell_result *from)
 {
-    static const int severity[] = {[CELL_OK] = 0, [CELL_PENDING] = 1, [CELL_SKIPPED] = 2, [CELL_FAILED] = 3};
+    static const int severity[] =
+        {[CELL_OK] = 0, [CELL_PENDING] = 1, [CELL_SKIPPED] = 2, [CELL_FAILED] = 3};
     const bool modelled = result->modelled_time;
     const struct cell_time *time = &from->time;
     const double *samples = modelled ? &time->summary.value : time->samples_ns;
@@ -122,7 +126,8 @@ static bool add_cell(struct side *side, struct side_cell *to, const struct resul
     }
     if (repeated)
         return true;
-    counters = realloc(to->counters, (to->counter_count + from->counter_count + 1) * sizeof(*counters));
+    counters =
+        realloc(to->counters, (to->counter_count + from->counter_count + 1) * sizeof(*counters));
     if (!counters)
         return false;
     to->counters = counters;
@@ -136,19 +141,22 @@ static bool add_cell(struct side *side, struct side_cell *to, const struct resul
         while (name && at < to->counter_count && counters[at].name != name)
             at++;
         if (name && at == to->counter_count)
-            counters[to->counter_count++] = (struct side_counter){.name = name, .kind = value->kind, .value = NAN};
+            counters[to->counter_count++] =
+                (struct side_counter){.name = name, .kind = value->kind, .value = NAN};
         if (!name || (value->status == COUNTER_OK && !add_value(&counters[at], value->value)))
             return false;
     }
     to->modelled = to->modelled || modelled;
-    to->table_offsets = time->table_offsets > to->table_offsets ? time->table_offsets : to->table_offsets;
+    to->table_offsets =
+        time->table_offsets > to->table_offsets ? time->table_offsets : to->table_offsets;
     to->code_copies = time->code_copies > to->code_copies ? time->code_copies : to->code_copies;
     if (from->kernel.code && !to->code)
         to->code = strdup(from->kernel.code);
     return to->code || !from->kernel.code;
 }
 
-enum status judged_cell_of(const struct cell_result *base, const struct cell_result *new_cell, struct judged_cell *out)
+enum status judged_cell_of(const struct cell_result *base, const struct cell_result *new_cell,
+                           struct judged_cell *out)
 {
     const struct cell_result *const cells[SIDES] = {base, new_cell};
     enum status status = STATUS_OK;
@@ -169,9 +177,10 @@ enum status judged_cell_of(const struct cell_result *base, const struct cell_res
     return status;
 }
 
-/* -- results ------------------------------------------------------------------------------------------- */
+/* -- results ----------------------------------------------------------------------------------- */
 
-/* Adds what a result is of. Numbers of a device stay known while its name does. False out of memory. */
+/* Adds what a result is of. Numbers of a device stay known while its name does. False out of
+ * memory. */
 static bool add_identity(struct side *side, const struct result *result)
 {
     struct side_identity *to = &side->identity;
@@ -189,7 +198,8 @@ static bool add_identity(struct side *side, const struct result *result)
         merge_text(to->engine, result->engine, sizeof(to->engine));
         if (strcmp(to->device.name, result->device.name) != 0)
             to->device = device_unknown;
-        for (const struct field *field = fields->rows; field < fields->rows + fields->count; field++)
+        for (const struct field *field = fields->rows; field < fields->rows + fields->count;
+             field++)
             if (field->kind == &field_text) {
                 char *text = (char *)&to->device + field->offset;
 
@@ -236,9 +246,11 @@ enum status sides_between(const struct sides *boards, const struct side_cell *ce
         const struct side_cell *of = find(&boards->gpus[i], &cell->cell);
         struct estimate estimate;
 
-        if (!of || of->process_count == 0 || of->status != CELL_OK || (of->flags & FLAGS_DOUBTFUL) ||
-            strcmp(of->sha256, cell->sha256) != 0 || strcmp(its->engine, like->engine) != 0 ||
-            strcmp(its->device.name, like->device.name) != 0 || strcmp(its->device.uuid, like->device.uuid) == 0 ||
+        if (!of || of->process_count == 0 || of->status != CELL_OK ||
+            (of->flags & FLAGS_DOUBTFUL) || strcmp(of->sha256, cell->sha256) != 0 ||
+            strcmp(its->engine, like->engine) != 0 ||
+            strcmp(its->device.name, like->device.name) != 0 ||
+            strcmp(its->device.uuid, like->device.uuid) == 0 ||
             strcmp(its->device.uuid, without[NEW]->identity.device.uuid) == 0)
             continue;
         status = estimate_of(of->processes, of->process_count, of->modelled, &estimate);
@@ -299,8 +311,11 @@ enum status sides_take(struct sides *sides, const char *path, const struct resul
     if (!add_identity(side, result) || !add_identity(&sides->total, result))
         return log_memory("%s", path);
     for (size_t i = 0; i < result->cell_count; i++) {
-        const struct side_cell added = {
-            .cell = result->cells[i].cell, .status = CELL_OK, .clock.value = NAN, .table_offsets = 1, .code_copies = 1};
+        const struct side_cell added = {.cell = result->cells[i].cell,
+                                        .status = CELL_OK,
+                                        .clock.value = NAN,
+                                        .table_offsets = 1,
+                                        .code_copies = 1};
 
         if (!bsearch(&added, cells, known, sizeof(added), compare_cells))
             cells[side->cell_count++] = added;
@@ -313,7 +328,8 @@ enum status sides_take(struct sides *sides, const char *path, const struct resul
 
         cell_identity(&cell->cell, identity);
         if (cell->files == side->files)
-            return log_error(STATUS_USAGE, "%s: the cell %s is twice in one result; remove one of the two", path,
+            return log_error(STATUS_USAGE,
+                             "%s: the cell %s is twice in one result; remove one of the two", path,
                              identity);
         if (!add_cell(side, cell, result, &result->cells[i]))
             return log_memory("%s", path);
@@ -322,7 +338,7 @@ enum status sides_take(struct sides *sides, const char *path, const struct resul
     return STATUS_OK;
 }
 
-/* -- reading ------------------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 
 enum { FILES_AT_ONCE = 8 }; /* in memory */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * One side of a comparison: results of one or more processes, merged cell by cell, separately for each GPU. */
+ * One side of a comparison: results of one or more processes, merged cell by cell, separately for
+ * each GPU. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,12 +27,14 @@ struct side_cell {
     uint32_t flags;          /* of any process */
     struct process_time *processes; /* owned; those with a sample, each once */
     size_t process_count;
-    uint32_t table_offsets, code_copies; /* largest number of any process, at least 1, see result.h */
+    /* largest number of any process, at least 1, see result.h */
+    uint32_t table_offsets, code_copies;
     bool modelled;               /* the time is a prediction */
     struct side_counter clock;   /* of the SMs, MHz */
     char sha256[SASS_HASH_HEX_BYTES]; /* of the kernel; "" not known, "mixed" if processes differ */
-    char *code;                       /* owned: of the first process that has it, see sass_code.h; NULL: none */
-    struct side_counter *counters;    /* owned */
+    /* owned: of the first process that has it, see sass_code.h; NULL: none */
+    char *code;
+    struct side_counter *counters; /* owned */
     size_t counter_count;
     size_t files; /* number of results read when the last one with this cell was read */
 };
@@ -39,19 +42,19 @@ struct side_cell {
 /* Origin of a side. Text that differs between its processes is "mixed". */
 struct side_identity {
     char engine[16];
-    bool modelled;             /* some times are predictions */
+    bool modelled; /* some times are predictions */
     struct device_info device; /* numbers come from the first process; unknown if names differ */
-    struct host host;          /* of the last process */
-    char started_utc[32];      /* of the first process */
+    struct host host; /* of the last process */
+    char started_utc[32]; /* of the first process */
 };
 
 /* Results of one GPU. */
 struct side {
-    char label[256];     /* the user's name for it */
-    size_t files;        /* number of results read, one for each process */
-    size_t incomplete;   /* number of interrupted runs among them */
-    double *moments;     /* owned: when each began, see clock_read */
-    struct texts texts;  /* names of counters and processes */
+    char label[256]; /* the user's name for it */
+    size_t files; /* number of results read, one for each process */
+    size_t incomplete; /* number of interrupted runs among them */
+    double *moments; /* owned: when each began, see clock_read */
+    struct texts texts; /* names of counters and processes */
     const char *process; /* of the last result; one of these texts */
     struct side_identity identity;
     struct side_cell *cells; /* owned; by cell_order */
@@ -75,11 +78,12 @@ struct sides {
 };
 
 /* Asks about two measured cells of one process. STATUS_ENVIRONMENT, logged, when out of memory. */
-enum status judged_cell_of(const struct cell_result *base, const struct cell_result *new_cell, struct judged_cell *out);
+enum status judged_cell_of(const struct cell_result *base, const struct cell_result *new_cell,
+                           struct judged_cell *out);
 
-/* Adds a file, or every *.json file of a folder in the order of names. The same samples of the same process count
- * once. STATUS_USAGE, logged, for an unreadable file, an empty folder, or a duplicate cell in one result. The
- * caller closes *sides, even after an error. */
+/* Adds a file, or every *.json file of a folder in the order of names. The same samples of the same
+ * process count once. STATUS_USAGE, logged, for an unreadable file, an empty folder, or a duplicate
+ * cell in one result. The caller closes *sides, even after an error. */
 enum status sides_add(struct sides *sides, const char *path);
 
 /* Like sides_add, for paths with commas between; they become the label. */
@@ -94,9 +98,10 @@ const struct side_kernel *sides_kernel(const struct sides *sides, const char *na
 /* The side of that GPU; NULL if there is none. */
 struct side *sides_find(const struct sides *sides, const struct device_info *device);
 
-/* GPUs of a model differ by this in the time of a cell. The model is that of the first of two sides; both are left out. They count
- * with the same code, and without a flag that makes a time doubtful. *deviation has no degrees for fewer than two.
- * STATUS_ENVIRONMENT, logged, when out of memory. */
+/* GPUs of a model differ by this in the time of a cell. The model is that of the first of two
+ * sides; both are left out. They count with the same code, and without a flag that makes a time
+ * doubtful. *deviation has no degrees for fewer than two. STATUS_ENVIRONMENT, logged, when out of
+ * memory. */
 enum status sides_between(const struct sides *boards, const struct side_cell *cell,
                           const struct side *const without[SIDES], struct deviation *deviation);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Ranks the memory spaces of a user's kernel: which is the fastest, and which differ from it by more than noise. */
+ * Ranks the memory spaces of a user's kernel: which is the fastest, and which differ from it by
+ * more than noise. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,17 +16,27 @@
 
 #define MEMBER(name) .offset = offsetof(struct run_options, name)
 
-/* clang-format off */
 static const struct option_row own_rows[] = {
-    {.name = "json", .argument = "FILE", .help = "keep the result in this file", .kind = &option_text, .written = true,
+    {.name = "json",
+     .argument = "FILE",
+     .help = "keep the result in this file",
+     .kind = &option_text,
+     .written = true,
      MEMBER(json_path)},
-    {.name = "threshold", .argument = "PERCENT", .help = "a difference that counts (default 1)",
-     .kind = &option_number, MEMBER(threshold_percent), .low = 0.001, .high = 1000, .unit = "percent", .fallback = "1"},
+    {.name = "threshold",
+     .argument = "PERCENT",
+     .help = "a difference that counts (default 1)",
+     .kind = &option_number,
+     MEMBER(threshold_percent),
+     .low = 0.001,
+     .high = 1000,
+     .unit = "percent",
+     .fallback = "1"},
 };
-/* clang-format on */
 
 static const struct option_group groups[] = {
-    /* Without the first, --kernel, which FILE stands for; and the last, --cache-state, of those that choose cells. */
+    /* Without the first, --kernel, which FILE stands for; and the last, --cache-state, of those
+     * that choose cells. */
     {kernel_option_rows + 1, KERNEL_OPTION_COUNT - 1, offsetof(struct run_options, plan.kernel)},
     {plan_option_rows + PLAN_OPTION_COUNT - 1, 1, offsetof(struct run_options, plan)},
     OPTION_GROUP(measure_option_rows, offsetof(struct run_options, measure)),
@@ -33,14 +44,15 @@ static const struct option_group groups[] = {
     OPTION_GROUP(output_option_rows, offsetof(struct run_options, look)),
 };
 
-/* -- reasons ------------------------------------------------------------------------------------------- */
+/* -- reasons ----------------------------------------------------------------------------------- */
 
 /* Reasons for a time, from counters: the ratio of two of them, where it is at least 1.5. */
 static const struct {
     const char *counter, *over, *reason; /* `reason` has the ratio */
 } reasons[] = {
     {"idc_requests", "ldc_instructions", "an LDC reads %.1f addresses, one after the other"},
-    {"shared_wavefronts", "shared_load_instructions", "an LDS takes %.1f turns, for bank conflicts"},
+    {"shared_wavefronts", "shared_load_instructions",
+     "an LDS takes %.1f turns, for bank conflicts"},
     {"l1_sectors", "l1_requests", "a global load reads %.1f sectors"},
 };
 
@@ -51,7 +63,7 @@ static double counted(const struct cell_result *cell, size_t reason)
            counter_counted(cell->counters, cell->counter_count, reasons[reason].over);
 }
 
-/* -- ranks --------------------------------------------------------------------------------------------- */
+/* -- ranks ------------------------------------------------------------------------------------- */
 
 /* A memory space in the table of a size and a cache state. */
 struct rank {
@@ -75,10 +87,12 @@ static int compare_ranks(const void *left, const void *right)
 }
 
 /* Sorts the ranks, the fastest first, and judges the others against it. */
-static enum status judge_ranks(struct rank *ranks, size_t count, const struct judge_options *options)
+static enum status judge_ranks(struct rank *ranks, size_t count,
+                               const struct judge_options *options)
 {
-    static const char *const words[VERDICTS] = {
-        [VERDICT_SAME] = "as fast", [VERDICT_INCONCLUSIVE] = "too close to call", [VERDICT_REGRESSED] = "slower"};
+    static const char *const words[VERDICTS] = {[VERDICT_SAME] = "as fast",
+                                                [VERDICT_INCONCLUSIVE] = "too close to call",
+                                                [VERDICT_REGRESSED] = "slower"};
     struct judged_cell **judged = calloc(count + 1, sizeof(*judged));
     enum status status = judged ? STATUS_OK : log_memory("ranks");
     size_t timed = 0;
@@ -108,13 +122,14 @@ static enum status judge_ranks(struct rank *ranks, size_t count, const struct ju
                 text_join(ranks[i].why, sizeof(ranks[i].why), "; ", reasons[k].reason, ratio);
         }
         if (is->of_case.blocks_per_sm < best->of_case.blocks_per_sm)
-            text_join(ranks[i].why, sizeof(ranks[i].why), "; ", "an SM has room for %u blocks, not %u",
-                      is->of_case.blocks_per_sm, best->of_case.blocks_per_sm);
+            text_join(ranks[i].why, sizeof(ranks[i].why), "; ",
+                      "an SM has room for %u blocks, not %u", is->of_case.blocks_per_sm,
+                      best->of_case.blocks_per_sm);
     }
     return status;
 }
 
-/* -- tables -------------------------------------------------------------------------------------------- */
+/* -- tables ------------------------------------------------------------------------------------ */
 
 static bool note_rank(const void *row, size_t index, char *out, size_t bytes)
 {
@@ -132,40 +147,71 @@ static bool note_rank(const void *row, size_t index, char *out, size_t bytes)
 
 #define CELL_MEMBER(member) GRID_BEHIND(struct cell_row, found, struct cell_result, member)
 
-/* clang-format off */
 static const struct grid_column columns[] = {
-    {.key = "memory_space", .heading = "memory space", .value = grid_array,
-     .of = GRID_MEMBER(struct rank, space), .head = true},
-    {.key = "time_ns", .heading = "time", .format = text_time, .value = grid_number, .of = CELL_MEMBER(time.summary.value)},
-    {.key = "half_width", .heading = "95% CI", .format = text_half_width, .value = grid_number,
-     .of = GRID_MEMBER(struct cell_row, half_width), .rank = 3},
-    {.key = "ratio", .heading = "ratio", .format = text_ratio, .value = grid_number, .of = GRID_MEMBER(struct rank, ratio)},
-    {.key = "verdict", .heading = "verdict", .value = grid_text, .of = GRID_MEMBER(struct rank, verdict)},
-    {.key = "loads", .heading = "loads", .value = grid_array,
-     .of = CELL_MEMBER(of_case.instructions), .rank = 1},
-    {.key = "registers", .heading = "registers", .format = text_count, .value = grid_integer,
-     .of = CELL_MEMBER(kernel.registers), .rank = 2},
-    {.key = "blocks_per_sm", .heading = "blocks an SM", .format = text_count, .value = grid_integer,
-     .of = CELL_MEMBER(of_case.blocks_per_sm), .rank = 2},
+    {.key = "memory_space",
+     .heading = "memory space",
+     .value = grid_array,
+     .of = GRID_MEMBER(struct rank, space),
+     .head = true},
+    {.key = "time_ns",
+     .heading = "time",
+     .format = text_time,
+     .value = grid_number,
+     .of = CELL_MEMBER(time.summary.value)},
+    {.key = "half_width",
+     .heading = "95% CI",
+     .format = text_half_width,
+     .value = grid_number,
+     .of = GRID_MEMBER(struct cell_row, half_width),
+     .rank = 3},
+    {.key = "ratio",
+     .heading = "ratio",
+     .format = text_ratio,
+     .value = grid_number,
+     .of = GRID_MEMBER(struct rank, ratio)},
+    {.key = "verdict",
+     .heading = "verdict",
+     .value = grid_text,
+     .of = GRID_MEMBER(struct rank, verdict)},
+    {.key = "loads",
+     .heading = "loads",
+     .value = grid_array,
+     .of = CELL_MEMBER(of_case.instructions),
+     .rank = 1},
+    {.key = "registers",
+     .heading = "registers",
+     .format = text_count,
+     .value = grid_integer,
+     .of = CELL_MEMBER(kernel.registers),
+     .rank = 2},
+    {.key = "blocks_per_sm",
+     .heading = "blocks an SM",
+     .format = text_count,
+     .value = grid_integer,
+     .of = CELL_MEMBER(of_case.blocks_per_sm),
+     .rank = 2},
 };
-/* clang-format on */
 
 /* Prints the ranks of the rows of one kernel, size and cache state, and the lines to write. */
-static enum status print_ranks(const struct cell_row *rows, size_t count, const struct print_style *look,
-                               const struct judge_options *options)
+static enum status print_ranks(const struct cell_row *rows, size_t count,
+                               const struct print_style *look, const struct judge_options *options)
 {
     const struct cell *cell = rows->cell;
     const struct result_kernel *kernel = result_kernel(rows->result, cell);
     struct rank *ranks = calloc(count, sizeof(*ranks));
     char title[TEXT_PARAGRAPH_BYTES], line[512], name[USER_KERNEL_NAME_BYTES];
     FILE *file = NULL;
-    struct grid grid = {.title = title, GRID_COLUMNS(columns), GRID_ROWS(ranks, count), .note = note_rank};
+    struct grid grid = {.title = title,
+                        GRID_COLUMNS(columns),
+                        GRID_ROWS(ranks, count),
+                        .note = note_rank};
     enum status status = ranks ? STATUS_OK : log_memory("ranks");
 
     for (size_t i = 0; ranks && i < count; i++) {
-        ranks[i] = (struct rank){.row = rows[i],
-                                 .judged = judged_unknown,
-                                 .timed = rows[i].found->status == CELL_OK && rows[i].found->verified};
+        ranks[i] =
+            (struct rank){.row = rows[i],
+                          .judged = judged_unknown,
+                          .timed = rows[i].found->status == CELL_OK && rows[i].found->verified};
         snprintf(ranks[i].space, sizeof(ranks[i].space), "%s%s", rows[i].cell->kernel.spaces,
                  rows[i].found->of_case.as_written ? " (as written)" : "");
     }
@@ -175,7 +221,8 @@ static enum status print_ranks(const struct cell_row *rows, size_t count, const 
         status = judge_ranks(ranks, count, options);
     if (status == STATUS_OK)
         status = grid_print(stdout, &grid, look);
-    /* The lines of the kernel file that define tables, with the memory spaces of the fastest cell. */
+    /* The lines of the kernel file that define tables, with the memory spaces of the fastest
+     * cell. */
     if (status == STATUS_OK && ranks[0].timed && kernel && kernel->file)
         file = fopen(kernel->file, "r");
     for (unsigned number = 1; file && fgets(line, sizeof(line), file); number++) {
@@ -186,8 +233,8 @@ static enum status print_ranks(const struct cell_row *rows, size_t count, const 
         comma = strrchr(line, ',');
         if (comma && sscanf(line, " CBANK_TABLE ( %63[A-Za-z0-9_]", name) == 1 &&
             user_table_space(&ranks[0].row.cell->kernel, name, space))
-            text_line(stdout, "write in %s, line %u: %.*s, %s);", kernel->file, number, (int)(comma - line), line,
-                      space);
+            text_line(stdout, "write in %s, line %u: %.*s, %s);", kernel->file, number,
+                      (int)(comma - line), line, space);
     }
     if (file)
         fclose(file);
@@ -210,18 +257,20 @@ static enum status print_result(const struct result *result, const struct run_op
     /* Rows of one kernel, size and cache state are neighbours. */
     for (size_t first = 0, end; first < rows.count && status == STATUS_OK; first = end) {
         for (end = first + 1;
-             end < rows.count && cell_order_before(rows.rows[first].cell, rows.rows[end].cell, AXIS_PATTERN) == 0;)
+             end < rows.count &&
+             cell_order_before(rows.rows[first].cell, rows.rows[end].cell, AXIS_PATTERN) == 0;)
             end++;
         if (cell_is_user(rows.rows[first].cell))
             status = print_ranks(&rows.rows[first], end - first, &look, &judging);
     }
     free(rows.rows);
     if (status == STATUS_OK && users == 0)
-        return log_error(STATUS_USAGE, "the result has no user's kernel; cbank run --kernel FILE.cu measures one");
+        return log_error(STATUS_USAGE, "the result has no user's kernel; cbank run --kernel "
+                                       "FILE.cu measures one");
     return status;
 }
 
-/* -- the command --------------------------------------------------------------------------------------- */
+/* -- the command ------------------------------------------------------------------------------- */
 
 static enum status spaces(const void *parsed, const struct invocation *invocation)
 {
@@ -232,7 +281,9 @@ static enum status spaces(const void *parsed, const struct invocation *invocatio
     enum status status;
 
     if (measured && options.json_path)
-        return log_error(STATUS_USAGE, "--json goes with a kernel file, whose result it keeps; %s is a result", file);
+        return log_error(STATUS_USAGE,
+                         "--json goes with a kernel file, whose result it keeps; %s is a result",
+                         file);
     if (!measured) {
         options.plan.kernel.paths = file;
         options.json_path = options.json_path ? options.json_path : RUN_NO_FILE;
@@ -254,8 +305,9 @@ const struct command spaces_command = {
     .arguments_max = 1,
     OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct run_options),
-    .details =
-        "FILE is a kernel file (.cu), or a result (.json) of one. Memory spaces are ranked by the time of the kernel. One that is\n"
-        "slower is so by more than --threshold, as compare judges it. The last line is what to write into the kernel file.",
+    .details = "FILE is a kernel file (.cu), or a result (.json) of one. Memory spaces are ranked "
+               "by the time of the kernel. One that is\n"
+               "slower is so by more than --threshold, as compare judges it. The last line is what "
+               "to write into the kernel file.",
     .run = spaces,
 };

@@ -31,7 +31,7 @@ const struct card_row card_rows[CARD_NUMBERS] = {
 #include "card.def"
 };
 
-/* -- JSON ---------------------------------------------------------------------------------------------- */
+/* -- JSON -------------------------------------------------------------------------------------- */
 
 /* Value and interval of a number, or null. */
 static void read_numbers(const struct node *node, const struct field *field, void *base)
@@ -39,12 +39,15 @@ static void read_numbers(const struct node *node, const struct field *field, voi
     const struct node numbers = node_object(node, field->key);
     struct card_number *number = ((struct card *)base)->number;
 
-    for (const struct card_row *row = card_rows; row < card_rows + CARD_NUMBERS && !node_failed(node);
-         row++, number++) {
+    for (const struct card_row *row = card_rows;
+         row < card_rows + CARD_NUMBERS && !node_failed(node); row++, number++) {
         const struct field members[] = {
-            {FIELD(field_number, struct card_number, "value", value, REQUIRED), .low = row->low, .high = row->high},
-            {FIELD(field_number, struct card_number, "low", low, REQUIRED), .low = row->low, .high = row->high},
-            {FIELD(field_number, struct card_number, "high", high, REQUIRED), .low = row->low, .high = row->high},
+            {FIELD(field_number, struct card_number, "value", value, REQUIRED), .low = row->low,
+             .high = row->high},
+            {FIELD(field_number, struct card_number, "low", low, REQUIRED), .low = row->low,
+             .high = row->high},
+            {FIELD(field_number, struct card_number, "high", high, REQUIRED), .low = row->low,
+             .high = row->high},
         };
         const cJSON *item = node_get(&numbers, row->key);
 
@@ -98,7 +101,8 @@ enum status card_read_json(const char *path, struct card *out, cJSON **json)
         if (strcasecmp(card_texts[i].name, path) == 0)
             text = &card_texts[i];
     name = text ? text->file : path;
-    status = json_parse(name, text ? text->start : NULL, text ? (size_t)(text->end - text->start) : 0, &tree);
+    status = json_parse(name, text ? text->start : NULL,
+                        text ? (size_t)(text->end - text->start) : 0, &tree);
     if (status == STATUS_OK)
         status = card_check(name, tree, &card);
     if (status != STATUS_OK) {
@@ -119,7 +123,7 @@ enum status card_read(const char *path, struct card *out)
     return status;
 }
 
-/* -- what a card knows --------------------------------------------------------------------------------- */
+/* -- what a card knows ------------------------------------------------------------------------- */
 
 void card_keys_text(uint32_t keys, char out[CARD_TEXT_BYTES])
 {
@@ -145,7 +149,8 @@ bool card_is_of(const struct card *card, const struct device_info *device)
            (!device->chip[0] || !card->chip[0] || strcmp(device->chip, card->chip) == 0);
 }
 
-enum status card_read_of(const char *path, const struct device_info *device, const char *owner, struct card *out)
+enum status card_read_of(const char *path, const struct device_info *device, const char *owner,
+                         struct card *out)
 {
     const size_t cards = path ? 1 : card_text_count;
     bool found = false;
@@ -164,46 +169,55 @@ enum status card_read_of(const char *path, const struct device_info *device, con
     return found ? STATUS_OK
                  : log_error(STATUS_ENVIRONMENT,
                              "%s has %s (compute capability %" PRIu32 ".%" PRIu32 ", %" PRIu32
-                             " SMs), and no card is of that chip; name one with --card, which cbank characterize "
+                             " SMs), and no card is of that chip; name one with --card, which "
+                             "cbank characterize "
                              "--new-card makes",
-                             owner, device->name, device->cc_major, device->cc_minor, device->sm_count);
+                             owner, device->name, device->cc_major, device->cc_minor,
+                             device->sm_count);
 }
 
-/* -- blocks -------------------------------------------------------------------------------------------- */
+/* -- blocks ------------------------------------------------------------------------------------ */
 
 /* A register file of 64 K words in four parts. Warps get registers in steps of 256. */
 enum { SM_REGISTERS = 65536, SM_PARTS = 4, WARP_REGISTERS_STEP = 256 };
 
-/* Registers of a thread in addition to those that hold its table: 34 to 40 in all with 16 words on sm_90. */
+/* Registers of a thread in addition to those that hold its table: 34 to 40 in all with 16 words on
+ * sm_90. */
 enum { REGISTERS_BESIDE = 20 };
 
 uint32_t card_blocks_room(const struct card *card, const struct cell *cell, uint32_t registers)
 {
-    const uint32_t shared = cell_shared_bytes(cell) + workload_tile_bytes(cell->workload, cell->parameters);
+    const uint32_t shared =
+        cell_shared_bytes(cell) + workload_tile_bytes(cell->workload, cell->parameters);
     const double reserved = card->number[CARD_shared_bytes_reserved].value;
     const double warps = ceil(cell->block_size / (double)CBANK_WARP_THREADS);
-    double blocks = fmin(floor(card->number[CARD_warps_per_sm].value / warps), card->number[CARD_blocks_per_sm].value);
+    double blocks = fmin(floor(card->number[CARD_warps_per_sm].value / warps),
+                         card->number[CARD_blocks_per_sm].value);
 
     if (!registers && cell->path->unit == UNIT_SELECT)
         registers = REGISTERS_BESIDE + path_held(cell->path);
     if (registers) {
-        const double step = ceil(registers * (double)CBANK_WARP_THREADS / WARP_REGISTERS_STEP) * WARP_REGISTERS_STEP;
+        const double step = ceil(registers * (double)CBANK_WARP_THREADS / WARP_REGISTERS_STEP) *
+                            WARP_REGISTERS_STEP;
 
         blocks = fmin(blocks, floor(SM_PARTS * floor(SM_REGISTERS / SM_PARTS / step) / warps));
     }
     if (shared)
-        blocks = fmin(blocks, floor(card->number[CARD_shared_bytes_per_sm].value / (shared + reserved)));
+        blocks =
+            fmin(blocks, floor(card->number[CARD_shared_bytes_per_sm].value / (shared + reserved)));
     return blocks < 1 ? 1 : (uint32_t)blocks;
 }
 
 uint32_t card_blocks_resident(const struct card *card, const struct cell *cell, uint32_t registers)
 {
-    const uint32_t room = card_blocks_room(card, cell, registers), crowd = requested_blocks_per_sm(cell);
+    const uint32_t room = card_blocks_room(card, cell, registers),
+                   crowd = requested_blocks_per_sm(cell);
 
     return crowd && crowd < room ? crowd : room;
 }
 
 void card_set_grid(const struct card *card, struct cell *cell)
 {
-    cell_set_grid(cell, (uint64_t)card->number[CARD_sm_count].value * card_blocks_resident(card, cell, 0));
+    cell_set_grid(cell, (uint64_t)card->number[CARD_sm_count].value *
+                            card_blocks_resident(card, cell, 0));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Chip cards: 24 numbers of one chip, each with an interval. JSON, schema results/card.schema.json. Cards of some chips are
- * built into the program. */
+ * Chip cards: 24 numbers of one chip, each with an interval. JSON, schema results/card.schema.json.
+ * Cards of some chips are built into the program. */
 #pragma once
 
 #include "cell.h"
@@ -49,18 +49,19 @@ struct card_text {
 extern const struct card_text card_texts[]; /* the first is the default */
 extern const size_t card_text_count;
 
-/* Reads and checks a card: a built-in one by its name, else a file; NULL gives the default card. STATUS_USAGE, logged
- * with the wrong key, on failure; *out is then unchanged. */
+/* Reads and checks a card: a built-in one by its name, else a file; NULL gives the default card.
+ * STATUS_USAGE, logged with the wrong key, on failure; *out is then unchanged. */
 enum status card_read(const char *path, struct card *out);
 
 /* Like card_read; also gives the JSON of the file. The caller frees *json with json_free. */
 enum status card_read_json(const char *path, struct card *out, cJSON **json);
 
-/* Reads and checks a card in memory. Messages use `name`. STATUS_USAGE, logged, with the wrong key; *out is then not
- * valid. */
+/* Reads and checks a card in memory. Messages use `name`. STATUS_USAGE, logged, with the wrong key;
+ * *out is then not valid. */
 enum status card_check(const char *name, const cJSON *json, struct card *out);
 
-/* Writes the keys of a set, a bit for each by its enum card_key: "launch_ns, l2_line_ns". "" for an empty set. */
+/* Writes the keys of a set, a bit for each by its enum card_key: "launch_ns, l2_line_ns". "" for an
+ * empty set. */
 void card_keys_text(uint32_t keys, char out[CARD_TEXT_BYTES]);
 
 /* The keys that the card lacks, a bit for each. */
@@ -69,18 +70,21 @@ uint32_t card_unknown(const struct card *card);
 /* Whether the card is of this device's chip, as far as both name it. */
 bool card_is_of(const struct card *card, const struct device_info *device);
 
-/* Reads the card of a device's chip: the one of that path or name, or if that is NULL a built-in one, preferably with the
- * device's name. Messages say that `owner` has the device. STATUS_ENVIRONMENT, logged, if none is of that chip; *out is
- * then not valid. */
-enum status card_read_of(const char *path, const struct device_info *device, const char *owner, struct card *out);
+/* Reads the card of a device's chip: the one of that path or name, or if that is NULL a built-in
+ * one, preferably with the device's name. Messages say that `owner` has the device.
+ * STATUS_ENVIRONMENT, logged, if none is of that chip; *out is then not valid. */
+enum status card_read_of(const char *path, const struct device_info *device, const char *owner,
+                         struct card *out);
 
-/* Blocks that fit an SM of the chip: by its limits of threads, blocks, shared memory and registers. `registers` is the
- * number for each thread, 0 if not known. The result is at least 1. The steps of registers are those of the CUDA
- * occupancy calculator, from compute capability 3.5 on. */
+/* Blocks that fit an SM of the chip: by its limits of threads, blocks, shared memory and registers.
+ * `registers` is the number for each thread, 0 if not known. The result is at least 1. The steps of
+ * registers are those of the CUDA occupancy calculator, from compute capability 3.5 on. */
 uint32_t card_blocks_room(const struct card *card, const struct cell *cell, uint32_t registers);
 
-/* Blocks that an SM runs at a time: all that fit, or fewer if the cell's parameter warps_per_sm asks for that. */
+/* Blocks that an SM runs at a time: all that fit, or fewer if the cell's parameter warps_per_sm
+ * asks for that. */
 uint32_t card_blocks_resident(const struct card *card, const struct cell *cell, uint32_t registers);
 
-/* Sets the grid of a cell with a grid-stride loop to the blocks that fit the chip. Other cells are unchanged. */
+/* Sets the grid of a cell with a grid-stride loop to the blocks that fit the chip. Other cells are
+ * unchanged. */
 void card_set_grid(const struct card *card, struct cell *cell);

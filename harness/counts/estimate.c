@@ -19,8 +19,8 @@ const struct time_unit_row time_units[TIME_UNITS] = {
     [TIME_LATENCY] = {"latency", "waiting, wave after wave of blocks"},
 };
 
-/* One evaluation of the model: a value for each number of the card, and the numbers that were needed but are not
- * known. */
+/* One evaluation of the model: a value for each number of the card, and the numbers that were
+ * needed but are not known. */
 struct work {
     const struct cell *cell;
     const struct access_counts *access;
@@ -28,11 +28,13 @@ struct work {
     double number[CARD_NUMBERS];
     uint32_t missing;
     double resident;     /* blocks that an SM holds */
-    double blocks;       /* of elements: in a grid-stride loop, a block counts once for each round */
+    /* of elements: in a grid-stride loop, a block counts once for each round */
+    double blocks;
     double input, output, table; /* bytes: streamed once, and the footprint in whole lines */
-    double near;                 /* bytes of the footprint that the blocks of an SM read at a time */
-    double kept, far, behind; /* shares: of input and output found in L2, of the table's sectors not in L1, and of the
-                               * latter not in L2 */
+    /* bytes of the footprint that the blocks of an SM read at a time */
+    double near;
+    double kept, far, behind; /* shares: of input and output found in L2, of the table's sectors not
+                               * in L1, and of the latter not in L2 */
 };
 
 static double use(struct work *work, enum card_key key)
@@ -65,7 +67,8 @@ static double cycles_ns(struct work *work, double cycles)
     return by_rate(work, cycles * 1000, CARD_sm_clock_mhz);
 }
 
-/* The share of `bytes` of reused data that a cache finds: all of half its size, nothing above its size. */
+/* The share of `bytes` of reused data that a cache finds: all of half its size, nothing above its
+ * size. */
 static double kept_of(double cache_bytes, double bytes)
 {
     return fmin(fmax(2 - 2 * bytes / cache_bytes, 0), 1);
@@ -95,8 +98,9 @@ static double grid_waves(struct work *work)
 {
     const double at_a_time = work->resident * use(work, CARD_sm_count);
 
-    return work->cell->parameters[PARAMETER_thread_elements] ? fmax(ceil(cell_grid_blocks(work->cell) / at_a_time), 1)
-                                                             : 1;
+    return work->cell->parameters[PARAMETER_thread_elements]
+               ? fmax(ceil(cell_grid_blocks(work->cell) / at_a_time), 1)
+               : 1;
 }
 
 static void find_sm_times(struct work *work, double busy_ns[TIME_UNITS])
@@ -105,29 +109,36 @@ static void find_sm_times(struct work *work, double busy_ns[TIME_UNITS])
     const double lines = (double)access->lines, block_lines = (double)access->block_lines;
     const double addresses = (double)access->addresses, all = work->kernel->constant_requests;
     const double payload = (double)access->payload_loads, wavefronts = (double)access->wavefronts;
-    const bool texture = goes_to(work, UNIT_TEXTURE, UNIT_TEXTURE), strides = uses_grid_stride_loop(work->cell);
+    const bool texture = goes_to(work, UNIT_TEXTURE, UNIT_TEXTURE),
+               strides = uses_grid_stride_loop(work->cell);
     /* In a grid-stride loop, the first wave of blocks copies the table before everything else. */
     const double copies = (double)access->staging_loads * (strides ? 1 - 1 / grid_waves(work) : 1);
     double loads = 0, lookups = 0;
-    double shared = (double)access->warps_active * workload_tile_loads(work->cell->workload, work->cell->parameters);
+    double shared = (double)access->warps_active *
+                    workload_tile_loads(work->cell->workload, work->cell->parameters);
 
-    busy_ns[TIME_ISSUE] = busiest_ns(work, by_rate(work, instructions_of(work), CARD_issue_per_cycle));
+    busy_ns[TIME_ISSUE] =
+        busiest_ns(work, by_rate(work, instructions_of(work), CARD_issue_per_cycle));
     busy_ns[TIME_CONSTANT] = busy_ns[TIME_FILL] = 0;
     if (goes_to(work, UNIT_IDC, UNIT_IDC)) {
-        const double capacity = use(work, CARD_constant_l1_bytes), missed = fmax(1 - capacity / work->near, 0);
+        const double capacity = use(work, CARD_constant_l1_bytes),
+                     missed = fmax(1 - capacity / work->near, 0);
         /* At the start of a block, unless earlier blocks read the same. */
         const double first = block_lines / steps_of(work) * fmax(1 - capacity / work->table, 0);
-        /* The warps of a block find data that another warp brought in, unless the block alone needs more than the cache
-         * holds. */
+        /* The warps of a block find data that another warp brought in, unless the block alone needs
+         * more than the cache holds. */
         double asked =
-            block_lines * fmax(block_lines / work->blocks / steps_of(work) * ACCESS_LINE_BYTES / capacity, 1);
+            block_lines *
+            fmax(block_lines / work->blocks / steps_of(work) * ACCESS_LINE_BYTES / capacity, 1);
 
         asked = fmin(strides ? lines : asked, lines);
         busy_ns[TIME_CONSTANT] =
-            busiest_ns(work, by_cost(work, fmax(addresses, isnan(all) ? 0 : all), CARD_constant_address_cycles));
-        busy_ns[TIME_FILL] =
-            isnan(missed) ? NAN
-                          : busiest_ns(work, by_cost(work, fmax(asked * missed, first), CARD_constant_fill_cycles));
+            busiest_ns(work, by_cost(work, fmax(addresses, isnan(all) ? 0 : all),
+                                     CARD_constant_address_cycles));
+        busy_ns[TIME_FILL] = isnan(missed)
+                                 ? NAN
+                                 : busiest_ns(work, by_cost(work, fmax(asked * missed, first),
+                                                            CARD_constant_fill_cycles));
     }
     if (texture)
         loads = by_rate(work, payload, CARD_texture_requests_per_cycle);
@@ -144,32 +155,38 @@ static void find_sm_times(struct work *work, double busy_ns[TIME_UNITS])
     lookups = by_rate(work, lookups, CARD_shared_wavefronts_per_cycle);
     busy_ns[TIME_L1] =
         busiest_ns(work, (isnan(loads + lookups) ? NAN : fmax(loads, lookups)) +
-                             by_rate(work, (double)access->stream_loads + copies, CARD_l1_requests_per_cycle) +
+                             by_rate(work, (double)access->stream_loads + copies,
+                                     CARD_l1_requests_per_cycle) +
                              by_rate(work, shared, CARD_shared_wavefronts_per_cycle));
 }
 
 static void find_chip_times(struct work *work, double busy_ns[TIME_UNITS])
 {
     const struct access_counts *access = work->access;
-    const double streamed = work->input + work->output, steps = steps_of(work), lines = (double)access->lines;
+    const double streamed = work->input + work->output, steps = steps_of(work),
+                 lines = (double)access->lines;
     /* Blocks that read neighbouring rows read them from L2 again. */
-    const double again = work->output * (workload_input_rows(work->cell->workload, work->cell->parameters) - 1);
+    const double again =
+        work->output * (workload_input_rows(work->cell->workload, work->cell->parameters) - 1);
     const double sectors = (double)access->sectors * ACCESS_SECTOR_BYTES * work->far;
     const double missed = lines * ACCESS_LINE_BYTES * work->far * work->behind;
-    const double at_a_time =
-        fmax(fmax((double)access->block_lines / work->blocks / steps, (double)access->footprint_lines / steps), 1);
+    const double at_a_time = fmax(fmax((double)access->block_lines / work->blocks / steps,
+                                       (double)access->footprint_lines / steps),
+                                  1);
 
     busy_ns[TIME_L2] = by_rate(work, streamed + again + sectors, CARD_l2_bytes_per_ns);
-    busy_ns[TIME_L2_LINE] =
-        goes_to(work, UNIT_L2, UNIT_L2) ? by_cost(work, lines, CARD_l2_line_ns) / sqrt(at_a_time) : 0;
-    busy_ns[TIME_DRAM] = by_rate(work, streamed * (1 - work->kept) + missed, CARD_dram_bytes_per_ns);
+    busy_ns[TIME_L2_LINE] = goes_to(work, UNIT_L2, UNIT_L2)
+                                ? by_cost(work, lines, CARD_l2_line_ns) / sqrt(at_a_time)
+                                : 0;
+    busy_ns[TIME_DRAM] =
+        by_rate(work, streamed * (1 - work->kept) + missed, CARD_dram_bytes_per_ns);
     busy_ns[TIME_START] = by_cost(work, cell_grid_blocks(work->cell), CARD_block_start_ns);
 }
 
-/* -- latency ------------------------------------------------------------------------------------------- */
+/* -- latency ----------------------------------------------------------------------------------- */
 
-/* A block copies its part of the table: a thread waits for four words at a time, or for one where there are several
- * copies. */
+/* A block copies its part of the table: a thread waits for four words at a time, or for one where
+ * there are several copies. */
 static double staging_ns(struct work *work)
 {
     const struct cell *cell = work->cell;
@@ -191,7 +208,8 @@ static double latency_ns(struct work *work, const double busy_ns[TIME_UNITS])
 {
     const struct cell *cell = work->cell;
     const double waves = fmax(work->blocks / (use(work, CARD_sm_count) * work->resident), 1);
-    const double own = fmax(fmax(busy_ns[TIME_ISSUE], busy_ns[TIME_CONSTANT]), busy_ns[TIME_L1]) / work->resident;
+    const double own =
+        fmax(fmax(busy_ns[TIME_ISSUE], busy_ns[TIME_CONSTANT]), busy_ns[TIME_L1]) / work->resident;
     const double block_l2 = use(work, CARD_block_l2_ns);
     double life;
 
@@ -200,21 +218,23 @@ static double latency_ns(struct work *work, const double busy_ns[TIME_UNITS])
         const double groups = workload_groups(cell->workload, cell->parameters);
         const double l2 = use(work, CARD_l2_latency_cycles), l1 = use(work, CARD_l1_latency_cycles);
         const double index = l2 + dram_cycles(work, 1 - work->kept);
-        const double behind = work->far > 0 ? work->far * (l2 + dram_cycles(work, work->behind)) : 0;
+        const double behind =
+            work->far > 0 ? work->far * (l2 + dram_cycles(work, work->behind)) : 0;
         const double instructions = instructions_of(work) / (double)work->access->warps_active;
 
         life = cycles_ns(work, groups * (index + (1 - work->far) * l1 + behind) +
                                    by_cost(work, instructions, CARD_alu_latency_cycles));
         return ceil(waves) * life + (grid_waves(work) - 1) * (staging_ns(work) + block_l2) + own;
     }
-    life = work->kept < 1 ? work->kept * block_l2 + (1 - work->kept) * use(work, CARD_block_dram_ns) : block_l2;
+    life = work->kept < 1 ? work->kept * block_l2 + (1 - work->kept) * use(work, CARD_block_dram_ns)
+                          : block_l2;
     life += staging_ns(work);
     if (goes_to(work, UNIT_L2, UNIT_L2)) /* half of the later loads wait for the previous one */
         life += cycles_ns(work, by_cost(work, (steps_of(work) - 1) / 2, CARD_l2_latency_cycles));
     return waves * life + own;
 }
 
-/* -- the time ------------------------------------------------------------------------------------------ */
+/* -- the time ---------------------------------------------------------------------------------- */
 
 struct time_kernel estimate_kernel(const struct expectation *expectation)
 {
@@ -226,25 +246,30 @@ struct time_kernel estimate_kernel(const struct expectation *expectation)
                                 .constant_requests = counter_expected(requests, expectation)};
 }
 
-void estimate_time(const struct cell *cell, const struct access_counts *access, const struct card *card,
-                   const struct time_kernel *kernel, struct cell_estimate *out)
+void estimate_time(const struct cell *cell, const struct access_counts *access,
+                   const struct card *card, const struct time_kernel *kernel,
+                   struct cell_estimate *out)
 {
     static const struct time_kernel unknown = {.instructions = NAN, .constant_requests = NAN};
     const struct time_kernel *of = kernel ? kernel : &unknown;
     struct work work = {.cell = cell, .access = access, .kernel = of};
     const double block = cell->block_size, threads = cell->parameters[PARAMETER_window_threads];
     const double window =
-        cell->parameters[PARAMETER_window_entries] * fmax(block / fmax(threads, 1), 1); /* of a block */
+        /* of a block */
+        cell->parameters[PARAMETER_window_entries] * fmax(block / fmax(threads, 1), 1);
     double *const times[] = {&out->time_ns.value, &out->time_ns.low, &out->time_ns.high};
 
     work.resident = card_blocks_resident(card, cell, of->registers);
     work.blocks = (double)cell_blocks(cell);
     work.table = fmax((double)access->footprint_lines, 1) * ACCESS_LINE_BYTES;
-    work.near = window > 0 ? fmin(work.table, work.resident * window * table_width(cell->parameters)) : work.table;
+    work.near = window > 0
+                    ? fmin(work.table, work.resident * window * table_width(cell->parameters))
+                    : work.table;
     work.output = sizeof(uint32_t) * (double)cell->elements;
     work.input = work.output * workload_streamed(cell->workload, cell->parameters);
     *out = (struct cell_estimate){.longest = TIME_ISSUE};
-    for (int i = 0; i < 3; i++) { /* for the values, then for the fastest and the slowest that the intervals allow */
+    /* for the values, then for the fastest and the slowest that the intervals allow */
+    for (int i = 0; i < 3; i++) {
         double busy_ns[TIME_UNITS], l2, first, longest = 0;
 
         for (size_t k = 0; k < CARD_NUMBERS; k++)
@@ -255,11 +280,13 @@ void estimate_time(const struct cell *cell, const struct access_counts *access, 
         work.kept = cell->cache_state->flush ? 0 : kept_of(l2, work.input + work.output);
         work.behind = 1 - kept_of(l2, work.table);
         work.far = goes_to(&work, UNIT_L2, UNIT_L2);
-        if (goes_to(&work, UNIT_L1, UNIT_TEXTURE)) { /* warps of a block share data from beyond L1 */
+        /* warps of a block share data from beyond L1 */
+        if (goes_to(&work, UNIT_L1, UNIT_TEXTURE)) {
             const double l1 = use(&work, CARD_shared_bytes_per_sm);
 
-            work.far = fmax(fmax(1 - l1 / work.near, 0), fmax(1 - l1 / work.table, 0) / steps_of(&work)) *
-                       fmin((double)access->block_lines / fmax((double)access->lines, 1), 1);
+            work.far =
+                fmax(fmax(1 - l1 / work.near, 0), fmax(1 - l1 / work.table, 0) / steps_of(&work)) *
+                fmin((double)access->block_lines / fmax((double)access->lines, 1), 1);
         }
         first = use(&work, CARD_launch_ns);
         if (uses_grid_stride_loop(cell))

@@ -31,25 +31,28 @@ enum status document_write(const struct document *document, const void *base, co
     return status;
 }
 
-enum status document_take(const struct document *document, const char *name, const cJSON *tree, void *base)
+enum status document_take(const struct document *document, const char *name, const cJSON *tree,
+                          void *base)
 {
     struct reader reader = {.file = name};
     const struct node root = {.reader = &reader, .json = tree};
     const struct node schema = node_object(&root, "schema");
-    const char *found = node_text(&schema, "name", true), *version = node_text(&schema, "version", true);
+    const char *found = node_text(&schema, "name", true),
+               *version = node_text(&schema, "version", true);
     char shown[TEXT_SHOWN_BYTES], major[6], minor[6];
     int end = 0;
 
     if (node_failed(&root))
         return reader.status;
     if (strcmp(found, document->schema) != 0)
-        node_wrong_member(&schema, "name", "'%s' is no %s of cbank; %s", text_shown(found, shown), document->what,
-                          document->remedy);
+        node_wrong_member(&schema, "name", "'%s' is no %s of cbank; %s", text_shown(found, shown),
+                          document->what, document->remedy);
     else if (sscanf(version, "%5[0-9].%5[0-9]%n", major, minor, &end) != 2 || version[end])
         node_refuse(&schema, "version", "a version like \"1.0\"");
     else if (strtoul(major, NULL, 10) != document->major)
         node_wrong_member(&schema, "version",
-                          "%s, this build reads %" PRIu32 ".x; use the cbank that wrote the file or a newer one",
+                          "%s, this build reads %" PRIu32
+                          ".x; use the cbank that wrote the file or a newer one",
                           version, document->major);
     fields_read(&root, &document->root.fields, base);
     if (document->root.check && !node_failed(&root))
@@ -57,8 +60,8 @@ enum status document_take(const struct document *document, const char *name, con
     return reader.status;
 }
 
-enum status document_parse(const struct document *document, const char *name, const char *text, size_t bytes,
-                           void *base, cJSON **tree)
+enum status document_parse(const struct document *document, const char *name, const char *text,
+                           size_t bytes, void *base, cJSON **tree)
 {
     const enum status status = json_parse(name, text, bytes, tree);
 

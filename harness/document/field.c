@@ -17,7 +17,7 @@ static enum field_type type_of(const struct field *field)
     return (enum field_type)(field->kind - field_kinds);
 }
 
-/* -- writing ------------------------------------------------------------------------------------------- */
+/* -- writing ----------------------------------------------------------------------------------- */
 
 /* Adds a member of a kind of this file. False if it is empty: nothing was added. */
 static bool write_member(cJSON *object, const struct field *field, const void *base)
@@ -52,7 +52,8 @@ static bool write_member(cJSON *object, const struct field *field, const void *b
         text = *pointer ? *(const char *const *)*pointer : NULL;
         break;
     case FIELD_INTEGER:
-        value = field->bytes == sizeof(uint32_t) ? *(const uint32_t *)member : *(const uint64_t *)member;
+        value = field->bytes == sizeof(uint32_t) ? *(const uint32_t *)member
+                                                 : *(const uint64_t *)member;
         if (value || required)
             json_add_integer(object, field->key, value);
         return value || required;
@@ -98,13 +99,15 @@ static bool write_member(cJSON *object, const struct field *field, const void *b
         return true;
     case FIELD_POINTER:
         if (*pointer)
-            fields_write(field->key ? json_add(object, field->key, cJSON_CreateObject()) : object, field->of, *pointer);
+            fields_write(field->key ? json_add(object, field->key, cJSON_CreateObject()) : object,
+                         field->of, *pointer);
         return *pointer;
     default: /* an array, a list or a map */
         count = *(const size_t *)((const char *)base + list->count);
         if (count == 0 && field->presence == OMITTED)
             return false;
-        array = json_add(object, field->key, type == FIELD_MAP ? cJSON_CreateObject() : cJSON_CreateArray());
+        array = json_add(object, field->key,
+                         type == FIELD_MAP ? cJSON_CreateObject() : cJSON_CreateArray());
         element = type == FIELD_ARRAY ? member : *pointer;
         for (size_t i = 0; i < count; i++, element += list->element_bytes) {
             cJSON *item = cJSON_CreateObject();
@@ -132,14 +135,15 @@ void fields_write(cJSON *object, const struct fields *fields, const void *base)
     }
 }
 
-/* -- reading ------------------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 
 /* The value that has this name; names->count if there is none. */
 static size_t value_named(const struct names *names, const char *text)
 {
     size_t value = 0;
 
-    while (value < names->count && (!text || !names->names[value] || strcmp(names->names[value], text) != 0))
+    while (value < names->count &&
+           (!text || !names->names[value] || strcmp(names->names[value], text) != 0))
         value++;
     return value;
 }
@@ -164,17 +168,20 @@ static void *room_for(const struct node *node, size_t count, size_t bytes)
 }
 
 /* Reads an array within the struct, or an array or map into new memory. */
-static void read_elements(const struct node *node, const struct field *field, void *base, char *element)
+static void read_elements(const struct node *node, const struct field *field, void *base,
+                          char *element)
 {
     const enum field_type type = type_of(field);
     const struct objects *list = field->of;
-    const struct node all = type == FIELD_MAP ? node_object(node, field->key) : node_array(node, field->key);
+    const struct node all =
+        type == FIELD_MAP ? node_object(node, field->key) : node_array(node, field->key);
     const size_t count = (size_t)cJSON_GetArraySize(all.json);
     const cJSON *item;
     size_t i = 0;
 
     if (!node_failed(node) && (count > list->max || count < (size_t)field->low))
-        node_wrong(&all, "expected %.0f to %zu elements, there are %zu", field->low, list->max, count);
+        node_wrong(&all, "expected %.0f to %zu elements, there are %zu", field->low, list->max,
+                   count);
     if (node_failed(node) || count == 0)
         return;
     if (type != FIELD_ARRAY)
@@ -207,7 +214,8 @@ static void read_items(const struct node *node, const struct field *field, void 
     const cJSON *item;
     size_t used = 0;
 
-    if (type == FIELD_NUMBERS && count > 0 && !(numbers->values = room_for(node, count, sizeof(double))))
+    if (type == FIELD_NUMBERS && count > 0 &&
+        !(numbers->values = room_for(node, count, sizeof(double))))
         return;
     cJSON_ArrayForEach (item, array.json) {
         const char *text = cJSON_GetStringValue(item);
@@ -217,7 +225,8 @@ static void read_items(const struct node *node, const struct field *field, void 
         else if (type == FIELD_BITS && value_named(names, text) < names->count)
             *(uint32_t *)member |= 1u << value_named(names, text);
         else if (type == FIELD_WORDS && text && used + strlen(text) + 1 < field->bytes)
-            used += (size_t)snprintf((char *)member + used, field->bytes - used, "%s%s", used ? " " : "", text);
+            used += (size_t)snprintf((char *)member + used, field->bytes - used, "%s%s",
+                                     used ? " " : "", text);
         else
             refuse(node, field,
                    type == FIELD_NUMBERS ? "an array of numbers"
@@ -226,8 +235,10 @@ static void read_items(const struct node *node, const struct field *field, void 
     }
 }
 
-/* Sets a member of a kind of this file from its value in the document. `empty`: it is null or absent, and may be. */
-static void read_member(const struct node *node, const struct field *field, void *base, const cJSON *item, bool empty)
+/* Sets a member of a kind of this file from its value in the document. `empty`: it is null or
+ * absent, and may be. */
+static void read_member(const struct node *node, const struct field *field, void *base,
+                        const cJSON *item, bool empty)
 {
     const struct names *names = field->of;
     const struct object *inner = field->of;
@@ -247,8 +258,8 @@ static void read_member(const struct node *node, const struct field *field, void
         if (text && strlen(text) < field->bytes && (*text || empty || field->low == 0))
             memcpy(member, text, strlen(text) + 1);
         else
-            snprintf(expected, sizeof(expected), "a string of %s %zu bytes", field->low > 0 ? "1 to" : "at most",
-                     field->bytes - 1);
+            snprintf(expected, sizeof(expected), "a string of %s %zu bytes",
+                     field->low > 0 ? "1 to" : "at most", field->bytes - 1);
         break;
     case FIELD_REFERENCE:
         *(const char **)member = text;
@@ -270,7 +281,8 @@ static void read_member(const struct node *node, const struct field *field, void
         if (isinf(field->high))
             snprintf(expected, sizeof(expected), "a number of at least %.15g", field->low);
         else if (field->low != 0 || field->high != 0)
-            snprintf(expected, sizeof(expected), "a number from %.15g to %.15g", field->low, field->high);
+            snprintf(expected, sizeof(expected), "a number from %.15g to %.15g", field->low,
+                     field->high);
         else if (isnan(number))
             snprintf(expected, sizeof(expected), "a number");
         break;
@@ -294,7 +306,8 @@ static void read_member(const struct node *node, const struct field *field, void
     case FIELD_ROW:
         *(const void **)member = text ? table_find(field->of, text) : NULL;
         if (text && !*(const void **)member)
-            node_wrong_member(node, field->key, "this build has no %s '%s'; cbank list shows those that it has",
+            node_wrong_member(node, field->key,
+                              "this build has no %s '%s'; cbank list shows those that it has",
                               ((const struct table *)field->of)->what, text_shown(text, shown));
         else if (!text && !empty)
             snprintf(expected, sizeof(expected), "a string");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Fields: one table describes a struct and the JSON object with the same content. Writing and reading both follow the
- * table, so a key is added in one place. A field is a row: its key, its kind, the offset of its member, when the member
- * may be empty, and limits. Other rooms add kinds, as pairs of functions, for their own types. */
+ * Fields: one table describes a struct and the JSON object with the same content. Writing and
+ * reading both follow the table, so a key is added in one place. A field is a row: its key, its
+ * kind, the offset of its member, when the member may be empty, and limits. Other rooms add kinds,
+ * as pairs of functions, for their own types. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +17,8 @@ struct field;
 struct field_kind {
     /* Adds the member of the struct at base to the object. */
     void (*write)(cJSON *object, const struct field *field, const void *base);
-    /* Sets the member from the node's member of that key. NULL: the value follows from others, and is not read. */
+    /* Sets the member from the node's member of that key. NULL: the value follows from others, and
+     * is not read. */
     void (*read)(const struct node *node, const struct field *field, void *base);
 };
 
@@ -24,8 +26,8 @@ struct field_kind {
 enum presence {
     REQUIRED, /* none: the key is there and not null; "" and 0 are ordinary values */
     NULLABLE, /* null */
-    LATER,    /* null is written; older files may lack the key */
-    OMITTED,  /* the key is left out */
+    LATER, /* null is written; older files may lack the key */
+    OMITTED, /* the key is left out */
 };
 
 struct field {
@@ -33,7 +35,7 @@ struct field {
     const struct field_kind *kind;
     enum presence presence;
     size_t offset; /* of the member */
-    size_t bytes;  /* of the member */
+    size_t bytes; /* of the member */
     double low, high; /* limits of a number; none if both are 0 */
     const void *of; /* data of the kind: names, a table, fields of an object */
 };
@@ -54,7 +56,8 @@ struct fields {
 enum field_type {
     FIELD_TEXT, /* char array; read without control characters */
     FIELD_REFERENCE, /* const char *: text of the file's tree */
-    FIELD_WORDS, /* char array of FIELD_WORDS_BYTES at most: words with blanks between, as an array */
+    /* char array of FIELD_WORDS_BYTES at most: words with blanks between, as an array */
+    FIELD_WORDS,
     FIELD_INTEGER, /* uint32_t or uint64_t */
     FIELD_NUMBER, /* double */
     FIELD_BOOL,
@@ -63,17 +66,19 @@ enum field_type {
     FIELD_BITS, /* uint32_t, a set of bits, as an array of their names: of is struct names */
     FIELD_ROW, /* const void *, a row of a table by its name: of is struct table */
     FIELD_NUMBERS, /* struct numbers, as an array on one line */
-    FIELD_TEXTS, /* array of const char *, as an object of those that are not NULL: of is struct keyed_texts */
+    /* array of const char *, as an object of those that are not NULL: of is struct keyed_texts */
+    FIELD_TEXTS,
     FIELD_OBJECT, /* struct, as an object: of is struct object */
-    FIELD_POINTER, /* pointer to a struct, as an object, or without a key as members of the object itself: of is struct
-                    * fields; it is only written */
+    FIELD_POINTER, /* pointer to a struct, as an object, or without a key as members of the object
+                    * itself: of is struct fields; it is only written */
     FIELD_ARRAY, /* array of structs, as far as it is filled: of is struct objects */
     FIELD_LIST, /* pointer to owned elements, as an array of objects: of is struct objects */
     FIELD_MAP, /* the same as an object; the key of each is one of its members */
     FIELD_TYPES
 };
 
-extern const struct field_kind field_kinds[FIELD_TYPES]; /* without functions: field.c knows them by their place */
+/* without functions: field.c knows them by their place */
+extern const struct field_kind field_kinds[FIELD_TYPES];
 
 #define field_text      field_kinds[FIELD_TEXT]
 #define field_reference field_kinds[FIELD_REFERENCE]
@@ -112,7 +117,8 @@ struct names {
 /* Texts by keys. */
 struct keyed_texts {
     const char *const *keys;
-    const char *const *texts; /* the same in every document, and not read; NULL: they are the member */
+    /* the same in every document, and not read; NULL: they are the member */
+    const char *const *texts;
     size_t count;
 };
 
@@ -121,8 +127,8 @@ struct keyed_texts {
 /* An object within an object. Its fields are offsets from the member. */
 struct object {
     struct fields fields;
-    size_t given; /* offset, in the outer struct, of a bool: whether the object exists; null in the file if it does not;
-                     SIZE_MAX: it always exists */
+    size_t given; /* offset, in the outer struct, of a bool: whether the object exists; null in the
+                     file if it does not; SIZE_MAX: it always exists */
     /* Checks the member after reading; NULL: no check. */
     void (*check)(const struct node *node, void *member);
 };
@@ -135,11 +141,12 @@ struct objects {
     size_t max; /* largest number read; the field's low is the least */
     bool line; /* each goes on one line of the file */
     size_t key; /* field_map: offset, within an element, of a const char *: its key */
-    void (*check)(const struct node *node, void *element); /* called after reading; NULL: no check */
+    /* called after reading; NULL: no check */
+    void (*check)(const struct node *node, void *element);
 };
 
-/* Initializers: elements of a type; the outer struct's member count_ is their number. The second is for objects that are
- * not read, the first for those with more members. */
+/* Initializers: elements of a type; the outer struct's member count_ is their number. The second is
+ * for objects that are not read, the first for those with more members. */
 #define OBJECTS(array, type, outer, count_) \
     .fields = FIELDS(array), .element_bytes = sizeof(type), .count = offsetof(outer, count_)
 #define OBJECTS_OF(array, type, outer, count_) {OBJECTS(array, type, outer, count_)}

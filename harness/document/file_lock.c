@@ -33,14 +33,15 @@ int file_open_locked(const char *path, mode_t mode, bool wait)
         if (descriptor < 0)
             return -1;
         /* On a file system without locks every process has the lock. */
-        if (TEMP_FAILURE_RETRY(flock(descriptor, LOCK_EX | (wait ? 0 : LOCK_NB))) != 0 && errno == EWOULDBLOCK) {
+        if (TEMP_FAILURE_RETRY(flock(descriptor, LOCK_EX | (wait ? 0 : LOCK_NB))) != 0 &&
+            errno == EWOULDBLOCK) {
             close(descriptor);
             errno = EWOULDBLOCK;
             return -1;
         }
         /* The process that had the lock may have removed or renamed the file. */
-        if (fstat(descriptor, &opened) == 0 && lstat(path, &named) == 0 && opened.st_ino == named.st_ino &&
-            opened.st_dev == named.st_dev)
+        if (fstat(descriptor, &opened) == 0 && lstat(path, &named) == 0 &&
+            opened.st_ino == named.st_ino && opened.st_dev == named.st_dev)
             return descriptor;
         close(descriptor);
     }
@@ -77,11 +78,13 @@ enum status file_lock_take(const char *path, struct file_lock *out)
 
     if (error == EWOULDBLOCK)
         return log_error(STATUS_USAGE,
-                         "%s is being written by another process; wait until that has ended, or name another "
+                         "%s is being written by another process; wait until that has ended, or "
+                         "name another "
                          "file",
                          path);
     if (error)
-        return log_error(file_failed(error), "cannot write %s: %s; name a path you can write to, with space left", path,
+        return log_error(file_failed(error),
+                         "cannot write %s: %s; name a path you can write to, with space left", path,
                          strerror(error));
     return STATUS_OK;
 }

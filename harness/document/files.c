@@ -18,7 +18,7 @@
 #include "file_lock.h"
 #include "log.h"
 
-/* -- names --------------------------------------------------------------------------------------------- */
+/* -- names ------------------------------------------------------------------------------------- */
 
 enum status files_add(struct texts *list, const char *path, const char *ending)
 {
@@ -32,7 +32,8 @@ enum status files_add(struct texts *list, const char *path, const char *ending)
 
     if (!path[0])
         return log_error(STATUS_USAGE, "an empty name is no file");
-    if (stat(path, &info) != 0 || (S_ISDIR(info.st_mode) && (count = scandir(path, &entries, NULL, alphasort)) < 0))
+    if (stat(path, &info) != 0 ||
+        (S_ISDIR(info.st_mode) && (count = scandir(path, &entries, NULL, alphasort)) < 0))
         return log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
     if (!S_ISDIR(info.st_mode))
         return texts_take(list, strdup(path)) ? STATUS_OK : log_memory("the names of files");
@@ -41,17 +42,20 @@ enum status files_add(struct texts *list, const char *path, const char *ending)
         char *name = NULL;
 
         if (status == STATUS_OK && fnmatch(pattern, entries[i]->d_name, FNM_PERIOD) == 0 &&
-            !texts_take(list, asprintf(&name, "%s%s%s", path, slash, entries[i]->d_name) < 0 ? NULL : name))
+            !texts_take(list, asprintf(&name, "%s%s%s", path, slash, entries[i]->d_name) < 0
+                                  ? NULL
+                                  : name))
             status = log_memory("the names of files");
         free(entries[i]);
     }
     free(entries);
     if (status == STATUS_OK && list->count == before)
-        status = log_error(STATUS_USAGE, "%s has no %s file; name a folder with some", path, ending);
+        status =
+            log_error(STATUS_USAGE, "%s has no %s file; name a folder with some", path, ending);
     return status;
 }
 
-/* -- reading ------------------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 
 enum status file_read(const char *path, size_t bytes_max, char **text, size_t *bytes)
 {
@@ -75,7 +79,8 @@ enum status file_read(const char *path, size_t bytes_max, char **text, size_t *b
         status = log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
     else if (*bytes > bytes_max)
         status = log_error(STATUS_USAGE,
-                           "%s: larger than %zu MiB, the most that cbank reads; if it is a result, take fewer samples "
+                           "%s: larger than %zu MiB, the most that cbank reads; if it is a result, "
+                           "take fewer samples "
                            "or measure fewer cells at a time",
                            path, bytes_max >> 20);
     fclose(file);
@@ -89,16 +94,17 @@ enum status file_read(const char *path, size_t bytes_max, char **text, size_t *b
     return STATUS_OK;
 }
 
-/* -- writing ------------------------------------------------------------------------------------------- */
+/* -- writing ----------------------------------------------------------------------------------- */
 
 static enum status cannot_write(const char *path)
 {
-    return log_error(file_failed(errno), "cannot write %s: %s; name a path you can write to, with space left", path,
+    return log_error(file_failed(errno),
+                     "cannot write %s: %s; name a path you can write to, with space left", path,
                      strerror(errno));
 }
 
-/* Opens a file next to the target, with the mode of the file that it will replace, or by the umask. NULL, with errno, if
- * it cannot. The caller frees *temporary, its name. */
+/* Opens a file next to the target, with the mode of the file that it will replace, or by the umask.
+ * NULL, with errno, if it cannot. The caller frees *temporary, its name. */
 static FILE *open_temporary(const char *target, const struct stat *old, char **temporary)
 {
     int descriptor;
@@ -160,8 +166,8 @@ enum status file_write(const char *path, file_writer *writer, const void *contex
     if (stream && fclose(stream) != 0 && status == STATUS_OK)
         status = cannot_write(path);
     if (status == STATUS_OK && temporary) {
-        /* So that the new name lasts. The file is already in place: a failure is not an error, and some file systems cannot
-         * do this. */
+        /* So that the new name lasts. The file is already in place: a failure is not an error, and
+         * some file systems cannot do this. */
         folder = open(dirname(target), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (folder >= 0 && fsync(folder) != 0 && errno != EINVAL && errno != ENOTSUP)
             log_warning("the folder of a file that was written is not synced: %s", strerror(errno));

@@ -11,7 +11,8 @@ const void *grid_row(const struct grid *grid, size_t row)
     return (const char *)grid->rows + row * grid->row_bytes;
 }
 
-void grid_value_at(const struct grid *grid, size_t row, const struct grid_column *column, struct grid_value *out)
+void grid_value_at(const struct grid *grid, size_t row, const struct grid_column *column,
+                   struct grid_value *out)
 {
     out->number = NAN;
     out->text = NULL;
@@ -19,7 +20,8 @@ void grid_value_at(const struct grid *grid, size_t row, const struct grid_column
     column->value(column, grid_row(grid, row), out);
 }
 
-const char *grid_shown(const struct grid_column *column, const struct grid_value *value, char room[TEXT_NUMBER_BYTES])
+const char *grid_shown(const struct grid_column *column, const struct grid_value *value,
+                       char room[TEXT_NUMBER_BYTES])
 {
     if (value->text)
         return value->text;
@@ -29,12 +31,14 @@ const char *grid_shown(const struct grid_column *column, const struct grid_value
     return room;
 }
 
-/* -- values that are members --------------------------------------------------------------------------- */
+/* -- values that are members ------------------------------------------------------------------- */
 
 static const void *member_at(const struct grid_column *column, const void *row)
 {
     const struct grid_member *member = column->of;
-    const void *base = member->pointer == SIZE_MAX ? row : *(const void *const *)((const char *)row + member->pointer);
+    const void *base = member->pointer == SIZE_MAX
+                           ? row
+                           : *(const void *const *)((const char *)row + member->pointer);
 
     return base ? (const char *)base + member->offset : NULL;
 }
@@ -50,7 +54,9 @@ void grid_integer(const struct grid_column *column, const void *row, struct grid
 {
     const void *integer = member_at(column, row);
     const bool small = ((const struct grid_member *)column->of)->bytes == sizeof(uint32_t);
-    const uint64_t value = !integer ? 0 : small ? *(const uint32_t *)integer : *(const uint64_t *)integer;
+    const uint64_t value = !integer ? 0
+                           : small  ? *(const uint32_t *)integer
+                                    : *(const uint64_t *)integer;
 
     out->number = value ? (double)value : NAN;
 }
@@ -83,7 +89,7 @@ void grid_array(const struct grid_column *column, const void *row, struct grid_v
     out->text = text && text[0] ? text : NULL;
 }
 
-/* -- other formats ------------------------------------------------------------------------------------- */
+/* -- other formats ----------------------------------------------------------------------------- */
 
 void grid_print_csv(FILE *stream, const struct grid *grid)
 {

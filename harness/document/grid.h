@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Grids: tables for people and for programs. A command defines its columns; aligning, dividing into blocks and quoting
- * are written here once, for each format. */
+ * Grids: tables for people and for programs. A command defines its columns; aligning, dividing into
+ * blocks and quoting are written here once, for each format. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,8 +20,8 @@ enum grid_style { GRID_PLAIN, GRID_BOLD, GRID_GOOD, GRID_DOUBT, GRID_BAD, GRID_D
 /* The value of a row in a column. Initially empty: NaN and NULL, shown as "-". */
 struct grid_value {
     double number;     /* for a column with a format */
-    const char *text; /* shown to people instead of the number, or in a column without a format; lives as long as the
-                          row, or is `room` */
+    const char *text; /* shown to people instead of the number, or in a column without a format;
+                         lives as long as the row, or is `room` */
     char room[GRID_TEXT_BYTES]; /* for a text that has no other storage */
     enum grid_style style; /* on a terminal with colour */
 };
@@ -32,21 +32,25 @@ typedef void grid_format(double value, char out[TEXT_NUMBER_BYTES]);
 struct grid_column {
     const char *key; /* in CSV and JSON, with the unit of the number: "time_ns" */
     const char *heading; /* in text */
-    const char *group; /* printed above the headings of neighbours with the same group; NULL: none */
+    /* printed above the headings of neighbours with the same group; NULL: none */
+    const char *group;
     grid_format *format; /* NULL: a column of text, aligned left */
-    void (*value)(const struct grid_column *column, const void *row, struct grid_value *out); /* may run on any
-                                                                                               * thread */
+    void (*value)(const struct grid_column *column, const void *row,
+                  struct grid_value *out); /* may run on any
+                                            * thread */
     const void *of; /* data of `value` in addition to the row; NULL: none */
-    unsigned rank; /* in text that is too wide, the columns of the greatest rank are dropped first; 0: never */
+    /* in text that is too wide, the columns of the greatest rank are dropped first; 0: never */
+    unsigned rank;
     bool head; /* names the row: repeated next to every block of columns */
     bool below; /* in text that is too wide, it moves first, to lines of its own below the row */
 };
 
-/* A member of the row, or of a struct that a member of the row points to, for the functions below. Columns have it in
- * `of`. */
+/* A member of the row, or of a struct that a member of the row points to, for the functions below.
+ * Columns have it in `of`. */
 struct grid_member {
     size_t offset, bytes;
-    size_t pointer;           /* offset in the row of the pointer; SIZE_MAX: the member is in the row itself */
+    /* offset in the row of the pointer; SIZE_MAX: the member is in the row itself */
+    size_t pointer;
     const char *const *names; /* grid_name: words by value; NULL for those without */
 };
 
@@ -62,14 +66,18 @@ struct grid_member {
     }
 
 /* Values of these members; empty if the pointer is NULL. */
-void grid_number(const struct grid_column *column, const void *row, struct grid_value *out);  /* double */
+/* double */
+void grid_number(const struct grid_column *column, const void *row, struct grid_value *out);
 void grid_integer(const struct grid_column *column, const void *row,
                   struct grid_value *out); /* of 4 or 8 bytes; 0: nothing */
-void grid_bool(const struct grid_column *column, const void *row, struct grid_value *out);    /* "true" or "false" */
-void grid_name(const struct grid_column *column, const void *row, struct grid_value *out);    /* enum */
-void grid_text(const struct grid_column *column, const void *row, struct grid_value *out);    /* const char * */
+/* "true" or "false" */
+void grid_bool(const struct grid_column *column, const void *row, struct grid_value *out);
+/* enum */
+void grid_name(const struct grid_column *column, const void *row, struct grid_value *out);
+/* const char * */
+void grid_text(const struct grid_column *column, const void *row, struct grid_value *out);
 void grid_array(const struct grid_column *column, const void *row,
-                struct grid_value *out);   /* char array; "": nothing */
+                struct grid_value *out); /* char array; "": nothing */
 
 struct grid {
     const char *title; /* above the text; NULL: none */
@@ -84,26 +92,29 @@ struct grid {
 };
 
 /* Initializers of a grid: an array of columns; rows from a pointer to the first. */
-#define GRID_COLUMNS(array)     .columns = (array), .column_count = sizeof(array) / sizeof((array)[0])
+#define GRID_COLUMNS(array) .columns = (array), .column_count = sizeof(array) / sizeof((array)[0])
+
 #define GRID_ROWS(first, count) .rows = (first), .row_count = (count), .row_bytes = sizeof(*(first))
 
-/* Prints aligned text no wider than look->width. If the columns do not fit on a line, those marked `below` go below the
- * row, and then those of the greatest rank are left out. If the others still do not fit, they stand in blocks below each
- * other. Names of rows that take more than half of the width have lines of their own. A grid without rows prints nothing.
- * STATUS_ENVIRONMENT when out of memory. */
+/* Prints aligned text no wider than look->width. If the columns do not fit on a line, those marked
+ * `below` go below the row, and then those of the greatest rank are left out. If the others still
+ * do not fit, they stand in blocks below each other. Names of rows that take more than half of the
+ * width have lines of their own. A grid without rows prints nothing. STATUS_ENVIRONMENT when out of
+ * memory. */
 enum status grid_print(FILE *stream, const struct grid *grid, const struct print_style *look);
 
-/* Prints each row as lines of a heading and a wrapped value. Missing values are left out, and so is the title if there
- * are none. */
+/* Prints each row as lines of a heading and a wrapped value. Missing values are left out, and so is
+ * the title if there are none. */
 void grid_print_records(FILE *stream, const struct grid *grid, const struct print_style *look);
 
 /* Prints CSV (RFC 4180): a line of keys, then numbers with all their digits. */
 void grid_print_csv(FILE *stream, const struct grid *grid);
 
-/* The rows as an array of objects by keys; a missing value is null. The caller deletes it; see json_add. */
+/* The rows as an array of objects by keys; a missing value is null. The caller deletes it; see
+ * json_add. */
 cJSON *grid_to_json(const struct grid *grid);
 
-/* -- for code that prints grids ------------------------------------------------------------------------ */
+/* -- for code that prints grids ---------------------------------------------------------------- */
 
 enum { GRID_NOTE_BYTES = 512 };
 
@@ -111,7 +122,10 @@ enum { GRID_NOTE_BYTES = 512 };
 const void *grid_row(const struct grid *grid, size_t row);
 
 /* Asks the column for its value in that row. */
-void grid_value_at(const struct grid *grid, size_t row, const struct grid_column *column, struct grid_value *out);
+void grid_value_at(const struct grid *grid, size_t row, const struct grid_column *column,
+                   struct grid_value *out);
 
-/* The text for people: the value's text, its number in the column's format, or "-". `room` has space for a number. */
-const char *grid_shown(const struct grid_column *column, const struct grid_value *value, char room[TEXT_NUMBER_BYTES]);
+/* The text for people: the value's text, its number in the column's format, or "-". `room` has
+ * space for a number. */
+const char *grid_shown(const struct grid_column *column, const struct grid_value *value,
+                       char room[TEXT_NUMBER_BYTES]);

@@ -56,22 +56,26 @@ static int gap(const struct layout *layout, size_t before, size_t c)
 {
     if (before == SIZE_MAX)
         return 0;
-    return layout->grid->columns[c].group && !same_group(layout, before, c) ? (int)sizeof(bar) - 1 : GAP;
+    return layout->grid->columns[c].group && !same_group(layout, before, c) ? (int)sizeof(bar) - 1
+                                                                            : GAP;
 }
 
-/* Columns of the group that begins with column c, which it is alone in without a group, and one past its last column.
- * Widens the first one that is not left out to make room for the group's name. */
+/* Columns of the group that begins with column c, which it is alone in without a group, and one
+ * past its last column. Widens the first one that is not left out to make room for the group's
+ * name. */
 static int group_width(const struct layout *layout, size_t c, size_t *end)
 {
     const struct grid_column *columns = layout->grid->columns;
     struct position *first = NULL;
     int width = 0, missing;
 
-    for (*end = c; *end < layout->grid->column_count && (*end == c || same_group(layout, c, *end)); ++*end) {
+    for (*end = c; *end < layout->grid->column_count && (*end == c || same_group(layout, c, *end));
+         ++*end) {
         struct position *position = &layout->positions[*end];
 
         position->width = position->natural;
-        position->line = columns[*end].rank > layout->limit || (columns[*end].below && layout->below) ? -1 : 0;
+        position->line =
+            columns[*end].rank > layout->limit || (columns[*end].below && layout->below) ? -1 : 0;
         if (position->line < 0)
             continue;
         width += position->width + (first ? GAP : 0);
@@ -83,8 +87,8 @@ static int group_width(const struct layout *layout, size_t c, size_t *end)
     return width + (missing > 0 ? missing : 0);
 }
 
-/* Puts the columns that are not left out on lines. Columns that name a row come first. A group is divided only if it needs
- * more than a line. Returns whether all of them fit on one line. */
+/* Puts the columns that are not left out on lines. Columns that name a row come first. A group is
+ * divided only if it needs more than a line. Returns whether all of them fit on one line. */
 static bool place_columns(struct layout *layout)
 {
     int room = layout->look->width - layout->look->indent, line = 0, used = 0, heads = 0;
@@ -100,8 +104,9 @@ static bool place_columns(struct layout *layout)
 
             if (position->line < 0)
                 continue;
-            if (before != last_head ? used + gap(layout, before, i) + (i == c ? needed : position->width) > room
-                                    : layout->stacked && line == 0 && !head && before != SIZE_MAX) {
+            if (before != last_head
+                    ? used + gap(layout, before, i) + (i == c ? needed : position->width) > room
+                    : layout->stacked && line == 0 && !head && before != SIZE_MAX) {
                 room -= layout->stacked && line == 0 ? NOTE_INDENT : 0;
                 line++;
                 used = layout->stacked ? 0 : heads;
@@ -139,7 +144,8 @@ static bool is_on(const struct layout *layout, size_t c, int line)
 {
     const struct position *position = &layout->positions[c];
 
-    return position->line == line || (layout->grid->columns[c].head && position->line >= 0 && !layout->stacked);
+    return position->line == line ||
+           (layout->grid->columns[c].head && position->line >= 0 && !layout->stacked);
 }
 
 /* Prints the names of the groups above a line of headings; nothing if there are none. */
@@ -160,7 +166,10 @@ static void put_groups(const struct layout *layout, int line, int blanks)
             blanks += GAP + layout->positions[c].width;
         } else {
             put_blanks(layout, blanks);
-            fputs(before == SIZE_MAX ? "" : gap(layout, before, c) == GAP ? "  " : bar, layout->stream);
+            fputs(before == SIZE_MAX              ? ""
+                  : gap(layout, before, c) == GAP ? "  "
+                                                  : bar,
+                  layout->stream);
             fputs(name, layout->stream);
             blanks = layout->positions[c].width - (int)text_columns(name);
         }
@@ -209,7 +218,10 @@ enum status grid_print(FILE *stream, const struct grid *grid, const struct print
 {
     struct layout layout = {.stream = stream, .grid = grid, .look = look};
     const int indent = look->indent + NOTE_INDENT;
-    const struct text_wrap wrap = {.stream = stream, .width = look->width, .column = indent, .indent = indent + 2};
+    const struct text_wrap wrap = {.stream = stream,
+                                   .width = look->width,
+                                   .column = indent,
+                                   .indent = indent + 2};
     char note[GRID_NOTE_BYTES], room[TEXT_NUMBER_BYTES];
     struct grid_value value;
 
@@ -227,7 +239,8 @@ enum status grid_print(FILE *stream, const struct grid *grid, const struct print
         }
     layout.limit = UINT_MAX;
     layout.below = !place_columns(&layout);
-    /* Leave out columns, those of the greatest rank first, until the others fit on a line or no rank is left. */
+    /* Leave out columns, those of the greatest rank first, until the others fit on a line or no
+     * rank is left. */
     do {
         unsigned next = 0; /* the greatest rank below the limit */
 
@@ -243,20 +256,24 @@ enum status grid_print(FILE *stream, const struct grid *grid, const struct print
         look->ranks->least = layout.limit;
     if (grid->title)
         fprintf(stream, "%s\n", grid->title);
-    for (size_t i = 0, lines = (size_t)layout.lines, rows = 1 + grid->row_count; i < lines * rows; i++) {
-        const size_t row = layout.stacked ? i / lines : i % rows, line = layout.stacked ? i % lines : i / rows;
+    for (size_t i = 0, lines = (size_t)layout.lines, rows = 1 + grid->row_count; i < lines * rows;
+         i++) {
+        const size_t row = layout.stacked ? i / lines : i % rows,
+                     line = layout.stacked ? i % lines : i / rows;
 
         fputs(line > 0 && row == 0 && !layout.stacked ? "\n" : "", stream);
         put_line(&layout, (long)row - 1, (int)line);
         if (row == 0 || line + 1 < lines)
             continue;
         for (size_t c = 0; layout.below && c < grid->column_count; c++) {
-            const char *text = grid->columns[c].below ? shown(&layout, (long)row - 1, c, &value, room) : "";
+            const char *text =
+                grid->columns[c].below ? shown(&layout, (long)row - 1, c, &value, room) : "";
 
             if (*text && strcmp(text, "-") != 0)
                 text_paragraph(wrap, "%s: %s", grid->columns[c].heading, text);
         }
-        for (size_t k = 0; grid->note && grid->note(grid_row(grid, row - 1), k, note, sizeof(note)); k++)
+        for (size_t k = 0; grid->note && grid->note(grid_row(grid, row - 1), k, note, sizeof(note));
+             k++)
             text_paragraph(wrap, "%s", note);
     }
     free(layout.positions);
@@ -276,13 +293,16 @@ void grid_print_records(FILE *stream, const struct grid *grid, const struct prin
     for (size_t i = 0; i < grid->row_count * grid->column_count; i++) {
         const struct grid_column *column = &grid->columns[i % grid->column_count];
         const int indent = look->indent + width + GAP;
-        struct text_wrap wrap = {.stream = stream, .width = look->width, .column = indent, .indent = indent};
+        struct text_wrap wrap = {.stream = stream,
+                                 .width = look->width,
+                                 .column = indent,
+                                 .indent = indent};
 
         grid_value_at(grid, i / grid->column_count, column, &value);
         if (!isfinite(value.number) && !(value.text && value.text[0]))
             continue;
-        fprintf(stream, "%s%s%*s%s%*s", title ? title : "", title ? "\n" : "", look->indent, "", column->heading,
-                width + GAP - (int)text_columns(column->heading), "");
+        fprintf(stream, "%s%s%*s%s%*s", title ? title : "", title ? "\n" : "", look->indent, "",
+                column->heading, width + GAP - (int)text_columns(column->heading), "");
         title = NULL;
         text_wrap(&wrap, grid_shown(column, &value, room));
         putc('\n', stream);

@@ -17,7 +17,7 @@
 /* Largest integer up to which every integer is a double. */
 #define EXACT_INTEGER_MAX ((uint64_t)1 << 53)
 
-/* -- reading ------------------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 
 void json_path_text(const struct json_path *path, char *out, size_t room)
 {
@@ -36,12 +36,13 @@ void json_path_text(const struct json_path *path, char *out, size_t room)
         snprintf(out + used, room - used, "[%zu]", path->index);
 }
 
-/* Text before cJSON parses it. The functions step over what begins at `at`; they return NULL, or what is wrong
- * there. */
+/* Text before cJSON parses it. The functions step over what begins at `at`; they return NULL, or
+ * what is wrong there. */
 struct scan {
     const char *text, *at, *end;
     int depth;
-    size_t values; /* upper limit: a value is the outermost, or follows an opening bracket or a comma */
+    /* upper limit: a value is the outermost, or follows an opening bracket or a comma */
+    size_t values;
     size_t text_bytes; /* of the strings with their quotes, and of the numbers with a NUL */
     bool odd; /* a string has characters other than printable ASCII or escapes */
 };
@@ -81,8 +82,8 @@ static const char *scan_number(struct scan *scan)
     return NULL;
 }
 
-/* cJSON takes control characters, bytes that are not UTF-8, and \u with NUL or without digits. It checks other
- * escapes. */
+/* cJSON takes control characters, bytes that are not UTF-8, and \u with NUL or without digits. It
+ * checks other escapes. */
 static const char *scan_string(struct scan *scan)
 {
     const char *quote = scan->at;
@@ -125,13 +126,15 @@ static const char *scan_string(struct scan *scan)
     return "the text ends in a string";
 }
 
-/* Finds everything that cJSON would wrongly accept, except duplicate keys and numbers that are too large. */
+/* Finds everything that cJSON would wrongly accept, except duplicate keys and numbers that are too
+ * large. */
 static const char *scan_text(struct scan *scan)
 {
     const char *wrong = NULL;
 
     /* A file of another kind is refused where it begins. */
-    if (scan->at < scan->end && *scan->at > ' ' && *scan->at <= '~' && !strchr("{[\"-0123456789tfn", *scan->at))
+    if (scan->at < scan->end && *scan->at > ' ' && *scan->at <= '~' &&
+        !strchr("{[\"-0123456789tfn", *scan->at))
         return "unexpected text";
     while (!wrong && scan->at < scan->end) {
         const unsigned char c = (unsigned char)*scan->at;
@@ -161,12 +164,14 @@ static int compare_keys(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* Finds a key that the object has twice; NULL where there is none. STATUS_ENVIRONMENT when out of memory. */
+/* Finds a key that the object has twice; NULL where there is none. STATUS_ENVIRONMENT when out of
+ * memory. */
 static enum status find_repeated(const cJSON *object, const char *name, const char **repeated)
 {
     const size_t count = (size_t)cJSON_GetArraySize(object);
     const char **keys;
-    uint64_t seen[64] = {0}; /* a bit for each hash: two keys of one are rare, and only then is it worth to sort */
+    /* a bit for each hash: two keys of one are rare, and only then is it worth to sort */
+    uint64_t seen[64] = {0};
     bool maybe = false;
     const cJSON *member;
     size_t i = 0;
@@ -195,8 +200,8 @@ static enum status find_repeated(const cJSON *object, const char *name, const ch
     return STATUS_OK;
 }
 
-/* Refuses numbers beyond a double and keys that come twice, in the value at that path and all in it. Makes the strings
- * printable if `odd`. */
+/* Refuses numbers beyond a double and keys that come twice, in the value at that path and all in
+ * it. Makes the strings printable if `odd`. */
 static enum status check(cJSON *value, const char *name, const struct json_path *path, bool odd)
 {
     char where[JSON_PATH_BYTES], shown[TEXT_SHOWN_BYTES];
@@ -211,11 +216,14 @@ static enum status check(cJSON *value, const char *name, const struct json_path 
         text_clean(value->valuestring, 0);
     if (cJSON_IsNumber(value) && !isfinite(value->valuedouble)) {
         json_path_text(path, where, sizeof(where));
-        return log_error(STATUS_USAGE, "%s: %s%sthe number is too large for a double", name, where, *where ? ": " : "");
+        return log_error(STATUS_USAGE, "%s: %s%sthe number is too large for a double", name, where,
+                         *where ? ": " : "");
     }
     cJSON_ArrayForEach (item, value) {
         if (odd || item->child || cJSON_IsNumber(item))
-            status = check(item, name, &(struct json_path){.parent = path, .key = item->string, .index = index}, odd);
+            status = check(item, name,
+                           &(struct json_path){.parent = path, .key = item->string, .index = index},
+                           odd);
         if (status != STATUS_OK)
             return status;
         index++;
@@ -235,8 +243,8 @@ enum { ONE_BLOCK = 0 }; /* a sanitizer sees where each value ends, and which is 
 enum { ONE_BLOCK = 1 };
 #endif
 
-/* The block that the tree being parsed goes into: values from its front, texts from its back. malloc for each would
- * take a third more memory and twice the time. */
+/* The block that the tree being parsed goes into: values from its front, texts from its back.
+ * malloc for each would take a third more memory and twice the time. */
 struct arena {
     char *front, *back;
 };
@@ -312,8 +320,8 @@ enum status json_parse(const char *name, const char *text, size_t bytes, cJSON *
             column = *c == '\n' ? 1 : column + ((*c & 0xc0) != 0x80);
             line += *c == '\n';
         }
-        status = log_error(STATUS_USAGE, "%s:%zu:%zu: %s; the file is not JSON that cbank can read", name, line, column,
-                           wrong);
+        status = log_error(STATUS_USAGE, "%s:%zu:%zu: %s; the file is not JSON that cbank can read",
+                           name, line, column, wrong);
     } else if (!tree) {
         status = log_memory("%s", name);
     }
@@ -340,7 +348,7 @@ void json_free(cJSON *tree)
         cJSON_Delete(tree);
 }
 
-/* -- writing ------------------------------------------------------------------------------------------- */
+/* -- writing ----------------------------------------------------------------------------------- */
 
 enum status json_put(FILE *stream, const void *value)
 {
@@ -364,17 +372,19 @@ enum status json_put_owned(FILE *stream, cJSON *value)
 
 cJSON *json_add(cJSON *object, const char *key, cJSON *item)
 {
-    if (object && item && (key ? cJSON_AddItemToObject(object, key, item) : cJSON_AddItemToArray(object, item)))
+    if (object && item &&
+        (key ? cJSON_AddItemToObject(object, key, item) : cJSON_AddItemToArray(object, item)))
         return item;
-    /* An object that lost a member must not be printed as a whole one. The low byte is the kind: 0 is cJSON_Invalid,
-     * which cJSON refuses to print. */
+    /* An object that lost a member must not be printed as a whole one. The low byte is the kind: 0
+     * is cJSON_Invalid, which cJSON refuses to print. */
     cJSON_Delete(item);
     if (object)
         object->type &= ~0xff;
     return NULL;
 }
 
-/* A number with the fewest of 15 to 17 digits that are read back exactly; null if it is not finite. */
+/* A number with the fewest of 15 to 17 digits that are read back exactly; null if it is not
+ * finite. */
 static cJSON *json_double(double value)
 {
     char text[32]; /* "-2.2250738585072014e-308" */
@@ -417,21 +427,22 @@ void json_add_integer(cJSON *object, const char *key, uint64_t value)
     char text[24];
 
     snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-    json_add(object, key, value <= EXACT_INTEGER_MAX ? cJSON_CreateRaw(text) : cJSON_CreateString(text));
+    json_add(object, key,
+             value <= EXACT_INTEGER_MAX ? cJSON_CreateRaw(text) : cJSON_CreateString(text));
 }
 
 void json_add_text(cJSON *object, const char *key, const char *value)
 {
     cJSON *item = value ? cJSON_CreateString(value) : cJSON_CreateNull();
 
-    /* Names from drivers and command lines are arbitrary bytes, but JSON is UTF-8. Each bad byte is replaced by one
-     * byte: no length grows. */
+    /* Names from drivers and command lines are arbitrary bytes, but JSON is UTF-8. Each bad byte is
+     * replaced by one byte: no length grows. */
     if (item && item->valuestring)
         text_clean(item->valuestring, 0);
     json_add(object, key, item);
 }
 
-/* -- getters ------------------------------------------------------------------------------------------- */
+/* -- getters ----------------------------------------------------------------------------------- */
 
 const cJSON *json_get(const cJSON *object, const char *key)
 {
@@ -454,7 +465,8 @@ bool json_integer(const cJSON *item, uint64_t *out)
         return !errno;
     }
     /* A number above 2^53 may already have been rounded. */
-    if (!cJSON_IsNumber(item) || signbit(item->valuedouble) || item->valuedouble > (double)EXACT_INTEGER_MAX ||
+    if (!cJSON_IsNumber(item) || signbit(item->valuedouble) ||
+        item->valuedouble > (double)EXACT_INTEGER_MAX ||
         item->valuedouble != floor(item->valuedouble))
         return false;
     *out = (uint64_t)item->valuedouble;

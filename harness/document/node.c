@@ -34,12 +34,14 @@ void node_wrong_member(const struct node *node, const char *key, const char *for
     vsnprintf(what, sizeof(what), format, arguments);
     va_end(arguments);
     json_path_text(&path, where, sizeof(where));
-    node->reader->status = log_error(STATUS_USAGE, "%s: %s%s%s", node->reader->file, where, *where ? ": " : "", what);
+    node->reader->status =
+        log_error(STATUS_USAGE, "%s: %s%s%s", node->reader->file, where, *where ? ": " : "", what);
 }
 
 void node_refuse(const struct node *node, const char *key, const char *expected)
 {
-    node_wrong_member(node, key, "expected %s, it is %s", expected, json_kind(json_get(node->json, key)));
+    node_wrong_member(node, key, "expected %s, it is %s", expected,
+                      json_kind(json_get(node->json, key)));
 }
 
 struct node node_object(const struct node *node, const char *key)
@@ -48,8 +50,9 @@ struct node node_object(const struct node *node, const char *key)
 
     if (!cJSON_IsObject(item))
         node_refuse(node, key, "an object");
-    return (
-        struct node){.reader = node->reader, .json = cJSON_IsObject(item) ? item : NULL, .path = path_of(node, key)};
+    return (struct node){.reader = node->reader,
+                         .json = cJSON_IsObject(item) ? item : NULL,
+                         .path = path_of(node, key)};
 }
 
 struct node node_array(const struct node *node, const char *key)
@@ -58,7 +61,9 @@ struct node node_array(const struct node *node, const char *key)
 
     if (!cJSON_IsArray(item))
         node_refuse(node, key, "an array");
-    return (struct node){.reader = node->reader, .json = cJSON_IsArray(item) ? item : NULL, .path = path_of(node, key)};
+    return (struct node){.reader = node->reader,
+                         .json = cJSON_IsArray(item) ? item : NULL,
+                         .path = path_of(node, key)};
 }
 
 struct node node_element(const struct node *node, const cJSON *item, size_t index)

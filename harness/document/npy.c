@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html. 6 bytes of magic and 2 of version
- * precede the length of the header, in 2 bytes in version 1 and in 4 later. The header is a literal of Python,
- * {'descr': '<i4', 'fortran_order': False, 'shape': (4, 1024), }, with blanks to its end, a line feed. */
+ * The format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html. 6 bytes of
+ * magic and 2 of version precede the length of the header, in 2 bytes in version 1 and in 4 later.
+ * The header is a literal of Python, {'descr': '<i4', 'fortran_order': False, 'shape': (4, 1024),
+ * }, with blanks to its end, a line feed. */
 #include "npy.h"
 
 #include <errno.h>
@@ -19,8 +20,8 @@
 
 enum { MAGIC_BYTES = 6, VERSION_AT = 6, LENGTH_AT = 8, HEADER_BYTES = 256, WORD_BYTES = 32 };
 
-__attribute__((format(printf, 3, 4))) static enum status refuse(const char *name, const char *wanted,
-                                                                const char *format, ...)
+__attribute__((format(printf, 3, 4))) static enum status
+refuse(const char *name, const char *wanted, const char *format, ...)
 {
     char text[256];
     va_list arguments;
@@ -34,12 +35,14 @@ __attribute__((format(printf, 3, 4))) static enum status refuse(const char *name
                      name, text, wanted);
 }
 
-enum status npy_parse(const char *name, const void *data, size_t bytes, bool floats, struct npy *out)
+enum status npy_parse(const char *name, const void *data, size_t bytes, bool floats,
+                      struct npy *out)
 {
     const char *const wanted = floats ? "numbers" : "integers";
     const unsigned char *file = data;
     const size_t begin = bytes > VERSION_AT && file[VERSION_AT] > 1 ? LENGTH_AT + 4 : LENGTH_AT + 2;
-    char text[HEADER_BYTES] = "", type[WORD_BYTES], order[WORD_BYTES], shape[WORD_BYTES], shown[TEXT_SHOWN_BYTES];
+    char text[HEADER_BYTES] = "", type[WORD_BYTES], order[WORD_BYTES], shape[WORD_BYTES],
+         shown[TEXT_SHOWN_BYTES];
     struct npy array = {.shape = {0, 1}};
     size_t length = 0;
     int end = 0, shape_end = 0;
@@ -58,23 +61,25 @@ enum status npy_parse(const char *name, const void *data, size_t bytes, bool flo
                       file[VERSION_AT + 1]);
     if (length > bytes - begin)
         return refuse(name, wanted, "it is cut short");
-    /* As NumPy lays the header out: other layouts of the same dictionary are refused. (4096) is no tuple. */
+    /* As NumPy lays the header out: other layouts of the same dictionary are refused. (4096) is no
+     * tuple. */
     if (length < sizeof(text))
         memcpy(text, file + begin, length);
-    sscanf(text, "{'descr': '%31[^'\n]', 'fortran_order': %31[A-Za-z], 'shape': (%31[0-9, ]), } %n", type, order, shape,
-           &end);
+    sscanf(text, "{'descr': '%31[^'\n]', 'fortran_order': %31[A-Za-z], 'shape': (%31[0-9, ]), } %n",
+           type, order, shape, &end);
     if (end > 0 && !text[end])
-        array.dimensions =
-            (uint32_t)sscanf(shape, "%" SCNu64 ", %" SCNu64 "%n", &array.shape[0], &array.shape[1], &shape_end);
+        array.dimensions = (uint32_t)sscanf(shape, "%" SCNu64 ", %" SCNu64 "%n", &array.shape[0],
+                                            &array.shape[1], &shape_end);
     if (array.dimensions < 1 || array.dimensions > 2 ||
         strcmp(array.dimensions == 2 ? shape + shape_end : shape + strspn(shape, "0123456789"),
                array.dimensions == 2 ? "" : ",") != 0)
         return refuse(name, wanted, "its header is none of %s in one or two dimensions", wanted);
     if (strlen(type) != 3 || !strchr(floats ? "iuf" : "iu", type[1]) || !strchr("1248", type[2]))
-        return refuse(name, wanted, "its values are '%s', no %s of 1, 2, 4 or 8 bytes", text_shown(type, shown),
-                      wanted);
+        return refuse(name, wanted, "its values are '%s', no %s of 1, 2, 4 or 8 bytes",
+                      text_shown(type, shown), wanted);
     if (type[0] != '<' && !(type[0] == '|' && type[2] == '1'))
-        return refuse(name, wanted, "its values are '%s', not little-endian", text_shown(type, shown));
+        return refuse(name, wanted, "its values are '%s', not little-endian",
+                      text_shown(type, shown));
     if (strcmp(order, "False") != 0)
         return refuse(name, wanted, "it is in Fortran order");
     if (array.shape[0] == 0 || array.shape[1] == 0)
@@ -83,12 +88,16 @@ enum status npy_parse(const char *name, const void *data, size_t bytes, bool flo
     array.bytes = (uint32_t)(type[2] - '0');
     array.is_signed = type[1] == 'i';
     array.is_float = type[1] == 'f';
-    if (__builtin_mul_overflow(array.shape[0], array.shape[1], &array.count) || array.count > INT64_MAX / 8)
-        return refuse(name, wanted, "its shape is %" PRIu64 " x %" PRIu64, array.shape[0], array.shape[1]);
+    if (__builtin_mul_overflow(array.shape[0], array.shape[1], &array.count) ||
+        array.count > INT64_MAX / 8)
+        return refuse(name, wanted, "its shape is %" PRIu64 " x %" PRIu64, array.shape[0],
+                      array.shape[1]);
     has = bytes - begin - length;
     if (has != array.count * array.bytes)
-        return refuse(name, wanted, "it is %s: it has %" PRIu64 " bytes of values, its shape takes %" PRIu64,
-                      has < array.count * array.bytes ? "cut short" : "too long", has, array.count * array.bytes);
+        return refuse(name, wanted,
+                      "it is %s: it has %" PRIu64 " bytes of values, its shape takes %" PRIu64,
+                      has < array.count * array.bytes ? "cut short" : "too long", has,
+                      array.count * array.bytes);
     *out = array;
     return STATUS_OK;
 }
@@ -100,7 +109,8 @@ enum status npy_open(const char *path, bool floats, struct npy_file *out)
     struct stat about = {0};
     enum status status;
 
-    if (descriptor >= 0 && fstat(descriptor, &about) == 0 && (about.st_size > 0 || !S_ISREG(about.st_mode)))
+    if (descriptor >= 0 && fstat(descriptor, &about) == 0 &&
+        (about.st_size > 0 || !S_ISREG(about.st_mode)))
         file.mapping = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
     if (descriptor < 0 || file.mapping == MAP_FAILED) {
         status = log_error(STATUS_USAGE, "cannot read %s: %s", path, strerror(errno));

@@ -18,10 +18,12 @@ struct npy {
     uint64_t count;      /* number of values: the product of the shape */
 };
 
-/* Reads a header and exactly the values of its shape from `bytes` bytes. Anything else is STATUS_USAGE, logged with the
- * found and the expected property. This includes truncated, too long and empty files, big-endian and Fortran order, and
- * more than two dimensions, and floats unless `floats` allows them. Messages use `name`. */
-enum status npy_parse(const char *name, const void *data, size_t bytes, bool floats, struct npy *out);
+/* Reads a header and exactly the values of its shape from `bytes` bytes. Anything else is
+ * STATUS_USAGE, logged with the found and the expected property. This includes truncated, too long
+ * and empty files, big-endian and Fortran order, and more than two dimensions, and floats unless
+ * `floats` allows them. Messages use `name`. */
+enum status npy_parse(const char *name, const void *data, size_t bytes, bool floats,
+                      struct npy *out);
 
 /* A file in memory. */
 struct npy_file {
@@ -30,7 +32,8 @@ struct npy_file {
     size_t bytes;
 };
 
-/* Maps a file and reads it like npy_parse. STATUS_USAGE, logged, on failure; the caller closes *out only on success. */
+/* Maps a file and reads it like npy_parse. STATUS_USAGE, logged, on failure; the caller closes *out
+ * only on success. */
 enum status npy_open(const char *path, bool floats, struct npy_file *out);
 
 /* Releases; accepts a zeroed struct. */

@@ -15,14 +15,14 @@
 #include "text_print.h"
 #include "version_json.h"
 
-/* -- findings ------------------------------------------------------------------------------------------ */
+/* -- findings ---------------------------------------------------------------------------------- */
 
-void diagnosis_add(struct diagnosis *diagnosis, enum finding_grade grade, const char *subject, const char *remedy,
-                   const char *format, ...)
+void diagnosis_add(struct diagnosis *diagnosis, enum finding_grade grade, const char *subject,
+                   const char *remedy, const char *format, ...)
 {
     struct finding *made;
-    static const char *const words[] = {
-        [FINDING_OK] = "ok", [FINDING_WARNING] = "warning", [FINDING_PROBLEM] = "problem"};
+    static const char *const words[] =
+        {[FINDING_OK] = "ok", [FINDING_WARNING] = "warning", [FINDING_PROBLEM] = "problem"};
     va_list arguments;
 
     if (!memory_grow(&diagnosis->findings, diagnosis->count, sizeof(*made))) {
@@ -41,8 +41,8 @@ void diagnosis_add(struct diagnosis *diagnosis, enum finding_grade grade, const 
     va_end(arguments);
 }
 
-void diagnosis_add_reason(struct diagnosis *diagnosis, enum finding_grade grade, const char *subject,
-                          const char *reason)
+void diagnosis_add_reason(struct diagnosis *diagnosis, enum finding_grade grade,
+                          const char *subject, const char *reason)
 {
     const char *remedy = strstr(reason, "; ");
 
@@ -50,28 +50,32 @@ void diagnosis_add_reason(struct diagnosis *diagnosis, enum finding_grade grade,
                   (int)(remedy ? (size_t)(remedy - reason) : strlen(reason)), reason);
 }
 
-/* -- the grid ------------------------------------------------------------------------------------------ */
+/* -- the grid ---------------------------------------------------------------------------------- */
 
-/* clang-format off */
-#define TEXT(member) .key = #member, .heading = #member, .value = grid_array, .of = GRID_MEMBER(struct finding, member)
+#define TEXT(member)                                         \
+    .key = #member, .heading = #member, .value = grid_array, \
+    .of = GRID_MEMBER(struct finding, member)
 
 static const struct grid_column columns[] = {
-    {TEXT(finding), .head = true}, {TEXT(subject), .head = true}, {TEXT(detail), .below = true}, {TEXT(remedy), .below = true},
+    {TEXT(finding), .head = true},
+    {TEXT(subject), .head = true},
+    {TEXT(detail), .below = true},
+    {TEXT(remedy), .below = true},
 };
-/* clang-format on */
 
-/* -- the command --------------------------------------------------------------------------------------- */
+/* -- the command ------------------------------------------------------------------------------- */
 
 struct doctor_options {
     bool json;
     struct output_options look;
 };
 
-/* clang-format off */
 static const struct option_row rows[] = {
-    {.name = "json", .help = "print JSON, for an issue", .kind = &option_flag, .offset = offsetof(struct doctor_options, json)},
+    {.name = "json",
+     .help = "print JSON, for an issue",
+     .kind = &option_flag,
+     .offset = offsetof(struct doctor_options, json)},
 };
-/* clang-format on */
 
 static const struct option_group groups[] = {
     OPTION_GROUP(rows, 0),
@@ -92,7 +96,8 @@ static enum status doctor(const void *parsed, const struct invocation *invocatio
         if (engine_rows[i].engine->diagnose)
             engine_rows[i].engine->diagnose(&diagnosis);
 
-    const struct grid grid = {GRID_COLUMNS(columns), GRID_ROWS(diagnosis.findings, diagnosis.count)};
+    const struct grid grid = {GRID_COLUMNS(columns),
+                              GRID_ROWS(diagnosis.findings, diagnosis.count)};
 
     if (diagnosis.incomplete) {
         status = STATUS_ENVIRONMENT;
@@ -110,7 +115,8 @@ static enum status doctor(const void *parsed, const struct invocation *invocatio
 
             for (uint32_t device = 0; device < count; device++)
                 if (engine->describe(device, NULL, &info) == STATUS_OK)
-                    fields_write(json_append(devices, cJSON_CreateObject()), &device_object.fields, &info);
+                    fields_write(json_append(devices, cJSON_CreateObject()), &device_object.fields,
+                                 &info);
         }
         json_add(object, "findings", grid_to_json(&grid));
         status = json_put_owned(stdout, object);
@@ -124,8 +130,8 @@ const struct command doctor_command = {
     .summary = "Check this machine, and name a remedy for each problem",
     OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct doctor_options),
-    .details =
-        "It looks at the program, CUPTI, the GPU, kernels, clocks, other processes, memory errors and the permission to read\n"
-        "counters. The exit code is 3 when something keeps it from measuring on a GPU.",
+    .details = "It looks at the program, CUPTI, the GPU, kernels, clocks, other processes, memory "
+               "errors and the permission to read\n"
+               "counters. The exit code is 3 when something keeps it from measuring on a GPU.",
     .run = doctor,
 };

@@ -22,10 +22,11 @@ struct diagnosis {
 };
 
 /* Adds a finding. remedy is NULL if all is well. */
-__attribute__((format(printf, 5, 6))) void diagnosis_add(struct diagnosis *diagnosis, enum finding_grade grade,
-                                                         const char *subject, const char *remedy, const char *format,
-                                                         ...);
+__attribute__((format(printf, 5, 6))) void diagnosis_add(struct diagnosis *diagnosis,
+                                                         enum finding_grade grade,
+                                                         const char *subject, const char *remedy,
+                                                         const char *format, ...);
 
 /* Adds a reason of the form "problem; remedy". */
-void diagnosis_add_reason(struct diagnosis *diagnosis, enum finding_grade grade, const char *subject,
-                          const char *reason);
+void diagnosis_add_reason(struct diagnosis *diagnosis, enum finding_grade grade,
+                          const char *subject, const char *reason);

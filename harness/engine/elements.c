@@ -6,14 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static const unsigned char *element_at(const struct cbank_buffer_report *of, const void *values, uint64_t index)
+static const unsigned char *element_at(const struct cbank_buffer_report *of, const void *values,
+                                       uint64_t index)
 {
     return (const unsigned char *)values + index * of->element_bytes;
 }
 
 static bool is_float(const struct cbank_buffer_report *of)
 {
-    return of->type == CBANK_TYPE_FLOAT && (of->element_bytes == 2 || of->element_bytes == 4 || of->element_bytes == 8);
+    return of->type == CBANK_TYPE_FLOAT &&
+           (of->element_bytes == 2 || of->element_bytes == 4 || of->element_bytes == 8);
 }
 
 static double float_value(const struct cbank_buffer_report *of, const void *at)
@@ -42,7 +44,8 @@ static double float_value(const struct cbank_buffer_report *of, const void *at)
     return value;
 }
 
-uint64_t elements_differ(const struct cbank_buffer_report *of, const void *found, const void *expected)
+uint64_t elements_differ(const struct cbank_buffer_report *of, const void *found,
+                         const void *expected)
 {
     /* Equal bytes need no look at each element. */
     if (memcmp(found, expected, of->elements * of->element_bytes) == 0)
@@ -59,14 +62,16 @@ uint64_t elements_differ(const struct cbank_buffer_report *of, const void *found
         one = float_value(of, a);
         other = float_value(of, b);
         equal = isinf(other) ? one == other
-                             : fabs(one - other) <= of->tolerance_absolute + of->tolerance_relative * fabs(other);
+                             : fabs(one - other) <=
+                                   of->tolerance_absolute + of->tolerance_relative * fabs(other);
         if (!equal && !(isnan(one) && isnan(other)))
             return i;
     }
     return of->elements;
 }
 
-uint64_t elements_not_finite(const struct cbank_buffer_report *of, const void *values, bool infinite)
+uint64_t elements_not_finite(const struct cbank_buffer_report *of, const void *values,
+                             bool infinite)
 {
     for (uint64_t i = 0; is_float(of) && i < of->elements; i++) {
         const double value = float_value(of, element_at(of, values, i));
@@ -85,8 +90,8 @@ static bool is_filled(const unsigned char *at, uint32_t bytes, int byte)
     return true;
 }
 
-uint64_t elements_untouched(const struct cbank_buffer_report *of, const void *values_a, int a, const void *values_b,
-                            int b)
+uint64_t elements_untouched(const struct cbank_buffer_report *of, const void *values_a, int a,
+                            const void *values_b, int b)
 {
     uint64_t i = 0;
 
@@ -101,7 +106,8 @@ const char *element_text(const struct cbank_buffer_report *of, const void *value
 {
     enum { BYTES_SHOWN = 8 };
     const unsigned char *at = element_at(of, values, index);
-    const bool whole = of->element_bytes <= sizeof(uint64_t), is_signed = of->type == CBANK_TYPE_SIGNED;
+    const bool whole = of->element_bytes <= sizeof(uint64_t),
+               is_signed = of->type == CBANK_TYPE_SIGNED;
     const uint32_t shown = of->element_bytes < BYTES_SHOWN ? of->element_bytes : BYTES_SHOWN;
     uint64_t number = 0;
     size_t used = 0;
@@ -110,13 +116,16 @@ const char *element_text(const struct cbank_buffer_report *of, const void *value
         snprintf(text, ELEMENT_TEXT_BYTES, "%.9g", float_value(of, at));
     } else if (whole && (is_signed || of->type == CBANK_TYPE_UNSIGNED)) {
         memcpy(&number, at, of->element_bytes);
-        if (is_signed && of->element_bytes < sizeof(number) && number >> (8 * of->element_bytes - 1) & 1)
+        if (is_signed && of->element_bytes < sizeof(number) &&
+            number >> (8 * of->element_bytes - 1) & 1)
             number |= UINT64_MAX << 8 * of->element_bytes;
         snprintf(text, ELEMENT_TEXT_BYTES, is_signed ? "%" PRId64 : "%" PRIu64, number);
     } else {
         for (uint32_t i = 0; i < shown; i++)
-            used += (size_t)snprintf(text + used, ELEMENT_TEXT_BYTES - used, "%s%02x", i ? " " : "", at[i]);
-        snprintf(text + used, ELEMENT_TEXT_BYTES - used, "%s", of->element_bytes > shown ? " ..." : "");
+            used += (size_t)snprintf(text + used, ELEMENT_TEXT_BYTES - used, "%s%02x", i ? " " : "",
+                                     at[i]);
+        snprintf(text + used, ELEMENT_TEXT_BYTES - used, "%s",
+                 of->element_bytes > shown ? " ..." : "");
     }
     return text;
 }

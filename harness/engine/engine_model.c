@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The model engine: counts exactly by evaluating the pattern over the grid, and predicts everything else from a card.
- * It needs no GPU. */
+ * The model engine: counts exactly by evaluating the pattern over the grid, and predicts everything
+ * else from a card. It needs no GPU. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct engine_session {
     struct card card;
 };
 
-/* -- devices ------------------------------------------------------------------------------------------ */
+/* -- devices ----------------------------------------------------------------------------------- */
 
 static uint32_t model_device_count(const char **reason)
 {
@@ -38,7 +38,8 @@ static enum status model_describe(uint32_t device, const char *path, struct devi
     out->cc_major = card.cc_major;
     out->cc_minor = card.cc_minor;
     out->sm_count = (uint32_t)card.number[CARD_sm_count].value;
-    out->l2_bytes = isnan(card.number[CARD_l2_bytes].value) ? 0 : (uint64_t)card.number[CARD_l2_bytes].value;
+    out->l2_bytes =
+        isnan(card.number[CARD_l2_bytes].value) ? 0 : (uint64_t)card.number[CARD_l2_bytes].value;
     out->sm_clock_max_mhz = card.number[CARD_sm_clock_mhz].value;
     out->launch_ns = card.number[CARD_launch_ns].value;
     snprintf(out->name, sizeof(out->name), "%s", card.name);
@@ -51,7 +52,8 @@ static void model_close(struct engine_session *session)
     free(session);
 }
 
-static enum status model_open(const struct engine_options *options, struct result *result, struct engine_session **out)
+static enum status model_open(const struct engine_options *options, struct result *result,
+                              struct engine_session **out)
 {
     struct engine_session *session = calloc(1, sizeof(*session));
     char unknown[CARD_TEXT_BYTES];
@@ -68,18 +70,18 @@ static enum status model_open(const struct engine_options *options, struct resul
     }
     if (card_unknown(&session->card)) {
         card_keys_text(card_unknown(&session->card), unknown);
-        log_warning(
-            "the card of %s does not know %s: counts are exact, and a time is given where it needs none of them",
-            session->card.name, unknown);
+        log_warning("the card of %s does not know %s: counts are exact, and a time is given where "
+                    "it needs none of them",
+                    session->card.name, unknown);
     }
     *out = session;
     return STATUS_OK;
 }
 
-/* -- cells -------------------------------------------------------------------------------------------- */
+/* -- cells ------------------------------------------------------------------------------------- */
 
-static enum status model_one(const struct engine_session *session, const struct access_counts *access,
-                             struct cell_result *cell)
+static enum status model_one(const struct engine_session *session,
+                             const struct access_counts *access, struct cell_result *cell)
 {
     struct expectation expectation = {.cell = &cell->cell, .access = access};
     struct time_kernel kernel;
@@ -92,7 +94,8 @@ static enum status model_one(const struct engine_session *session, const struct 
     enum status status = STATUS_OK;
 
     /* The kernel that would run on the card's chip. */
-    if (image_for_chip(cell->cell.workload->name, session->card.cc_major, session->card.cc_minor, &image) &&
+    if (image_for_chip(cell->cell.workload->name, session->card.cc_major, session->card.cc_minor,
+                       &image) &&
         image_kernel(image.data, image.bytes, &cell->cell, &sass)) {
         status = cell_kernel_set(&cell->kernel, &sass, image.name, image.name_bytes);
         expectation.sass = sass.counted ? &sass.counts : NULL;
@@ -106,12 +109,14 @@ static enum status model_one(const struct engine_session *session, const struct 
     if (status != STATUS_OK)
         return status;
     /* Exact counters get their expected value; the others get none. */
-    for (struct counter_value *value = cell->counters; value < cell->counters + cell->counter_count; value++) {
+    for (struct counter_value *value = cell->counters; value < cell->counters + cell->counter_count;
+         value++) {
         if (value->kind == COUNTER_MEASURED)
             value->reason = "only a GPU can say it";
         else if (!isnan(value->expected))
-            *value = (struct counter_value){value->name, value->metric,   value->unit,     value->kind,
-                                            COUNTER_OK,  value->expected, value->expected, NULL};
+            *value =
+                (struct counter_value){value->name, value->metric,   value->unit,     value->kind,
+                                       COUNTER_OK,  value->expected, value->expected, NULL};
     }
     engine_settle_counters(cell, session->options->fault);
     kernel = estimate_kernel(&expectation);
@@ -134,18 +139,20 @@ static enum status model_one(const struct engine_session *session, const struct 
     }
     if (estimate.missing) {
         estimate_missing_text(&estimate, missing);
-        snprintf(cell->reason, sizeof(cell->reason), "at least %.4g ns: not known are %.200s", estimate.time_ns.low,
-                 missing);
+        snprintf(cell->reason, sizeof(cell->reason), "at least %.4g ns: not known are %.200s",
+                 estimate.time_ns.low, missing);
     }
     cell->status = CELL_OK;
     return STATUS_OK;
 }
 
 /* Counts and models the pending cells one after the other. */
-static enum status model_time(struct engine_session *session, struct result *result, const struct progress *progress)
+static enum status model_time(struct engine_session *session, struct result *result,
+                              const struct progress *progress)
 {
     struct access_counts *access = calloc(result->cell_count + 1, sizeof(*access));
-    enum status status = access ? STATUS_OK : log_memory("the counts of %zu cells", result->cell_count);
+    enum status status =
+        access ? STATUS_OK : log_memory("the counts of %zu cells", result->cell_count);
     char reason[CELL_REASON_BYTES];
 
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
@@ -153,8 +160,10 @@ static enum status model_time(struct engine_session *session, struct result *res
             break;
         if (result->cells[i].status != CELL_PENDING)
             continue;
-        if (requested_blocks_obstacle(&result->cells[i].cell, (uint32_t)session->card.number[CARD_sm_count].value,
-                                      card_blocks_room(&session->card, &result->cells[i].cell, 0), reason)) {
+        if (requested_blocks_obstacle(&result->cells[i].cell,
+                                      (uint32_t)session->card.number[CARD_sm_count].value,
+                                      card_blocks_room(&session->card, &result->cells[i].cell, 0),
+                                      reason)) {
             engine_end_cell(&result->cells[i], CELL_SKIPPED, "%s", reason);
             continue;
         }

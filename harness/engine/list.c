@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The lists of `cbank list`: each one gives its rows as JSON objects. The printed grid comes from the same objects. */
+ * The lists of `cbank list`: each one gives its rows as JSON objects. The printed grid comes from
+ * the same objects. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,22 +21,29 @@
 /* Largest number of keys in a list. */
 enum { COLUMNS_MAX = 16 };
 
-/* -- kinds of fields ----------------------------------------------------------------------------------- */
+/* -- kinds of fields --------------------------------------------------------------------------- */
 
-/* clang-format off */
-#define WORDS(...) {.names = (const char *const[]){__VA_ARGS__}}
+#define WORDS(...)                     \
+    {                                  \
+        .names = (const char *const[]) \
+        {                              \
+            __VA_ARGS__                \
+        }                              \
+    }
 
 /* The words of enums. */
 static const struct names
-    homes = WORDS([TABLE_CONSTANT] = "constant", [TABLE_GLOBAL] = "global", [TABLE_PARAMETER] = "parameter"),
-    units = WORDS([UNIT_IDC] = "idc", [UNIT_UNIFORM] = "uniform", [UNIT_IMC] = "imc", [UNIT_L1] = "l1", [UNIT_L2] = "l2",
-                  [UNIT_TEXTURE] = "texture", [UNIT_SHARED] = "shared", [UNIT_REGISTERS] = "registers",
-                  [UNIT_SELECT] = "select"),
-    scopes = WORDS([INDEX_THREAD] = "thread", [INDEX_BLOCK] = "block", [INDEX_IMMEDIATE] = "immediate"),
-    indices = WORDS([INDEX_COMPILED] = "compiled", [INDEX_SWITCHED] = "switched", [INDEX_SWITCHED_LENGTH] = "switched_length",
-                    [INDEX_LOADED] = "loaded"),
+    homes = WORDS([TABLE_CONSTANT] = "constant", [TABLE_GLOBAL] = "global",
+                  [TABLE_PARAMETER] = "parameter"),
+    units =
+        WORDS([UNIT_IDC] = "idc", [UNIT_UNIFORM] = "uniform", [UNIT_IMC] = "imc", [UNIT_L1] = "l1",
+              [UNIT_L2] = "l2", [UNIT_TEXTURE] = "texture", [UNIT_SHARED] = "shared",
+              [UNIT_REGISTERS] = "registers", [UNIT_SELECT] = "select"),
+    scopes =
+        WORDS([INDEX_THREAD] = "thread", [INDEX_BLOCK] = "block", [INDEX_IMMEDIATE] = "immediate"),
+    indices = WORDS([INDEX_COMPILED] = "compiled", [INDEX_SWITCHED] = "switched",
+                    [INDEX_SWITCHED_LENGTH] = "switched_length", [INDEX_LOADED] = "loaded"),
     kinds = {.names = counter_kind_names};
-/* clang-format on */
 
 static const char *const parameter_words[PARAMETER_COUNT] = {
 #define PARAMETER(name, ...) #name,
@@ -58,8 +66,8 @@ static void write_flag(cJSON *row, const struct field *field, const void *base)
     json_add(row, field->key, cJSON_CreateBool(*(const int *)((const char *)base + field->offset)));
 }
 
-/* const char *: the items of a comma-separated list. They are written as they are, so numbers stay numbers, if the
- * field has `of`. */
+/* const char *: the items of a comma-separated list. They are written as they are, so numbers stay
+ * numbers, if the field has `of`. */
 static void write_items(cJSON *row, const struct field *field, const void *base)
 {
     cJSON *array = json_add(row, field->key, cJSON_CreateArray());
@@ -69,8 +77,9 @@ static void write_items(cJSON *row, const struct field *field, const void *base)
     for (size_t length; *list; list += length + (list[length] == ',')) {
         length = strcspn(list, ",");
         snprintf(item, sizeof(item), "%.*s", (int)length, list);
-        json_append(array,
-                    field->of && item[0] >= '0' && item[0] <= '9' ? cJSON_CreateRaw(item) : cJSON_CreateString(item));
+        json_append(array, field->of && item[0] >= '0' && item[0] <= '9'
+                               ? cJSON_CreateRaw(item)
+                               : cJSON_CreateString(item));
     }
 }
 
@@ -95,73 +104,103 @@ static void write_options(cJSON *row, const struct field *field, const void *bas
     char options[512] = "";
 
     for (size_t i = 0; i < PRESET_VALUES_MAX && preset->values[i].option; i++)
-        text_join(options, sizeof(options), i ? " " : "", "--%s %s", preset->values[i].option, preset->values[i].value);
+        text_join(options, sizeof(options), i ? " " : "", "--%s %s", preset->values[i].option,
+                  preset->values[i].value);
     json_add_text(row, field->key, options);
 }
 
-static const struct field_kind flag = {write_flag, NULL}, items = {write_items, NULL}, widest = {write_widest, NULL},
-                               preset_options = {write_options, NULL}, metrics = {write_metrics, NULL};
+static const struct field_kind flag = {write_flag, NULL}, items = {write_items, NULL},
+                               widest = {write_widest, NULL},
+                               preset_options = {write_options, NULL},
+                               metrics = {write_metrics, NULL};
 
-/* -- tables of the program ----------------------------------------------------------------------------- */
+/* -- tables of the program --------------------------------------------------------------------- */
 
-/* clang-format off */
 #define OF(type, kind, member) FIELD(kind, struct type, #member, member, REQUIRED)
 
 static const struct field workload_fields[] = {
-    {OF(workload, field_reference, name)}, {FIELD(field_reference, struct workload, "shape", shape_name, REQUIRED)},
-    {OF(workload, field_uint32, steps)}, {OF(workload, field_uint32, dimensions)},
-    {OF(workload, field_uint32, variants)}, {OF(workload, field_name, index), .of = &indices},
-    {FIELD(field_bits, struct workload, "parameters", parameter_mask, REQUIRED), .of = &parameter_names},
-    {OF(workload, items, patterns)}, {OF(workload, items, elements), .of = "numbers"},
-    {OF(workload, items, block_sizes), .of = "numbers"}, {OF(workload, field_reference, formula)},
+    {OF(workload, field_reference, name)},
+    {FIELD(field_reference, struct workload, "shape", shape_name, REQUIRED)},
+    {OF(workload, field_uint32, steps)},
+    {OF(workload, field_uint32, dimensions)},
+    {OF(workload, field_uint32, variants)},
+    {OF(workload, field_name, index), .of = &indices},
+    {FIELD(field_bits, struct workload, "parameters", parameter_mask, REQUIRED),
+     .of = &parameter_names},
+    {OF(workload, items, patterns)},
+    {OF(workload, items, elements), .of = "numbers"},
+    {OF(workload, items, block_sizes), .of = "numbers"},
+    {OF(workload, field_reference, formula)},
     {OF(workload, field_reference, summary)},
 };
 static const struct field path_fields[] = {
-    {OF(path, field_reference, name)}, {OF(path, field_name, home), .of = &homes},
-    {OF(path, field_name, unit), .of = &units}, {OF(path, field_name, scope), .of = &scopes},
-    {OF(path, field_uint32, bytes)}, {OF(path, field_uint32, entry_bytes)}, {OF(path, field_uint32, copies)}, {OF(path, flag, lookups)}, {OF(path, flag, chosen)}, {OF(path, field_uint32, architecture)},
-    {OF(path, flag, loads)}, {OF(path, field_reference, sass)}, {.key = "widest_bytes", .kind = &widest},
+    {OF(path, field_reference, name)},
+    {OF(path, field_name, home), .of = &homes},
+    {OF(path, field_name, unit), .of = &units},
+    {OF(path, field_name, scope), .of = &scopes},
+    {OF(path, field_uint32, bytes)},
+    {OF(path, field_uint32, entry_bytes)},
+    {OF(path, field_uint32, copies)},
+    {OF(path, flag, lookups)},
+    {OF(path, flag, chosen)},
+    {OF(path, field_uint32, architecture)},
+    {OF(path, flag, loads)},
+    {OF(path, field_reference, sass)},
+    {.key = "widest_bytes", .kind = &widest},
     {OF(path, field_reference, ptx)},
     {OF(path, field_reference, summary)},
 };
 static const struct field pattern_fields[] = {
-    {OF(pattern, field_reference, name)}, {OF(pattern, field_name, scope), .of = &scopes}, {OF(pattern, flag, index_is_step)},
-    {OF(pattern, flag, core)}, {FIELD(field_bits, struct pattern, "parameters", parameter_mask, REQUIRED), .of = &parameter_names},
-    {OF(pattern, field_reference, formula)}, {OF(pattern, field_reference, summary)},
+    {OF(pattern, field_reference, name)},
+    {OF(pattern, field_name, scope), .of = &scopes},
+    {OF(pattern, flag, index_is_step)},
+    {OF(pattern, flag, core)},
+    {FIELD(field_bits, struct pattern, "parameters", parameter_mask, REQUIRED),
+     .of = &parameter_names},
+    {OF(pattern, field_reference, formula)},
+    {OF(pattern, field_reference, summary)},
 };
 static const struct field source_fields[] = {
-    {OF(pattern, field_reference, name)}, {FIELD(field_bits, struct pattern, "parameters", parameter_mask, REQUIRED), .of = &parameter_names},
-    {OF(pattern, field_reference, formula)}, {OF(pattern, field_reference, summary)},
+    {OF(pattern, field_reference, name)},
+    {FIELD(field_bits, struct pattern, "parameters", parameter_mask, REQUIRED),
+     .of = &parameter_names},
+    {OF(pattern, field_reference, formula)},
+    {OF(pattern, field_reference, summary)},
 };
 static const struct field parameter_fields[] = {
-    {OF(parameter, field_reference, name)}, {OF(parameter, field_reference, option)}, {OF(parameter, field_reference, unit)},
-    {OF(parameter, field_uint32, min)}, {OF(parameter, field_uint32, max)}, {OF(parameter, items, plan_values), .of = "numbers"},
+    {OF(parameter, field_reference, name)},    {OF(parameter, field_reference, option)},
+    {OF(parameter, field_reference, unit)},    {OF(parameter, field_uint32, min)},
+    {OF(parameter, field_uint32, max)},        {OF(parameter, items, plan_values), .of = "numbers"},
     {OF(parameter, field_reference, summary)},
 };
 static const struct field sweep_fields[] = {
-    {OF(preset, field_reference, name)}, {.key = "options", .kind = &preset_options},
+    {OF(preset, field_reference, name)},
+    {.key = "options", .kind = &preset_options},
     {OF(preset, field_reference, summary)},
 };
 static const struct field cache_state_fields[] = {
-    {OF(cache_state, field_reference, name)}, {OF(cache_state, field_reference, summary)},
+    {OF(cache_state, field_reference, name)},
+    {OF(cache_state, field_reference, summary)},
 };
 static const struct field engine_own_fields[] = {{OF(engine, field_reference, summary)}};
 static const struct fields engine_own = FIELDS(engine_own_fields);
 static const struct field engine_fields[] = {
-    {OF(engine_row, field_reference, name)}, {FIELD(field_pointer, struct engine_row, NULL, engine, REQUIRED), .of = &engine_own},
+    {OF(engine_row, field_reference, name)},
+    {FIELD(field_pointer, struct engine_row, NULL, engine, REQUIRED), .of = &engine_own},
 };
 static const struct field counter_fields[] = {
-    {OF(counter, field_reference, name)}, {OF(counter, field_name, kind), .of = &kinds},
-    {OF(counter, field_reference, unit)}, {OF(counter, metrics, metrics)}, {OF(counter, field_reference, summary)},
+    {OF(counter, field_reference, name)},    {OF(counter, field_name, kind), .of = &kinds},
+    {OF(counter, field_reference, unit)},    {OF(counter, metrics, metrics)},
+    {OF(counter, field_reference, summary)},
 };
-/* clang-format on */
 
-/* -- lists that are not tables of the program ---------------------------------------------------------- */
+/* -- lists that are not tables of the program -------------------------------------------------- */
 
 /* A device that cannot be described has logged the reason; an incomplete list is not printed. */
 static enum status list_devices(cJSON *array)
 {
-    static const char *const keys[] = {"compute_capability", "sm_count", "l2_bytes", "memory_bytes", "uuid"};
+    static const char *const keys[] = {"compute_capability", "sm_count", "l2_bytes", "memory_bytes",
+                                       "uuid"};
     const struct fields *const of = &device_object.fields;
     enum status worst = STATUS_OK;
 
@@ -231,12 +270,14 @@ static enum status list_cards(cJSON *array)
         status = card_read(card_texts[i].name, &card);
         if (status != STATUS_OK)
             break;
-        snprintf(capability, sizeof(capability), "%u.%u", (unsigned)card.cc_major, (unsigned)card.cc_minor);
+        snprintf(capability, sizeof(capability), "%u.%u", (unsigned)card.cc_major,
+                 (unsigned)card.cc_minor);
         json_add_text(row, "gpu", card.name);
         json_add_text(row, "chip", card.chip);
         json_add_text(row, "compute_capability", capability);
         json_add_integer(row, "sm_count", (uint64_t)card.number[CARD_sm_count].value);
-        json_add_integer(row, "numbers", CARD_NUMBERS - (uint64_t)__builtin_popcount(card_unknown(&card)));
+        json_add_integer(row, "numbers",
+                         CARD_NUMBERS - (uint64_t)__builtin_popcount(card_unknown(&card)));
         json_add_text(row, "file", card_texts[i].file);
     }
     return status;
@@ -258,40 +299,55 @@ static enum status list_images(cJSON *array)
 struct list {
     const char *name;
     const char *title;
-    size_t on_line; /* number of keys printed next to the name if not all fit; the others go below it */
-    enum status (*fill)(cJSON *array); /* NULL: the list is a table of the program, with the fields */
+    /* number of keys printed next to the name if not all fit; the others go below it */
+    size_t on_line;
+    /* NULL: the list is a table of the program, with the fields */
+    enum status (*fill)(cJSON *array);
     struct table table;
     struct fields fields;
 };
 
-/* clang-format off */
 static const struct list lists[] = {
     {"workloads", "Workloads: the arithmetic around the loads", 5, NULL,
      TABLE("workload", workloads, workload_count), FIELDS(workload_fields)},
-    {"paths", "Paths: the way a load takes", 7, NULL, TABLE("path", paths, path_count), FIELDS(path_fields)},
+    {"paths", "Paths: the way a load takes", 7, NULL, TABLE("path", paths, path_count),
+     FIELDS(path_fields)},
     {"patterns", "Patterns: which element a thread reads", 5, NULL,
      TABLE("pattern", patterns, pattern_count), FIELDS(pattern_fields)},
-    {"sources", "Sources: where the indices of lookups come from", 2, NULL, TABLE("source", sources, source_count),
-     FIELDS(source_fields)},
+    {"sources", "Sources: where the indices of lookups come from", 2, NULL,
+     TABLE("source", sources, source_count), FIELDS(source_fields)},
     {"parameters", "Parameters: numbers that a pattern, a source or a workload takes", 5, NULL,
      TABLE("parameter", parameters, parameter_count), FIELDS(parameter_fields)},
-    {"sweeps", "Sweeps: plans by a name", 1, NULL, TABLE("sweep", sweeps, sweep_count), FIELDS(sweep_fields)},
+    {"sweeps", "Sweeps: plans by a name", 1, NULL, TABLE("sweep", sweeps, sweep_count),
+     FIELDS(sweep_fields)},
     {"cache_states", "Cache states: what the caches hold when a launch begins", 2, NULL,
      TABLE("cache_state", cache_states, cache_state_count), FIELDS(cache_state_fields)},
     {"counters", "Counters: what is read from the hardware", 3, NULL,
      TABLE("counter", counters, counter_count), FIELDS(counter_fields)},
-    {"engines", "Engines: what executes a plan", 2, NULL, TABLE("engine", engine_rows, engine_count), FIELDS(engine_fields)},
-    {.name = "devices", .title = "Devices: what the engines can run on here", .on_line = 6, .fill = list_devices},
-    {.name = "chips", .title = "Chips: those that CUPTI knows, and the counters that they lack", .on_line = 1, .fill = list_chips},
-    {.name = "cards", .title = "Cards: chips that --card takes by name, and their constant caches", .on_line = 6, .fill = list_cards},
-    {.name = "images", .title = "Images: the kernels in this program", .on_line = 2, .fill = list_images},
+    {"engines", "Engines: what executes a plan", 2, NULL,
+     TABLE("engine", engine_rows, engine_count), FIELDS(engine_fields)},
+    {.name = "devices",
+     .title = "Devices: what the engines can run on here",
+     .on_line = 6,
+     .fill = list_devices},
+    {.name = "chips",
+     .title = "Chips: those that CUPTI knows, and the counters that they lack",
+     .on_line = 1,
+     .fill = list_chips},
+    {.name = "cards",
+     .title = "Cards: chips that --card takes by name, and their constant caches",
+     .on_line = 6,
+     .fill = list_cards},
+    {.name = "images",
+     .title = "Images: the kernels in this program",
+     .on_line = 2,
+     .fill = list_images},
 };
-/* clang-format on */
 static const size_t list_count = sizeof(lists) / sizeof(lists[0]);
 
 static const struct table list_table = TABLE("list", lists, list_count);
 
-/* -- printing ------------------------------------------------------------------------------------------ */
+/* -- printing ---------------------------------------------------------------------------------- */
 
 struct list_options {
     struct format_options format;
@@ -314,12 +370,16 @@ static void show_member(const struct grid_column *column, const void *row, struc
 }
 
 /* Prints the objects of an array as a grid. Its columns are the keys of the first object. */
-static enum status print_grid(const struct list *list, const cJSON *array, const struct list_options *options)
+static enum status print_grid(const struct list *list, const cJSON *array,
+                              const struct list_options *options)
 {
     const size_t count = (size_t)cJSON_GetArraySize(array);
     const cJSON **rows = calloc(count + 1, sizeof(*rows)), *item;
     struct grid_column columns[COLUMNS_MAX];
-    struct grid grid = {.title = list->title, .columns = columns, .rows = rows, .row_bytes = sizeof(*rows)};
+    struct grid grid = {.title = list->title,
+                        .columns = columns,
+                        .rows = rows,
+                        .row_bytes = sizeof(*rows)};
     struct print_style look = output_style(&options->look);
     enum status status = STATUS_OK;
 
@@ -360,10 +420,12 @@ static enum status list(const void *parsed, const struct invocation *invocation)
 
     if (status != STATUS_OK)
         return status;
-    if (invocation->argument_count > 0 && !(only = table_find(&list_table, invocation->arguments[0])))
+    if (invocation->argument_count > 0 &&
+        !(only = table_find(&list_table, invocation->arguments[0])))
         return table_unknown(&list_table, invocation->arguments[0]);
     if (!only && options->format.csv)
-        return log_error(STATUS_USAGE, "--csv prints one table; name it, such as cbank list paths --csv");
+        return log_error(STATUS_USAGE,
+                         "--csv prints one table; name it, such as cbank list paths --csv");
     if (!only && !options->format.json) {
         for (const struct list *list = lists; list < lists + list_count; list++)
             text_line(stdout, "%-13s %s", list->name, strchr(list->title, ':') + 2);
@@ -375,7 +437,8 @@ static enum status list(const void *parsed, const struct invocation *invocation)
             continue;
         array = json_add(object, list->name, cJSON_CreateArray());
         for (size_t i = 0; !list->fill && i < *list->table.count; i++)
-            fields_write(json_append(array, cJSON_CreateObject()), &list->fields, table_row(&list->table, i));
+            fields_write(json_append(array, cJSON_CreateObject()), &list->fields,
+                         table_row(&list->table, i));
         if (list->fill)
             status = status_worse(status, list->fill(array));
     }
@@ -393,7 +456,8 @@ static enum status list(const void *parsed, const struct invocation *invocation)
 
 const struct command list_command = {
     .name = "list",
-    .summary = "List a table of the program, its devices or CUPTI's chips; without a name, what can be listed",
+    .summary = "List a table of the program, its devices or CUPTI's chips; without a name, what "
+               "can be listed",
     .arguments = "[TABLE]",
     .arguments_max = 1,
     OPTION_GROUPS(groups),

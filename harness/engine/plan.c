@@ -18,14 +18,17 @@ struct axes {
     struct integers own_elements, own_block_sizes;
 };
 
-/* The parameters that a plan sets in a cell. A file of indices determines the number of loads itself. */
+/* The parameters that a plan sets in a cell. A file of indices determines the number of loads
+ * itself. */
 static uint32_t taken_parameters(const struct cell *cell)
 {
-    return cell_parameter_mask(cell->workload, cell->pattern) & ~(cell->index_file_hash ? PARAMETER_BIT(loads) : 0);
+    return cell_parameter_mask(cell->workload, cell->pattern) &
+           ~(cell->index_file_hash ? PARAMETER_BIT(loads) : 0);
 }
 
 /* Adds all parameters and paths for the other axes of a cell; the last parameter varies fastest. */
-static enum status add_paths(const struct plan_options *options, struct cell cell, struct plan *plan)
+static enum status add_paths(const struct plan_options *options, struct cell cell,
+                             struct plan *plan)
 {
     const uint32_t parameter_mask = taken_parameters(&cell);
     size_t turn[PARAMETER_COUNT] = {0}, k;
@@ -33,7 +36,9 @@ static enum status add_paths(const struct plan_options *options, struct cell cel
     do {
         for (size_t i = 0; i < parameter_count; i++)
             if (parameter_mask & 1u << i)
-                cell.parameters[i] = parameter_kept(&parameters[i], (uint32_t)options->parameters[i].values[turn[i]]);
+                cell.parameters[i] =
+                    parameter_kept(&parameters[i],
+                                   (uint32_t)options->parameters[i].values[turn[i]]);
         for (size_t i = 0; i < options->paths.count; i++) {
             if (!memory_grow(&plan->cells, plan->count, sizeof(*plan->cells)))
                 return log_memory("a plan of %zu cells", plan->count);
@@ -72,7 +77,8 @@ static enum status add_cells(const struct axes *axes, struct cell like, struct p
     return status;
 }
 
-/* Opens the file of --indices. A cell must be able to have its shape, and --elements, if given, must agree with it. */
+/* Opens the file of --indices. A cell must be able to have its shape, and --elements, if given,
+ * must agree with it. */
 static enum status open_file(const struct plan_options *options, struct index_list *indices,
                              const struct index_array **out)
 {
@@ -84,21 +90,24 @@ static enum status open_file(const struct plan_options *options, struct index_li
         return status;
     if (!parameter_allows(loads, (*out)->rows))
         return log_error(STATUS_USAGE,
-                         "%s: [load][thread] is [%" PRIu64 "][%" PRIu64 "], and a thread has %" PRIu32
-                         " loads at most; give a file of fewer rows",
+                         "%s: [load][thread] is [%" PRIu64 "][%" PRIu64
+                         "], and a thread has %" PRIu32 " loads at most; give a file of fewer rows",
                          options->indices_path, (*out)->rows, (*out)->elements, loads->max);
     if ((*out)->indices.count > CELL_INDICES_MAX)
-        return log_error(STATUS_USAGE, "%s has %" PRIu64 " indices, and a file has %" PRIu64 " at most",
+        return log_error(STATUS_USAGE,
+                         "%s has %" PRIu64 " indices, and a file has %" PRIu64 " at most",
                          options->indices_path, (*out)->indices.count, CELL_INDICES_MAX);
     if (elements->count && (elements->count > 1 || elements->values[0] != (*out)->elements))
         return log_error(STATUS_USAGE,
-                         "%s has indices of %" PRIu64 " threads, not of %" PRIu64 "; leave out --elements",
+                         "%s has indices of %" PRIu64 " threads, not of %" PRIu64
+                         "; leave out --elements",
                          options->indices_path, (*out)->elements,
                          elements->values[elements->values[0] == (*out)->elements]);
     return STATUS_OK;
 }
 
-enum status plan_open(const struct plan_options *options, struct index_list *indices, struct plan *out)
+enum status plan_open(const struct plan_options *options, struct index_list *indices,
+                      struct plan *out)
 {
     const struct index_array *file = NULL;
     struct plan plan = {0};
@@ -106,31 +115,38 @@ enum status plan_open(const struct plan_options *options, struct index_list *ind
     enum status status = plan_options_check(options);
 
     if (status == STATUS_OK && options->kernel.paths)
-        status = log_error(STATUS_USAGE, "--kernel: its cells are known once it is compiled for a device; cbank run "
-                                         "does both");
+        status =
+            log_error(STATUS_USAGE,
+                      "--kernel: its cells are known once it is compiled for a device; cbank run "
+                      "does both");
     if (status == STATUS_OK && options->indices_path)
         status = open_file(options, indices, &file);
 
     for (size_t i = 0; status == STATUS_OK && i < options->workloads.count; i++) {
         static const struct table formulas = TABLE("pattern", patterns, pattern_count);
         static const struct table data = TABLE("source", sources, source_made_count);
-        static const struct option_row numbers = {.name = "plan", .high = (double)CELL_ELEMENTS_MAX};
+        static const struct option_row numbers = {.name = "plan",
+                                                  .high = (double)CELL_ELEMENTS_MAX};
         const struct workload *workload = options->workloads.rows[i];
         const bool loaded = workload->index == INDEX_LOADED;
         struct axes axes = {.options = options, .workload = workload};
 
         /* If only a file is named, sources are not wanted. */
         if (!loaded || !options->indices_path)
-            status = table_select(loaded ? &data : &formulas, workload->patterns, &axes.own_patterns);
+            status =
+                table_select(loaded ? &data : &formulas, workload->patterns, &axes.own_patterns);
         if (status == STATUS_OK)
-            status = option_parse(&option_integers, &numbers, workload->elements, &axes.own_elements);
+            status =
+                option_parse(&option_integers, &numbers, workload->elements, &axes.own_elements);
         if (status == STATUS_OK)
-            status = option_parse(&option_integers, &numbers, workload->block_sizes, &axes.own_block_sizes);
+            status = option_parse(&option_integers, &numbers, workload->block_sizes,
+                                  &axes.own_block_sizes);
         axes.patterns = loaded ? &options->sources : &options->patterns;
         if (axes.patterns->count == 0)
             axes.patterns = &axes.own_patterns;
         axes.elements = options->elements.count ? &options->elements : &axes.own_elements;
-        axes.block_sizes = options->block_sizes.count ? &options->block_sizes : &axes.own_block_sizes;
+        axes.block_sizes =
+            options->block_sizes.count ? &options->block_sizes : &axes.own_block_sizes;
         if (status == STATUS_OK)
             status = add_cells(&axes, (struct cell){0}, &plan);
         if (status == STATUS_OK && file && axes.workload->index == INDEX_LOADED) {
@@ -155,8 +171,10 @@ enum status plan_open(const struct plan_options *options, struct index_list *ind
         taken |= taken_parameters(&plan.cells[i]);
     for (size_t i = 0; status == STATUS_OK && i < parameter_count; i++)
         if (options->named[i] && !(taken >> i & 1))
-            status = log_error(STATUS_USAGE, "--%s: no cell of this plan takes it; cbank list names those that do",
-                               parameters[i].option);
+            status =
+                log_error(STATUS_USAGE,
+                          "--%s: no cell of this plan takes it; cbank list names those that do",
+                          parameters[i].option);
     if (status == STATUS_OK)
         *out = plan;
     else

@@ -14,12 +14,14 @@ struct plan {
     size_t count;
 };
 
-/* Makes every combination of the options' axes, in this order: workload, elements, block size, cache state, pattern (or
- * source), the parameters that the cell takes, path. Where the options name no patterns, sources, elements or block
- * sizes, each workload has those of its row. A file of indices is mapped into the list, and its cells follow those of
- * sources. STATUS_USAGE, logged, for a bad file, for kernel files (see plan_kernels.h) and for options that no workload takes; STATUS_ENVIRONMENT when out of
- * memory. On success the caller closes *out. */
-enum status plan_open(const struct plan_options *options, struct index_list *indices, struct plan *out);
+/* Makes every combination of the options' axes, in this order: workload, elements, block size,
+ * cache state, pattern (or source), the parameters that the cell takes, path. Where the options
+ * name no patterns, sources, elements or block sizes, each workload has those of its row. A file of
+ * indices is mapped into the list, and its cells follow those of sources. STATUS_USAGE, logged, for
+ * a bad file, for kernel files (see plan_kernels.h) and for options that no workload takes;
+ * STATUS_ENVIRONMENT when out of memory. On success the caller closes *out. */
+enum status plan_open(const struct plan_options *options, struct index_list *indices,
+                      struct plan *out);
 
 /* Releases; accepts a zeroed struct. */
 void plan_close(struct plan *plan);

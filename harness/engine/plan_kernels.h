@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Cells of users' kernels: kernel files are compiled for a device, and their builds become cells. */
+ * Cells of users' kernels: kernel files are compiled for a device, and their builds become
+ * cells. */
 #pragma once
 
 #include "kernel_file.h"
@@ -12,20 +13,21 @@ struct kernel_files {
     size_t count;
 };
 
-/* Compiles the files of --kernel for an architecture (90 for sm_90), and adds the cells to *out: for each file its
- * sizes, by cache states, by memory spaces. STATUS_USAGE, logged, as kernel_file_open, and for two files whose cells
- * have the same names. The caller closes both, also after an error. Cells point into *files. */
-enum status plan_open_kernels(const struct plan_options *options, uint32_t architecture, struct kernel_files *files,
-                              struct plan *out);
+/* Compiles the files of --kernel for an architecture (90 for sm_90), and adds the cells to *out:
+ * for each file its sizes, by cache states, by memory spaces. STATUS_USAGE, logged, as
+ * kernel_file_open, and for two files whose cells have the same names. The caller closes both, also
+ * after an error. Cells point into *files. */
+enum status plan_open_kernels(const struct plan_options *options, uint32_t architecture,
+                              struct kernel_files *files, struct plan *out);
 
-/* Compiles again what the pending cells of a result need, and gives it to them. `options` may name other paths of the
- * same files. STATUS_USAGE, logged, if a file has changed. The caller closes *files, also after an error, and after the
- * result. */
-enum status result_give_kernels(struct result *result, const struct kernel_options *options, uint32_t architecture,
-                                struct kernel_files *files);
+/* Compiles again what the pending cells of a result need, and gives it to them. `options` may name
+ * other paths of the same files. STATUS_USAGE, logged, if a file has changed. The caller closes
+ * *files, also after an error, and after the result. */
+enum status result_give_kernels(struct result *result, const struct kernel_options *options,
+                                uint32_t architecture, struct kernel_files *files);
 
-/* Records the files in a new result, and skips the cells whose tables cannot live where they should. STATUS_ENVIRONMENT,
- * logged, when out of memory. The result is closed before the files. */
+/* Records the files in a new result, and skips the cells whose tables cannot live where they
+ * should. STATUS_ENVIRONMENT, logged, when out of memory. The result is closed before the files. */
 enum status result_set_kernels(struct result *result, const struct kernel_options *options,
                                const struct kernel_files *files);
 

@@ -23,7 +23,8 @@ static void close_counters(void *member)
     counter_set_close(&((struct counters_option *)member)->set);
 }
 
-static const struct option_kind option_counters = {.parse = parse_counters, .close = close_counters};
+static const struct option_kind option_counters = {.parse = parse_counters,
+                                                   .close = close_counters};
 
 /* "PATH:PERCENT". */
 static enum status parse_slow(const struct option_row *option, const char *text, void *member)
@@ -36,12 +37,13 @@ static enum status parse_slow(const struct option_row *option, const char *text,
     slow->path = table_find(&option->table, name);
     if (!slow->path)
         return table_unknown(&option->table, name);
-    return option_parse(&option_number, option, text[colon] ? text + colon + 1 : "", &slow->percent);
+    return option_parse(&option_number, option, text[colon] ? text + colon + 1 : "",
+                        &slow->percent);
 }
 
 static const struct option_kind option_slow = {.parse = parse_slow};
 
-/* -- sweeps -------------------------------------------------------------------------------------------- */
+/* -- sweeps ------------------------------------------------------------------------------------ */
 
 #define SWEPT_PATHS "constant,param,global,readonly,texture,shared"
 
@@ -56,7 +58,8 @@ const struct preset sweeps[] = {
                                 {"counters", "none"},
                                 {"max-noise", "2"}}},
     {.name = "widths",
-     .summary = "what one more address of a warp's load costs, with elements of 1 to 16 bytes in a table of 2 KB",
+     .summary = "what one more address of a warp's load costs, with elements of 1 to 16 bytes in a "
+                "table of 2 KB",
      .values = {{"path", SWEPT_PATHS},
                 {"pattern", "per_warp,per_thread,distinct"},
                 {"elements", "128000"},
@@ -71,7 +74,8 @@ const struct preset sweeps[] = {
                 {"elements", "12800000"},
                 {"table-bytes", "16,32,64,128,256,512,1024,2048,4096,8192,16384,32768,65536"}}},
     {.name = "distinct",
-     .summary = "time against the distinct addresses of a warp's load, near each other and far apart",
+     .summary =
+         "time against the distinct addresses of a warp's load, near each other and far apart",
      .values = {{"path", SWEPT_PATHS},
                 {"pattern", "distinct"},
                 {"elements", "12800000"},
@@ -95,21 +99,25 @@ const struct preset sweeps[] = {
                 {"table-bytes", "512,16384"},
                 {"warps-per-sm", "4,8,16,32,64"}}},
     {.name = "pressure",
-     .summary = "lookups against other data that is streamed through L1 beside the table, from 4 KB to 1 MB",
+     .summary = "lookups against other data that is streamed through L1 beside the table, from 4 "
+                "KB to 1 MB",
      .values = {{"workload", "lookup"},
                 {"path", SWEPT_PATHS ",shared_copies"},
                 {"source", "random,zipf"},
                 {"table-bytes", "512,16384"},
                 {"polluter-bytes", "4096,16384,65536,131072,262144,1048576"}}},
     {.name = "large",
-     .summary = "lookups in tables of 128 KB to 128 MB, from what L1 has room for to what L2 has none for",
+     .summary =
+         "lookups in tables of 128 KB to 128 MB, from what L1 has room for to what L2 has none for",
      .values = {{"workload", "lookup"},
                 {"path", "global,readonly,global_l2,texture"},
                 {"source", "random,zipf"},
                 {"width-bytes", "4,16"},
-                {"table-bytes", "131072,262144,524288,2097152,8388608,33554432,67108864,134217728"}}},
+                {"table-bytes",
+                 "131072,262144,524288,2097152,8388608,33554432,67108864,134217728"}}},
     {.name = "copies",
-     .summary = "lookups in small tables: one copy in shared memory, several, or registers of the warp",
+     .summary =
+         "lookups in small tables: one copy in shared memory, several, or registers of the warp",
      .values = {{"workload", "lookup"},
                 {"path", "constant,global,shared,shared_copies,shuffle"},
                 {"source", "random,distinct"},
@@ -128,109 +136,257 @@ static enum status parse_quick(const struct option_row *option, const char *text
 
 static const struct option_kind option_quick = {.parse = parse_quick};
 
-/* clang-format off */
 #define PLAN(member) \
     .offset = offsetof(struct plan_options, member), .given = offsetof(struct plan_options, given)
 
 const struct option_row plan_option_rows[] = {
-    {.name = "sweep", .argument = "NAME", .help = "a plan by its name; other options override it: see cbank list sweeps",
-     .kind = &option_preset, PLAN(sweep), .table = TABLE("sweep", sweeps, sweep_count)},
-    {.name = "quick", .help = "a first look, in about a second: --sweep quick", .kind = &option_quick, PLAN(sweep)},
-    {.name = "workload", .argument = "LIST", .help = "workloads, comma-separated, or all (default add)",
-     .kind = &option_selection, PLAN(workloads), .table = TABLE("workload", workloads, workload_count), .fallback = "add"},
-    {.name = "path", .argument = "LIST", .help = "load paths, or all (default constant,global,readonly)",
-     .kind = &option_selection, PLAN(paths), .table = TABLE("path", paths, path_count),
+    {.name = "sweep",
+     .argument = "NAME",
+     .help = "a plan by its name; other options override it: see cbank list sweeps",
+     .kind = &option_preset,
+     PLAN(sweep),
+     .table = TABLE("sweep", sweeps, sweep_count)},
+    {.name = "quick",
+     .help = "a first look, in about a second: --sweep quick",
+     .kind = &option_quick,
+     PLAN(sweep)},
+    {.name = "workload",
+     .argument = "LIST",
+     .help = "workloads, comma-separated, or all (default add)",
+     .kind = &option_selection,
+     PLAN(workloads),
+     .table = TABLE("workload", workloads, workload_count),
+     .fallback = "add"},
+    {.name = "path",
+     .argument = "LIST",
+     .help = "load paths, or all (default constant,global,readonly)",
+     .kind = &option_selection,
+     PLAN(paths),
+     .table = TABLE("path", paths, path_count),
      .fallback = "constant,global,readonly"},
-    {.name = "pattern", .argument = "LIST", .help = "access patterns, or all (default: the workload's own)",
-     .kind = &option_selection, PLAN(patterns), .table = TABLE("pattern", patterns, pattern_count)},
-    {.name = "source", .argument = "LIST",
-     .help = "where the indices of lookup come from, or all (default: the workload's own, or only the file)",
-     .kind = &option_selection, PLAN(sources), .table = TABLE("source", sources, source_made_count)},
-    {.name = "indices", .argument = "FILE", .help = "a .npy file of indices, integers [step][thread], for lookup",
-     .kind = &option_text, PLAN(indices_path)},
-    {.name = "elements", .argument = "LIST", .help = "output elements, one for each thread (default: the workload's own)",
-     .kind = &option_integers, PLAN(elements), .low = 1, .high = (double)CELL_ELEMENTS_MAX, .unit = "elements"},
-    {.name = "block-size", .argument = "LIST", .help = "threads a block, multiples of 32 (default: the workload's own)",
-     .kind = &option_integers, PLAN(block_sizes), .low = 32, .high = CELL_BLOCK_SIZE_MAX, .multiple = CBANK_WARP_THREADS,
+    {.name = "pattern",
+     .argument = "LIST",
+     .help = "access patterns, or all (default: the workload's own)",
+     .kind = &option_selection,
+     PLAN(patterns),
+     .table = TABLE("pattern", patterns, pattern_count)},
+    {.name = "source",
+     .argument = "LIST",
+     .help = "where the indices of lookup come from, or all (default: the workload's own, or only "
+             "the file)",
+     .kind = &option_selection,
+     PLAN(sources),
+     .table = TABLE("source", sources, source_made_count)},
+    {.name = "indices",
+     .argument = "FILE",
+     .help = "a .npy file of indices, integers [step][thread], for lookup",
+     .kind = &option_text,
+     PLAN(indices_path)},
+    {.name = "elements",
+     .argument = "LIST",
+     .help = "output elements, one for each thread (default: the workload's own)",
+     .kind = &option_integers,
+     PLAN(elements),
+     .low = 1,
+     .high = (double)CELL_ELEMENTS_MAX,
+     .unit = "elements"},
+    {.name = "block-size",
+     .argument = "LIST",
+     .help = "threads a block, multiples of 32 (default: the workload's own)",
+     .kind = &option_integers,
+     PLAN(block_sizes),
+     .low = 32,
+     .high = CELL_BLOCK_SIZE_MAX,
+     .multiple = CBANK_WARP_THREADS,
      .unit = "threads"},
-/* PARAMETER_POWERS and PARAMETER_WIDTHS, which plan_options_check looks at, are no multiple here. */
-#define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_, left_out_)                             \
-    {.name = option_, .argument = "LIST", .help = summary_ " (default " fallback_ ")", .kind = &option_integers, \
-     .offset = offsetof(struct plan_options, parameters[PARAMETER_##name_]),                                     \
-     .given = offsetof(struct plan_options, named[PARAMETER_##name_]), .low = min_, .high = max_, \
-     .multiple = multiple_ % PARAMETER_WIDTHS, .unit = unit_, .fallback = fallback_, .otherwise = left_out_ == 0 ? fallback_ : NULL},
+/* PARAMETER_POWERS and PARAMETER_WIDTHS, which plan_options_check looks at, are no multiple
+ * here. */
+#define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_, left_out_) \
+    {.name = option_,                                                                           \
+     .argument = "LIST",                                                                        \
+     .help = summary_ " (default " fallback_ ")",                                               \
+     .kind = &option_integers,                                                                  \
+     .offset = offsetof(struct plan_options, parameters[PARAMETER_##name_]),                    \
+     .given = offsetof(struct plan_options, named[PARAMETER_##name_]),                          \
+     .low = min_,                                                                               \
+     .high = max_,                                                                              \
+     .multiple = multiple_ % PARAMETER_WIDTHS,                                                  \
+     .unit = unit_,                                                                             \
+     .fallback = fallback_,                                                                     \
+     .otherwise = left_out_ == 0 ? fallback_ : NULL},
 #include "parameters.def"
-    {.name = "cache-state", .argument = "LIST",
-     .help = "hot (launches back to back after warm-up), cold (caches flushed before every launch), or all (default hot)",
-     .kind = &option_selection, .offset = offsetof(struct plan_options, cache_states),
-     .given = offsetof(struct plan_options, cache_states_given), .table = TABLE("cache_state", cache_states, cache_state_count), .fallback = "hot"},
+    {.name = "cache-state",
+     .argument = "LIST",
+     .help = "hot (launches back to back after warm-up), cold (caches flushed before every "
+             "launch), or all (default hot)",
+     .kind = &option_selection,
+     .offset = offsetof(struct plan_options, cache_states),
+     .given = offsetof(struct plan_options, cache_states_given),
+     .table = TABLE("cache_state", cache_states, cache_state_count),
+     .fallback = "hot"},
 };
 
-#define KERNEL(member) .offset = offsetof(struct kernel_options, member)
+#define KERNEL(member)    .offset = offsetof(struct kernel_options, member)
 #define OF_KERNEL(member) KERNEL(member), .given = offsetof(struct kernel_options, given)
 
 const struct option_row kernel_option_rows[] = {
-    {.name = "kernel", .argument = "LIST",
-     .help = "kernel files (.cu with a CBANK_CASE): measure their kernels, with the tables in each memory space",
-     .kind = &option_text, KERNEL(paths)},
-    {.name = "space", .argument = "LIST",
-     .help = "memory spaces of the kernel's tables: one for all, TABLE=SPACE with + between, or all (default)",
-     .kind = &option_text, OF_KERNEL(spaces)},
-    {.name = "size", .argument = "LIST", .help = "sizes of the kernel's case (default: those in the file)",
-     .kind = &option_integers, OF_KERNEL(sizes), .low = 1, .high = (double)CELL_ELEMENTS_MAX, .unit = "as a size"},
-    {.name = "compiler", .argument = "PATH",
-     .help = "an nvcc for the kernel, or nvrtc (default: CBANK_NVCC, nvcc on PATH, /usr/local/cuda, NVRTC)",
-     .kind = &option_text, KERNEL(compiler)},
-    {.name = "compiler-options", .argument = "TEXT", .help = "options for it, with blanks between",
-     .kind = &option_text, OF_KERNEL(compiler_options)},
-    {.name = "against", .argument = "FILE",
-     .help = "a second kernel file, or the same: measure both in turn, hold their outputs against each other, and compare",
-     .kind = &option_text, OF_KERNEL(against)},
-    {.name = "against-compiler", .argument = "PATH", .help = "its compiler (default: that of the first)",
-     .kind = &option_text, OF_KERNEL(against_compiler)},
-    {.name = "against-options", .argument = "TEXT", .help = "its compiler's options (default: those of the first)",
-     .kind = &option_text, OF_KERNEL(against_options)},
+    {.name = "kernel",
+     .argument = "LIST",
+     .help = "kernel files (.cu with a CBANK_CASE): measure their kernels, with the tables in each "
+             "memory space",
+     .kind = &option_text,
+     KERNEL(paths)},
+    {.name = "space",
+     .argument = "LIST",
+     .help = "memory spaces of the kernel's tables: one for all, TABLE=SPACE with + between, or "
+             "all (default)",
+     .kind = &option_text,
+     OF_KERNEL(spaces)},
+    {.name = "size",
+     .argument = "LIST",
+     .help = "sizes of the kernel's case (default: those in the file)",
+     .kind = &option_integers,
+     OF_KERNEL(sizes),
+     .low = 1,
+     .high = (double)CELL_ELEMENTS_MAX,
+     .unit = "as a size"},
+    {.name = "compiler",
+     .argument = "PATH",
+     .help = "an nvcc for the kernel, or nvrtc (default: CBANK_NVCC, nvcc on PATH, "
+             "/usr/local/cuda, NVRTC)",
+     .kind = &option_text,
+     KERNEL(compiler)},
+    {.name = "compiler-options",
+     .argument = "TEXT",
+     .help = "options for it, with blanks between",
+     .kind = &option_text,
+     OF_KERNEL(compiler_options)},
+    {.name = "against",
+     .argument = "FILE",
+     .help = "a second kernel file, or the same: measure both in turn, hold their outputs against "
+             "each other, and compare",
+     .kind = &option_text,
+     OF_KERNEL(against)},
+    {.name = "against-compiler",
+     .argument = "PATH",
+     .help = "its compiler (default: that of the first)",
+     .kind = &option_text,
+     OF_KERNEL(against_compiler)},
+    {.name = "against-options",
+     .argument = "TEXT",
+     .help = "its compiler's options (default: those of the first)",
+     .kind = &option_text,
+     OF_KERNEL(against_options)},
 };
 
-#define MEASURE(member) \
-    .offset = offsetof(struct measure_options, member), .given = offsetof(struct measure_options, given)
+#define MEASURE(member)                                 \
+    .offset = offsetof(struct measure_options, member), \
+    .given = offsetof(struct measure_options, given)
 
 const struct option_row measure_option_rows[] = {
-    {.name = "engine", .argument = "NAME", .help = "cuda, model, or auto: cuda if there is a GPU, else model where CI is not set (default)",
-     .kind = &option_choice, MEASURE(engine), .table = TABLE("engine", engine_rows, engine_count), .otherwise = "auto",
+    {.name = "engine",
+     .argument = "NAME",
+     .help =
+         "cuda, model, or auto: cuda if there is a GPU, else model where CI is not set (default)",
+     .kind = &option_choice,
+     MEASURE(engine),
+     .table = TABLE("engine", engine_rows, engine_count),
+     .otherwise = "auto",
      .fallback = "auto"},
-    {.name = "device", .argument = "LIST", .help = "GPU ordinals, or all; one result file each (default 0)",
-     .kind = &option_integers, MEASURE(devices), .low = 0, .high = 1023, .unit = "as a device", .otherwise = "all",
+    {.name = "device",
+     .argument = "LIST",
+     .help = "GPU ordinals, or all; one result file each (default 0)",
+     .kind = &option_integers,
+     MEASURE(devices),
+     .low = 0,
+     .high = 1023,
+     .unit = "as a device",
+     .otherwise = "all",
      .fallback = "0"},
-    {.name = "counters", .argument = "LIST",
-     .help = "default, none, or names of the table and of CUPTI metrics with their rollup, as sm__cycles_active.sum",
-     .kind = &option_counters, MEASURE(counters), .fallback = "default"},
-    {.name = "max-noise", .argument = "PERCENT",
-     .help = "half the interval at which a cell has enough samples, as a share of its time (default 0.5)",
-     .kind = &option_number, MEASURE(max_noise_percent), .low = 0.001, .high = 100, .unit = "percent", .fallback = "0.5"},
-    {.name = "sample-us", .argument = "US",
+    {.name = "counters",
+     .argument = "LIST",
+     .help = "default, none, or names of the table and of CUPTI metrics with their rollup, as "
+             "sm__cycles_active.sum",
+     .kind = &option_counters,
+     MEASURE(counters),
+     .fallback = "default"},
+    {.name = "max-noise",
+     .argument = "PERCENT",
+     .help = "half the interval at which a cell has enough samples, as a share of its time "
+             "(default 0.5)",
+     .kind = &option_number,
+     MEASURE(max_noise_percent),
+     .low = 0.001,
+     .high = 100,
+     .unit = "percent",
+     .fallback = "0.5"},
+    {.name = "sample-us",
+     .argument = "US",
      .help = "length of a hot sample; up to ten times as long for slow kernels (default 100)",
-     .kind = &option_number, MEASURE(sample_us), .low = 10, .high = 1e6, .unit = "microseconds", .fallback = "100"},
-    {.name = "max-samples", .argument = "N", .help = "most samples of a cell (default 800)",
-     .kind = &option_integer, MEASURE(samples_max), .low = 6, .high = 10000, .unit = "samples", .fallback = "800"},
-    {.name = "max-seconds", .argument = "SECONDS", .help = "most sampling time of a cell (default 2)",
-     .kind = &option_number, MEASURE(seconds_max), .low = 0.001, .high = 3600, .unit = "seconds", .fallback = "2"},
-    {.name = "seed", .argument = "N", .help = "seed of inputs and order, for a kernel file of order alone; recorded (default: from the clock)",
-     .kind = &option_seed, .offset = offsetof(struct measure_options, seed),
+     .kind = &option_number,
+     MEASURE(sample_us),
+     .low = 10,
+     .high = 1e6,
+     .unit = "microseconds",
+     .fallback = "100"},
+    {.name = "max-samples",
+     .argument = "N",
+     .help = "most samples of a cell (default 800)",
+     .kind = &option_integer,
+     MEASURE(samples_max),
+     .low = 6,
+     .high = 10000,
+     .unit = "samples",
+     .fallback = "800"},
+    {.name = "max-seconds",
+     .argument = "SECONDS",
+     .help = "most sampling time of a cell (default 2)",
+     .kind = &option_number,
+     MEASURE(seconds_max),
+     .low = 0.001,
+     .high = 3600,
+     .unit = "seconds",
+     .fallback = "2"},
+    {.name = "seed",
+     .argument = "N",
+     .help = "seed of inputs and order, for a kernel file of order alone; recorded (default: from "
+             "the clock)",
+     .kind = &option_seed,
+     .offset = offsetof(struct measure_options, seed),
      .given = offsetof(struct measure_options, seed_given)},
-    {.name = "card", .argument = "CARD", .help = "chip card of the model engine: a file, or a name of cbank list cards (default h200)",
-     .kind = &option_text, .offset = offsetof(struct measure_options, card_path)},
-    {.name = "duration", .help = "also measure how long a launch alone takes from start to end, by CUPTI's activity",
-     .kind = &option_flag, MEASURE(durations)},
-    {.name = "anonymous", .help = "leave host, slot and job out of the result",
-     .kind = &option_flag, MEASURE(anonymous)},
-    {.name = "fault", .argument = "NAME", .help = "plant a fault", .kind = &option_choice, MEASURE(fault),
-     .table = TABLE("fault", faults, fault_count), .otherwise = "none", .fallback = "none", .hidden = true},
-    {.name = "slow", .argument = "PATH:PERCENT", .help = "add work to the cells of a path", .kind = &option_slow,
-     MEASURE(slow), .table = TABLE("path", paths, path_count), .low = 0, .high = 1000, .unit = "percent",
+    {.name = "card",
+     .argument = "CARD",
+     .help = "chip card of the model engine: a file, or a name of cbank list cards (default h200)",
+     .kind = &option_text,
+     .offset = offsetof(struct measure_options, card_path)},
+    {.name = "duration",
+     .help = "also measure how long a launch alone takes from start to end, by CUPTI's activity",
+     .kind = &option_flag,
+     MEASURE(durations)},
+    {.name = "anonymous",
+     .help = "leave host, slot and job out of the result",
+     .kind = &option_flag,
+     MEASURE(anonymous)},
+    {.name = "fault",
+     .argument = "NAME",
+     .help = "plant a fault",
+     .kind = &option_choice,
+     MEASURE(fault),
+     .table = TABLE("fault", faults, fault_count),
+     .otherwise = "none",
+     .fallback = "none",
+     .hidden = true},
+    {.name = "slow",
+     .argument = "PATH:PERCENT",
+     .help = "add work to the cells of a path",
+     .kind = &option_slow,
+     MEASURE(slow),
+     .table = TABLE("path", paths, path_count),
+     .low = 0,
+     .high = 1000,
+     .unit = "percent",
      .hidden = true},
 };
-/* clang-format on */
 
 bool plan_options_given(const struct plan_options *options)
 {
@@ -244,7 +400,8 @@ bool plan_options_given(const struct plan_options *options)
 enum status plan_options_check(const struct plan_options *options)
 {
     const struct integers *bytes = &options->parameters[PARAMETER_table_bytes];
-    bool loaded = false, computed = false, large = false; /* a table is larger than those of patterns */
+    /* a table is larger than those of patterns */
+    bool loaded = false, computed = false, large = false;
     const struct kernel_options *kernel = &options->kernel;
     bool others = options->given; /* than a kernel takes */
     char values[PARAMETER_VALUES_BYTES];
@@ -252,24 +409,26 @@ enum status plan_options_check(const struct plan_options *options)
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
         others = others || options->named[i];
     if (kernel->paths && others)
-        return log_error(STATUS_USAGE,
-                         "--kernel: the file says what is measured; of the options that choose cells, only --space, "
-                         "--size and --cache-state go with it");
+        return log_error(STATUS_USAGE, "--kernel: the file says what is measured; of the options "
+                                       "that choose cells, only --space, "
+                                       "--size and --cache-state go with it");
     if (!kernel->paths && (kernel->given || kernel->compiler))
-        return log_error(STATUS_USAGE,
-                         "--space, --size, --compiler, --compiler-options and --against go with --kernel FILE");
+        return log_error(STATUS_USAGE, "--space, --size, --compiler, --compiler-options and "
+                                       "--against go with --kernel FILE");
     if (kernel->against && strchr(kernel->paths, ','))
         return log_error(STATUS_USAGE, "--against: name one file by --kernel");
     if (!kernel->against && (kernel->against_compiler || kernel->against_options))
-        return log_error(STATUS_USAGE, "--against-compiler and --against-options go with --against FILE");
+        return log_error(STATUS_USAGE,
+                         "--against-compiler and --against-options go with --against FILE");
     if (kernel->paths)
         return STATUS_OK;
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
         for (size_t k = 0; k < options->parameters[i].count; k++)
-            if (options->parameters[i].values[k] && !parameter_allows(&parameters[i], options->parameters[i].values[k]))
-                return log_error(STATUS_USAGE, "--%s: %" PRIu64 " is not %s %s", parameters[i].option,
-                                 options->parameters[i].values[k], parameter_values_text(&parameters[i], values),
-                                 parameters[i].unit);
+            if (options->parameters[i].values[k] &&
+                !parameter_allows(&parameters[i], options->parameters[i].values[k]))
+                return log_error(STATUS_USAGE, "--%s: %" PRIu64 " is not %s %s",
+                                 parameters[i].option, options->parameters[i].values[k],
+                                 parameter_values_text(&parameters[i], values), parameters[i].unit);
     for (size_t i = 0; i < bytes->count; i++)
         large = large || bytes->values[i] > CBANK_TABLE_BYTES;
     for (size_t i = 0; i < options->workloads.count; i++) {
@@ -279,14 +438,16 @@ enum status plan_options_check(const struct plan_options *options)
         computed = computed || workload->index != INDEX_LOADED;
     }
     if (options->patterns.count && !computed)
-        return log_error(STATUS_USAGE, "--pattern: the indices of these workloads are data; name their --source");
+        return log_error(STATUS_USAGE,
+                         "--pattern: the indices of these workloads are data; name their --source");
     if (!loaded && large)
-        return log_error(
-            STATUS_USAGE,
-            "--table-bytes: the table of a pattern has %u bytes at most; larger ones are for --workload lookup",
-            CBANK_TABLE_BYTES);
+        return log_error(STATUS_USAGE,
+                         "--table-bytes: the table of a pattern has %u bytes at most; larger ones "
+                         "are for --workload lookup",
+                         CBANK_TABLE_BYTES);
     if ((options->sources.count || options->indices_path) && !loaded)
-        return log_error(STATUS_USAGE, "--%s: no indices of these workloads are data; name --workload lookup",
+        return log_error(STATUS_USAGE,
+                         "--%s: no indices of these workloads are data; name --workload lookup",
                          options->sources.count ? "source" : "indices");
     return STATUS_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The options that select cells and the way of measuring them, for run and for every command that calls it. */
+ * The options that select cells and the way of measuring them, for run and for every command that
+ * calls it. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +18,8 @@ struct kernel_options {
     struct integers sizes;        /* none: those of the case */
     const char *compiler;         /* NULL: the one that is found */
     const char *compiler_options; /* NULL: none */
-    const char *against;          /* another kernel file that is compared with the one; NULL: none */
+    /* another kernel file that is compared with the one; NULL: none */
+    const char *against;
     const char *against_compiler, *against_options; /* for it; NULL: as for the one */
     bool given; /* spaces, sizes, compiler_options or a comparison */
 };
@@ -29,7 +31,7 @@ struct plan_options {
     struct selection workloads, paths, patterns,
         cache_states; /* rows of these tables; no patterns: each workload's own */
     struct selection sources; /* for workloads that read indices; none: the workload's
-                                                           * own */
+                               * own */
     const char *indices_path; /* a file of indices in addition; NULL: none */
     struct integers elements, block_sizes; /* none: each workload's own */
     struct integers parameters[PARAMETER_COUNT]; /* by enum parameter_index */
@@ -84,6 +86,7 @@ extern const struct option_row measure_option_rows[MEASURE_OPTION_COUNT];
 /* Whether an option chooses cells: then --resume is refused. */
 bool plan_options_given(const struct plan_options *options);
 
-/* Checks that workloads take the options for workloads of their kind: patterns, or sources, a file of indices and large
- * tables; a user's kernel takes cache states alone. STATUS_USAGE, logged, if one would be ignored. */
+/* Checks that workloads take the options for workloads of their kind: patterns, or sources, a file
+ * of indices and large tables; a user's kernel takes cache states alone. STATUS_USAGE, logged, if
+ * one would be ignored. */
 enum status plan_options_check(const struct plan_options *options);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Answers the requests of the experiments of `cbank characterize`: a GPU (cuda_probe.h), or a file with recorded
- * answers (probe_record.h). */
+ * Answers the requests of the experiments of `cbank characterize`: a GPU (cuda_probe.h), or a file
+ * with recorded answers (probe_record.h). */
 #pragma once
 
 #include <stdbool.h>
@@ -29,12 +29,14 @@ bool probe_is_single(enum probe_kind kind);
 
 /* The step between the launch that brings in the list and the timed launch. */
 enum probe_before {
-    PROBE_BEFORE_NOTHING, /* no first launch: the caches are as the launch finds them, or as the warm-up leaves them
+    PROBE_BEFORE_NOTHING, /* no first launch: the caches are as the launch finds them, or as the
+                           * warm-up leaves them
                            */
     PROBE_BEFORE_LAUNCH, /* nothing: the next launch of the same kernel, on the same SM */
     PROBE_BEFORE_COPY, /* the table is copied again from the host, as it is */
     PROBE_BEFORE_MODULE, /* an empty kernel of another module is launched */
-    PROBE_BEFORE_FLUSH, /* another module reads all of its constant bank on every SM, and L2 is replaced */
+    /* another module reads all of its constant bank on every SM, and L2 is replaced */
+    PROBE_BEFORE_FLUSH,
     PROBE_BEFORE_COUNT
 };
 
@@ -46,27 +48,29 @@ struct probe_request {
     enum probe_kind kind;
     const struct path *path; /* for PROBE_SHARING, the path of the constant bank */
 
-    /* PROBE_CHASE: see struct probe_chase. Answer: count x timed cycles. PROBE_RELAY: the same over the constant
-     * banks of PROBE_MEMBERS modules, one after the other. With `sm`, PROBE_CHASE runs on the SM of that number, from 1; the
-     * answer is PROBE_NOT_AT_ONCE throughout if no block came there. */
+    /* PROBE_CHASE: see struct probe_chase. Answer: count x timed cycles. PROBE_RELAY: the same over
+     * the constant banks of PROBE_MEMBERS modules, one after the other. With `sm`, PROBE_CHASE runs
+     * on the SM of that number, from 1; the answer is PROBE_NOT_AT_ONCE throughout if no block came
+     * there. */
     const uint32_t *address;
     size_t count;
     uint32_t warm_up, timed, sm;
     enum probe_before before;
 
-    /* PROBE_CHAIN, PROBE_STREAM: lane i of every warp loads from byte i % distinct x stride. Answer, `repeats` times:
-     * cycles from the start of the first warp to the end of the last one, for PROBE_LOADS x (iterations - 1) loads of
-     * each warp. Up to 32 warps are one block. A larger, even number is two blocks of half as many on every SM. The
-     * answer is then the median over the SMs on which all of them loaded at the same time; PROBE_NOT_AT_ONCE if there
-     * was none. */
+    /* PROBE_CHAIN, PROBE_STREAM: lane i of every warp loads from byte i % distinct x stride.
+     * Answer, `repeats` times: cycles from the start of the first warp to the end of the last one,
+     * for PROBE_LOADS x (iterations - 1) loads of each warp. Up to 32 warps are one block. A
+     * larger, even number is two blocks of half as many on every SM. The answer is then the median
+     * over the SMs on which all of them loaded at the same time; PROBE_NOT_AT_ONCE if there was
+     * none. */
     uint32_t distinct, stride, warps, iterations, repeats;
 
-    /* PROBE_SHARING: see struct probe_sharing_args; `blocks`, one on each SM. Answer: the SM of each block and its
-     * cycles, 2 x blocks numbers. */
+    /* PROBE_SHARING: see struct probe_sharing_args; `blocks`, one on each SM. Answer: the SM of
+     * each block and its cycles, 2 x blocks numbers. */
     uint32_t blocks, first, bytes, step, grain;
 
-    /* PROBE_CELL: the cell, not owned. Answer: PROBE_CELL_VALUES, see experiment_cells.c; PROBE_NOT_COUNTED for each that is
-     * not known. */
+    /* PROBE_CELL: the cell, not owned. Answer: PROBE_CELL_VALUES, see experiment_cells.c;
+     * PROBE_NOT_COUNTED for each that is not known. */
     const struct cell *cell;
 };
 
@@ -96,9 +100,11 @@ struct probe_source {
     void *context;
     size_t samples_max; /* of one pointer chase */
     uint32_t sm_count;
-    char shared_carve_out[PROBE_TEXT_BYTES]; /* shared memory that pointer chases of the L1 data cache request */
+    /* shared memory that pointer chases of the L1 data cache request */
+    char shared_carve_out[PROBE_TEXT_BYTES];
     /* STATUS_ENVIRONMENT: the GPU failed; STATUS_USAGE: the file lacks the answer. */
     enum status (*ask)(void *context, const struct probe_request *request, uint32_t *answer);
     /* The kernel that answers; never NULL. The source owns it. */
-    const struct probe_kernel *(*kernel)(void *context, enum probe_kind kind, const struct path *path);
+    const struct probe_kernel *(*kernel)(void *context, enum probe_kind kind,
+                                         const struct path *path);
 };

@@ -23,11 +23,13 @@ static void check_range(void *context, uint64_t first, uint64_t count)
     struct checking *checking = context;
     struct mismatch found;
 
-    if (checking->like && memcmp(checking->like + first, checking->data->output + first, count * sizeof(uint32_t)) == 0)
+    if (checking->like && memcmp(checking->like + first, checking->data->output + first,
+                                 count * sizeof(uint32_t)) == 0)
         return;
     if (workload_check(&checking->problem, checking->data, first, count, &found)) {
         if (checking->kept)
-            memcpy(checking->kept + first, checking->data->output + first, count * sizeof(uint32_t));
+            memcpy(checking->kept + first, checking->data->output + first,
+                   count * sizeof(uint32_t));
         return;
     }
     pthread_mutex_lock(&checking->lock);
@@ -37,8 +39,8 @@ static void check_range(void *context, uint64_t first, uint64_t count)
     pthread_mutex_unlock(&checking->lock);
 }
 
-bool reference_check(struct reference *reference, const struct cell *cell, const struct workload_data *data,
-                     bool refilled, struct mismatch *first)
+bool reference_check(struct reference *reference, const struct cell *cell,
+                     const struct workload_data *data, bool refilled, struct mismatch *first)
 {
     const struct workload_data refilled_data = {data->input, reference->refilled, data->output};
     struct checking checking = {.problem = cell_problem(cell),
@@ -52,7 +54,8 @@ bool reference_check(struct reference *reference, const struct cell *cell, const
     } else {
         struct cell like = reference->cell ? *reference->cell : (struct cell){0};
 
-        /* A cell that differs only by the path or the cache state writes the same, from the same table. */
+        /* A cell that differs only by the path or the cache state writes the same, from the same
+         * table. */
         like.cache_state = cell->cache_state;
         if (reference->cell && reference->values == data->values && like.indices == cell->indices &&
             cell_order_before(&like, cell, AXIS_PATH) == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Checks outputs against the CPU reference.
  *
- * Paths that differ only in the location of the table write the same output, bit by bit. An output that passed is kept,
- * and outputs of other paths are compared with it first. */
+ * Paths that differ only in the location of the table write the same output, bit by bit. An output
+ * that passed is kept, and outputs of other paths are compared with it first. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,11 +19,12 @@ struct reference {
     uint32_t refilled[CBANK_TABLE_LENGTH]; /* scratch of reference_check */
 };
 
-/* Compares the output of a cell, on all processors. False, with the first wrong element in *where, if it differs. The
- * cell and the table of `data` must not change during the life of the reference, since a right output may be kept.
- * `refilled`: the cell read only the part of the table that it refills, and zeros after it. */
-bool reference_check(struct reference *reference, const struct cell *cell, const struct workload_data *data,
-                     bool refilled, struct mismatch *first);
+/* Compares the output of a cell, on all processors. False, with the first wrong element in *where,
+ * if it differs. The cell and the table of `data` must not change during the life of the reference,
+ * since a right output may be kept. `refilled`: the cell read only the part of the table that it
+ * refills, and zeros after it. */
+bool reference_check(struct reference *reference, const struct cell *cell,
+                     const struct workload_data *data, bool refilled, struct mismatch *first);
 
 /* Releases; accepts a zeroed struct. */
 void reference_close(struct reference *reference);

@@ -16,20 +16,23 @@ static bool is_folder(const char *path)
 {
     struct stat info;
 
-    return path[0] && (path[strlen(path) - 1] == '/' || (stat(path, &info) == 0 && S_ISDIR(info.st_mode)));
+    return path[0] &&
+           (path[strlen(path) - 1] == '/' || (stat(path, &info) == 0 && S_ISDIR(info.st_mode)));
 }
 
 static enum status cannot_write(const char *path, int error)
 {
-    return log_error(file_failed(error), "cannot write the result to %s: %s; choose another path with --json", path,
+    return log_error(file_failed(error),
+                     "cannot write the result to %s: %s; choose another path with --json", path,
                      strerror(error));
 }
 
-/* Makes up a name that no file has and that no other process takes, and writes an empty result there. This reserves
- * the name, and a reader of the file finds an interrupted run. The name is
- * "cbank-ENGINE-NAME-HOST-DEVICE-20260131T120000.123Z", without characters that trouble a shell or a file system.
- * DEVICE is the first digits of the UUID, or the device's number if it has none. */
-static enum status reserve(struct result_file *file, const char *folder, const struct result *result, uint32_t ordinal,
+/* Makes up a name that no file has and that no other process takes, and writes an empty result
+ * there. This reserves the name, and a reader of the file finds an interrupted run. The name is
+ * "cbank-ENGINE-NAME-HOST-DEVICE-20260131T120000.123Z", without characters that trouble a shell or
+ * a file system. DEVICE is the first digits of the UUID, or the device's number if it has none. */
+static enum status reserve(struct result_file *file, const char *folder,
+                           const struct result *result, uint32_t ordinal,
                            char path[RESULT_PATH_BYTES])
 {
     enum { NAMES_MAX = 1000, NAME_BYTES = 216 };
@@ -45,8 +48,9 @@ static enum status reserve(struct result_file *file, const char *folder, const s
     clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &utc);
     strftime(when, sizeof(when), "%Y%m%dT%H%M%S", &utc);
-    snprintf(name, NAME_BYTES, "cbank-%s-%.64s-%.64s-%s-%s.%03dZ", result->engine, result->device.name,
-             host[0] ? host : "host", device, when, (int)(now.tv_nsec / 1000000));
+    snprintf(name, NAME_BYTES, "cbank-%s-%.64s-%.64s-%s-%s.%03dZ", result->engine,
+             result->device.name, host[0] ? host : "host", device, when,
+             (int)(now.tv_nsec / 1000000));
     for (char *c = name; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr("-_.+", *c))
             *c = '_';
@@ -56,7 +60,8 @@ static enum status reserve(struct result_file *file, const char *folder, const s
 
         if (i > 1)
             snprintf(number, sizeof(number), "-%u", i);
-        if (snprintf(path, RESULT_PATH_BYTES, "%s%s%s%s.json", folder, slash, name, number) >= RESULT_PATH_BYTES)
+        if (snprintf(path, RESULT_PATH_BYTES, "%s%s%s%s.json", folder, slash, name, number) >=
+            RESULT_PATH_BYTES)
             return cannot_write(path, ENAMETOOLONG);
         error = file_lock_try(path, &file->lock);
         if (error && error != EWOULDBLOCK)
@@ -70,8 +75,9 @@ static enum status reserve(struct result_file *file, const char *folder, const s
     return cannot_write(path, EEXIST);
 }
 
-enum status result_file_open(struct result_file *file, const char *given, const struct result *result, uint32_t device,
-                             bool several, char path[RESULT_PATH_BYTES])
+enum status result_file_open(struct result_file *file, const char *given,
+                             const struct result *result, uint32_t device, bool several,
+                             char path[RESULT_PATH_BYTES])
 {
     const char *dot = given ? strrchr(given, '.') : NULL;
     struct stat about;
@@ -81,26 +87,29 @@ enum status result_file_open(struct result_file *file, const char *given, const 
     if (!given || is_folder(given))
         return reserve(file, given ? given : "", result, device, path);
     if (several && strcmp(given, "-") != 0)
-        snprintf(path, RESULT_PATH_BYTES, "%.*s-device%u%s", (int)(dot ? (size_t)(dot - given) : strlen(given)), given,
-                 (unsigned)device, dot ? dot : "");
+        snprintf(path, RESULT_PATH_BYTES, "%.*s-device%u%s",
+                 (int)(dot ? (size_t)(dot - given) : strlen(given)), given, (unsigned)device,
+                 dot ? dot : "");
     else
         snprintf(path, RESULT_PATH_BYTES, "%s", given);
     if (strcmp(path, "-") != 0 && stat(path, &about) == 0) {
         if (S_ISDIR(about.st_mode))
-            return log_error(STATUS_USAGE, "cannot write the result to %s: it is a folder; end it in /", path);
+            return log_error(STATUS_USAGE,
+                             "cannot write the result to %s: it is a folder; end it in /", path);
         if (S_ISREG(about.st_mode) && access(path, W_OK) != 0)
             return cannot_write(path, errno);
     }
     return file->lock.path ? STATUS_OK : file_lock_take(path, &file->lock);
 }
 
-void result_file_close(struct result_file *file, const char *path, const struct result *result, bool failed)
+void result_file_close(struct result_file *file, const char *path, const struct result *result,
+                       bool failed)
 {
     bool empty = true;
 
     for (size_t i = 0; i < result->cell_count; i++)
-        empty = empty && result->cells[i].status != CELL_OK && result->cells[i].status != CELL_FAILED &&
-                result->cells[i].time.summary.count == 0;
+        empty = empty && result->cells[i].status != CELL_OK &&
+                result->cells[i].status != CELL_FAILED && result->cells[i].time.summary.count == 0;
     if (file->reserved && failed && empty)
         unlink(path);
     file_lock_release(&file->lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The data flow: options -> plan -> engine (prepare, verify, time, set up counting, count) -> result -> JSON ->
- * table. */
+ * The data flow: options -> plan -> engine (prepare, verify, time, set up counting, count) ->
+ * result -> JSON -> table. */
 #include "run.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@
 /* Least time between two saves: seconds, and a multiple of the time that saving takes. */
 static const double save_seconds = 0.5, save_pause = 4;
 
-/* -- saving -------------------------------------------------------------------------------------------- */
+/* -- saving ------------------------------------------------------------------------------------ */
 
 static enum status save(struct run *run)
 {
@@ -51,7 +51,8 @@ static bool run_step(void *context, const char *phase, size_t done, size_t total
     if (line->live && now - line->last > 0.1) {
         fprintf(stderr, "\r\033[K%s: %zu of %zu cells", phase, done, total);
         if (done > 0 && done < total)
-            fprintf(stderr, ", %.1f s left", (now - line->phase_start) / (double)done * (double)(total - done));
+            fprintf(stderr, ", %.1f s left",
+                    (now - line->phase_start) / (double)done * (double)(total - done));
         line->last = now;
     }
     if (now >= run->save_at)
@@ -59,11 +60,11 @@ static bool run_step(void *context, const char *phase, size_t done, size_t total
     return interrupted();
 }
 
-/* -- the end ------------------------------------------------------------------------------------------- */
+/* -- the end ----------------------------------------------------------------------------------- */
 
-/* Prints the table of a run that has ended, as far as there is one. Logs why counters were not read, where the result
- * is, which cells failed, and how to resume. `written` is the outcome of writing the result. Returns `written`, or
- * worse if the table could not be printed. */
+/* Prints the table of a run that has ended, as far as there is one. Logs why counters were not
+ * read, where the result is, which cells failed, and how to resume. `written` is the outcome of
+ * writing the result. Returns `written`, or worse if the table could not be printed. */
 static enum status report(const struct run *run, enum status written, enum status verdict)
 {
     const struct result *result = &run->result;
@@ -90,30 +91,36 @@ static enum status report(const struct run *run, enum status written, enum statu
         text_line(stdout, "result: %s", run->path);
     fflush(stdout);
     if (written != STATUS_OK && to_file)
-        log_warning(
-            "the result is not written: it would be in %s; make room there, or name another path with --json, and run again",
-            run->path);
+        log_warning("the result is not written: it would be in %s; make room there, or name "
+                    "another path with --json, and run again",
+                    run->path);
     if (end->given)
         log_error(STATUS_FINDING,
-                  "the run ended before its time%s%s: %s; look %s, then cbank run --resume %s measures the rest%s",
+                  "the run ended before its time%s%s: %s; look %s, then cbank run --resume %s "
+                  "measures the rest%s",
                   end->cell[0] ? " at " : "", end->cell, end->reason,
                   user ? "in the kernel file for an access out of bounds or a loop without end"
                        : "at nvidia-smi and the system's log for the GPU",
-                  file, user ? "; --retry-failed also tries failed cells" : " and tries failed cells again");
+                  file,
+                  user ? "; --retry-failed also tries failed cells"
+                       : " and tries failed cells again");
     else if (!result->complete)
         log_note(run->options->quiet, "interrupted; cbank run --resume %s measures the rest", file);
     else if (first) {
         char identity[CELL_IDENTITY_BYTES];
 
         cell_identity(&first->cell, identity);
-        log_warning("%zu cell%s failed; %s%s: %s; cbank run --resume %s --retry-failed tries again", failed,
-                    failed == 1 ? "" : "s", failed == 1 ? "" : "the first is ", identity, first->reason, file);
+        log_warning("%zu cell%s failed; %s%s: %s; cbank run --resume %s --retry-failed tries again",
+                    failed, failed == 1 ? "" : "s", failed == 1 ? "" : "the first is ", identity,
+                    first->reason, file);
     } else if (!table && verdict == STATUS_FINDING)
-        log_warning("an exact counter differs or errors of the device grew; cbank show tells which");
+        log_warning(
+            "an exact counter differs or errors of the device grew; cbank show tells which");
     return status_worse(status, written);
 }
 
-/* Writes and prints the available part of a run whose session is or was open. Returns the exit code. */
+/* Writes and prints the available part of a run whose session is or was open. Returns the exit
+ * code. */
 static enum status run_end(struct run *run)
 {
     struct result *result = &run->result;
@@ -128,7 +135,8 @@ static enum status run_end(struct run *run)
         /* Cells that went through every phase are done. */
         if (cell->status == CELL_PENDING && cell->time.stop_reason != STOP_NONE &&
             (cell->counter_count > 0 || run->counters->count == 0) &&
-            (cell->duration.given || !result->duration_method.given || result->duration_method.reason[0]))
+            (cell->duration.given || !result->duration_method.given ||
+             result->duration_method.reason[0]))
             cell->status = CELL_OK;
         result->complete = result->complete && cell->status != CELL_PENDING;
     }
@@ -139,10 +147,11 @@ static enum status run_end(struct run *run)
     written = report(run, written, verdict);
     if (run->judge && !interrupted())
         written = status_worse(written, run->judge(result, run->options));
-    return status_worse(written, verdict == STATUS_INCONCLUSIVE && !run->options->strict ? STATUS_OK : verdict);
+    return status_worse(written, verdict == STATUS_INCONCLUSIVE && !run->options->strict ? STATUS_OK
+                                                                                         : verdict);
 }
 
-/* -- calls that do not come back ------------------------------------------------------------------------ */
+/* -- calls that do not come back --------------------------------------------------------------- */
 
 void run_end_now(void *context, const char *call, double seconds)
 {
@@ -156,7 +165,10 @@ void run_end_now(void *context, const char *call, double seconds)
     if (run && run->session)
         status = status_worse(status, run_end(run));
     else if (!interrupted())
-        log_error(status, "%s, and nothing was measured; look at nvidia-smi and the system's log for the GPU", reason);
+        log_error(status,
+                  "%s, and nothing was measured; look at nvidia-smi and the system's log for the "
+                  "GPU",
+                  reason);
     if (run)
         result_file_close(&run->file, run->path, &run->result, !run->session);
     fflush(stdout);
@@ -164,7 +176,7 @@ void run_end_now(void *context, const char *call, double seconds)
     _exit(status);
 }
 
-/* -- one run ------------------------------------------------------------------------------------------ */
+/* -- one run ----------------------------------------------------------------------------------- */
 
 static void phase_add(struct result *result, const char *name, double start)
 {
@@ -195,7 +207,8 @@ static enum status run_phases(struct run *run)
     enum status status = STATUS_OK;
 
     run->save_at = clock_seconds() + save_seconds;
-    for (size_t i = 0; status == STATUS_OK && !interrupted() && i < sizeof(phases) / sizeof(phases[0]); i++) {
+    for (size_t i = 0;
+         status == STATUS_OK && !interrupted() && i < sizeof(phases) / sizeof(phases[0]); i++) {
         const double start = clock_seconds();
 
         if (!phases[i].hook)
@@ -207,7 +220,8 @@ static enum status run_phases(struct run *run)
         run->measuring = run->measuring || status == STATUS_OK || status == STATUS_FINDING;
         /* The following calls may not come back. */
         if (run->measuring &&
-            (((phases[i].hook == engine->time || phases[i].hook == engine->count) && phases[i + 1].hook) ||
+            (((phases[i].hook == engine->time || phases[i].hook == engine->count) &&
+              phases[i + 1].hook) ||
              status != STATUS_OK))
             checkpoint(run);
     }
@@ -221,7 +235,8 @@ enum status run_device(struct run *run, bool several)
     struct result *result = &run->result;
     const struct measure_options *measure = &run->options->measure;
     const uint32_t architecture = 10 * result->device.cc_major + result->device.cc_minor;
-    enum status status = result_file_open(&run->file, given, &run->result, run->device, several, run->path);
+    enum status status =
+        result_file_open(&run->file, given, &run->result, run->device, several, run->path);
 
     if (status == STATUS_OK) {
         run->line.live = !run->options->quiet && isatty(STDERR_FILENO);
@@ -230,11 +245,13 @@ enum status run_device(struct run *run, bool several)
         for (size_t i = 0; i < result->cell_count; i++) {
             struct cell_result *cell = &result->cells[i];
 
-            if (cell->status == CELL_PENDING && cell_is_user(&cell->cell) && run->engine->modelled) {
+            if (cell->status == CELL_PENDING && cell_is_user(&cell->cell) &&
+                run->engine->modelled) {
                 cell->status = CELL_SKIPPED;
-                snprintf(cell->reason, sizeof(cell->reason), "the engine %s has no model of a user's kernel",
-                         run->engine->name);
-            } else if (cell->status == CELL_PENDING && cell_obstacle(&cell->cell, architecture, cell->reason)) {
+                snprintf(cell->reason, sizeof(cell->reason),
+                         "the engine %s has no model of a user's kernel", run->engine->name);
+            } else if (cell->status == CELL_PENDING &&
+                       cell_obstacle(&cell->cell, architecture, cell->reason)) {
                 cell->status = CELL_SKIPPED;
             }
         }

@@ -14,7 +14,8 @@ struct run_options {
     struct plan_options plan;
     struct measure_options measure;
     struct output_options look;
-    const char *json_path;   /* NULL: a name made up in the current folder; "-": stdout; RUN_NO_FILE */
+    /* NULL: a name made up in the current folder; "-": stdout; RUN_NO_FILE */
+    const char *json_path;
     const char *resume_path; /* NULL: a new run */
     double watchdog_slack_seconds; /* 0: not given */
     double threshold_percent;      /* of cbank spaces: a difference that counts */
@@ -47,7 +48,8 @@ struct run {
     const struct engine *engine;
     const struct counter_set *counters;
     uint32_t device;
-    double start; /* seconds: the time at which the command started or the previous device was done */
+    /* seconds: the time at which the command started or the previous device was done */
+    double start;
     struct result result;
     char path[RESULT_PATH_BYTES];
     struct result_file file;
@@ -61,16 +63,18 @@ struct run {
     bool cannot_save;               /* a save has failed; the end tries again */
 };
 
-/* Measures, writes and prints. The caller owns the result (which has its cells), the path and the device. `several`:
- * there are several devices. */
+/* Measures, writes and prints. The caller owns the result (which has its cells), the path and the
+ * device. `several`: there are several devices. */
 enum status run_device(struct run *run, bool several);
 
-/* The command's options, its help, and the command: a new run, or one that continues. `judge` may be NULL. */
+/* The command's options, its help, and the command: a new run, or one that continues. `judge` may
+ * be NULL. */
 enum { RUN_GROUP_COUNT = 5 };
 extern const struct option_group run_groups[RUN_GROUP_COUNT];
 extern const char run_details[];
-enum status run_plan(const struct run_options *options, const struct invocation *invocation, run_judge *judge);
+enum status run_plan(const struct run_options *options, const struct invocation *invocation,
+                     run_judge *judge);
 
-/* Ends the process from another thread if a call does not come back. Everything measured is saved. It is the `end` of a
- * watchdog, whose context is a struct run_watch. */
+/* Ends the process from another thread if a call does not come back. Everything measured is saved.
+ * It is the `end` of a watchdog, whose context is a struct run_watch. */
 void run_end_now(void *context, const char *call, double seconds);

@@ -15,25 +15,42 @@
 #include "suite.h"
 #include "user_cell.h"
 
-/* clang-format off */
 #define OWN(member) .offset = offsetof(struct run_options, member)
 
 static const struct option_row own_rows[] = {
-    {.name = "suite", .help = "measure the kernel files that are installed with cbank, as --kernel does",
-     .kind = &option_flag, OWN(suite)},
-    {.name = "json", .argument = "PATH",
+    {.name = "suite",
+     .help = "measure the kernel files that are installed with cbank, as --kernel does",
+     .kind = &option_flag,
+     OWN(suite)},
+    {.name = "json",
+     .argument = "PATH",
      .help = "write the result to a file, into a folder (made if it ends in /), or - for stdout",
-     .kind = &option_text, OWN(json_path)},
-    {.name = "resume", .argument = "FILE", .help = "measure the missing cells of an interrupted result, in place",
-     .kind = &option_text, OWN(resume_path)},
-    {.name = "retry-failed", .help = "with --resume: also repeat failed cells", .kind = &option_flag, OWN(retry_failed)},
-    {.name = "watchdog-slack", .argument = "SECONDS",
-     .help = "extra time for a call to the GPU before the run ends (default 20 times the expected time, at least 10 seconds)",
-     .kind = &option_number, OWN(watchdog_slack_seconds), .low = 0.001, .high = 86400, .unit = "seconds"},
-    {.name = "strict", .help = "exit 4 if a cell is inconclusive", .kind = &option_flag, OWN(strict)},
+     .kind = &option_text,
+     OWN(json_path)},
+    {.name = "resume",
+     .argument = "FILE",
+     .help = "measure the missing cells of an interrupted result, in place",
+     .kind = &option_text,
+     OWN(resume_path)},
+    {.name = "retry-failed",
+     .help = "with --resume: also repeat failed cells",
+     .kind = &option_flag,
+     OWN(retry_failed)},
+    {.name = "watchdog-slack",
+     .argument = "SECONDS",
+     .help = "extra time for a call to the GPU before the run ends (default 20 times the expected "
+             "time, at least 10 seconds)",
+     .kind = &option_number,
+     OWN(watchdog_slack_seconds),
+     .low = 0.001,
+     .high = 86400,
+     .unit = "seconds"},
+    {.name = "strict",
+     .help = "exit 4 if a cell is inconclusive",
+     .kind = &option_flag,
+     OWN(strict)},
     {.name = "quiet", .help = "print only errors and warnings", .kind = &option_flag, OWN(quiet)},
 };
-/* clang-format on */
 
 const struct option_group run_groups[RUN_GROUP_COUNT] = {
     OPTION_GROUP(plan_option_rows, offsetof(struct run_options, plan)),
@@ -43,15 +60,17 @@ const struct option_group run_groups[RUN_GROUP_COUNT] = {
     OPTION_GROUP(output_option_rows, offsetof(struct run_options, look)),
 };
 
-/* -- new runs ----------------------------------------------------------------------------------------- */
+/* -- new runs ---------------------------------------------------------------------------------- */
 
 /* Asking a driver that nobody has used since it was loaded may take long. */
 static void watch_asking(struct run_watch *watch)
 {
-    watch_begin(&watch->watchdog, "asking for GPUs", watch->watchdog_slack > 0 ? watch->watchdog_slack : 120);
+    watch_begin(&watch->watchdog, "asking for GPUs",
+                watch->watchdog_slack > 0 ? watch->watchdog_slack : 120);
 }
 
-static uint32_t device_count(struct run_watch *watch, const struct engine *engine, const char **reason)
+static uint32_t device_count(struct run_watch *watch, const struct engine *engine,
+                             const char **reason)
 {
     uint32_t count;
 
@@ -71,11 +90,11 @@ static enum status describe(const struct run *run, uint32_t device, struct devic
     return status;
 }
 
-/* The named engine, or the first that has a device. If the user named none and there is no device, a message says that
- * nothing is measured, even with --quiet. In continuous integration that is an error: a gate must not pass by
- * accident. */
-static enum status choose_engine(const struct engine_row *named, struct run_watch *watch, const struct engine **out,
-                                 uint32_t *devices)
+/* The named engine, or the first that has a device. If the user named none and there is no device,
+ * a message says that nothing is measured, even with --quiet. In continuous integration that is an
+ * error: a gate must not pass by accident. */
+static enum status choose_engine(const struct engine_row *named, struct run_watch *watch,
+                                 const struct engine **out, uint32_t *devices)
 {
     const char *reason = NULL, *ci = getenv("CI");
     const bool strict = ci && *ci && strcmp(ci, "0") != 0 && strcmp(ci, "false") != 0;
@@ -86,28 +105,32 @@ static enum status choose_engine(const struct engine_row *named, struct run_watc
             continue;
         *devices = device_count(watch, *out, &reason);
         if (*devices == 0 && named)
-            return log_error(STATUS_ENVIRONMENT, "engine %s cannot run here: %s", named->name, reason);
+            return log_error(STATUS_ENVIRONMENT, "engine %s cannot run here: %s", named->name,
+                             reason);
         if (*devices == 0)
             continue;
         if (reason && strict)
-            return log_error(
-                STATUS_ENVIRONMENT,
-                "no GPU measured: %s; as CI=%.20s is set, no other engine runs unless --engine %s asks for it", reason,
-                ci, engine_rows[i].name);
+            return log_error(STATUS_ENVIRONMENT,
+                             "no GPU measured: %s; as CI=%.20s is set, no other engine runs unless "
+                             "--engine %s asks for it",
+                             reason, ci, engine_rows[i].name);
         if (reason)
-            log_warning("no GPU measured: %s; the %s engine runs instead, and all its numbers are modelled", reason,
-                        (*out)->name);
+            log_warning("no GPU measured: %s; the %s engine runs instead, and all its numbers are "
+                        "modelled",
+                        reason, (*out)->name);
         return STATUS_OK;
     }
     return log_error(STATUS_ENVIRONMENT, "no engine can run here: %s", reason);
 }
 
-/* Opens run->result with the plan's cells, none of them measured, for the run's engine and device. The caller closes
- * it. */
-static enum status open_result(struct run *run, const struct plan *plan, const struct device_info *device,
+/* Opens run->result with the plan's cells, none of them measured, for the run's engine and device.
+ * The caller closes it. */
+static enum status open_result(struct run *run, const struct plan *plan,
+                               const struct device_info *device,
                                const struct invocation *invocation)
 {
-    /* Batch systems put the job's number into the environment; Slurm also puts the node's name there. */
+    /* Batch systems put the job's number into the environment; Slurm also puts the node's name
+     * there. */
     static const char *const job_variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
     const struct measure_options *measure = &run->options->measure;
     const struct integers *elements = &run->options->plan.elements;
@@ -122,14 +145,16 @@ static enum status open_result(struct run *run, const struct plan *plan, const s
         return status;
     result->engine = run->engine->name;
     clock_gettime(CLOCK_REALTIME, &now);
-    result->seed = measure->seed_given ? measure->seed : (uint64_t)now.tv_sec * 1000000007u ^ (uint64_t)now.tv_nsec;
+    result->seed = measure->seed_given ? measure->seed
+                                       : (uint64_t)now.tv_sec * 1000000007u ^ (uint64_t)now.tv_nsec;
     result->max_noise = measure->max_noise_percent / 100;
     result->sample_us = measure->sample_us;
     result->samples_max = (uint32_t)measure->samples_max;
     result->seconds_max = measure->seconds_max;
     result->duration_method.given = measure->durations && !run->engine->modelled;
     if (measure->durations && run->engine->modelled)
-        log_warning("--duration: the engine %s launches nothing; no duration is measured", run->engine->name);
+        log_warning("--duration: the engine %s launches nothing; no duration is measured",
+                    run->engine->name);
     clock_utc(result->started_utc);
     command_line(invocation, result->argv, sizeof(result->argv));
     snprintf(result->counters_asked, sizeof(result->counters_asked), "%s", measure->counters.text);
@@ -138,7 +163,8 @@ static enum status open_result(struct run *run, const struct plan *plan, const s
     for (size_t i = 0; status == STATUS_OK && limit && i < elements->count; i++)
         if (elements->values[i] > limit)
             status = log_error(STATUS_USAGE,
-                               "--elements: %" PRIu64 " need more memory than %s has; at most %" PRIu64 " elements",
+                               "--elements: %" PRIu64
+                               " need more memory than %s has; at most %" PRIu64 " elements",
                                elements->values[i], result->device.name, limit);
     if (measure->anonymous)
         return status;
@@ -176,14 +202,17 @@ static enum status run_new(const struct run_options *options, const struct invoc
         return status;
     if (kernels && engine && engine->engine->modelled)
         return log_error(STATUS_ENVIRONMENT,
-                         "--kernel: a user's kernel is measured on a GPU; the engine %s has no model of it",
+                         "--kernel: a user's kernel is measured on a GPU; the engine %s has no "
+                         "model of it",
                          engine->name);
     /* No other engine runs for want of a GPU. */
-    status = choose_engine(kernels && !engine ? &engine_rows[0] : engine, watch, &run.engine, &devices);
+    status =
+        choose_engine(kernels && !engine ? &engine_rows[0] : engine, watch, &run.engine, &devices);
 
     for (size_t i = 0; status == STATUS_OK && i < asked->count; i++)
         if (asked->values[i] >= devices)
-            status = log_error(STATUS_USAGE, "--device: there is no device %" PRIu64 "; valid: 0 to %" PRIu32,
+            status = log_error(STATUS_USAGE,
+                               "--device: there is no device %" PRIu64 "; valid: 0 to %" PRIu32,
                                asked->values[i], devices - 1);
     if (status == STATUS_OK && !kernels)
         status = plan_open(&options->plan, &indices, &plan);
@@ -198,7 +227,8 @@ static enum status run_new(const struct run_options *options, const struct invoc
         one.device = (uint32_t)(asked->all ? i : asked->values[i]);
         status = describe(&one, one.device, &device);
         if (status == STATUS_OK && kernels)
-            status = plan_open_kernels(&options->plan, 10 * device.cc_major + device.cc_minor, &files, &of_device);
+            status = plan_open_kernels(&options->plan, 10 * device.cc_major + device.cc_minor,
+                                       &files, &of_device);
         if (status == STATUS_OK)
             status = open_result(&one, kernels ? &of_device : &plan, &device, invocation);
         if (status == STATUS_OK && kernels)
@@ -216,9 +246,10 @@ static enum status run_new(const struct run_options *options, const struct invoc
     return worst;
 }
 
-/* -- interrupted runs ------------------------------------------------------------------------------------ */
+/* -- interrupted runs -------------------------------------------------------------------------- */
 
-static enum status run_resumed(const struct run_options *options, struct run_watch *watch, run_judge *judge)
+static enum status run_resumed(const struct run_options *options, struct run_watch *watch,
+                               run_judge *judge)
 {
     static const struct table engines = TABLE("engine", engine_rows, engine_count);
     struct counter_set counters = {0};
@@ -229,7 +260,8 @@ static enum status run_resumed(const struct run_options *options, struct run_wat
                       .watch = watch,
                       .indices = &indices,
                       .start = clock_seconds()};
-    const bool given = plan_options_given(&options->plan) || options->measure.given || options->measure.seed_given;
+    const bool given =
+        plan_options_given(&options->plan) || options->measure.given || options->measure.seed_given;
     struct kernel_files files = {0};
     const struct device_info *wanted = &run.result.device;
     const char *reason = NULL;
@@ -239,7 +271,8 @@ static enum status run_resumed(const struct run_options *options, struct run_wat
 
     if (given)
         return log_error(STATUS_USAGE,
-                         "--resume takes its plan from %s; leave out the options that choose cells or "
+                         "--resume takes its plan from %s; leave out the options that choose cells "
+                         "or "
                          "how to measure them",
                          options->resume_path);
     /* Lock first: another process that resumes the file may be about to end. */
@@ -250,14 +283,16 @@ static enum status run_resumed(const struct run_options *options, struct run_wat
         file_lock_release(&run.file.lock);
         return status;
     }
-    /* Failed cells become pending again if the user asks for it, or if the end of that run requires it. */
+    /* Failed cells become pending again if the user asks for it, or if the end of that run requires
+     * it. */
     for (size_t i = 0; i < run.result.cell_count; i++) {
         struct cell_result *cell = &run.result.cells[i];
 
         if (cell->status != CELL_FAILED)
             continue;
         /* A user's kernel that fails before it is verified would fail again. */
-        if (!options->retry_failed && (!run.result.end.given || (cell_is_user(&cell->cell) && !cell->verified))) {
+        if (!options->retry_failed &&
+            (!run.result.end.given || (cell_is_user(&cell->cell) && !cell->verified))) {
             failed++;
             continue;
         }
@@ -271,28 +306,33 @@ static enum status run_resumed(const struct run_options *options, struct run_wat
     run.engine = ((const struct engine_row *)table_find(&engines, run.result.engine))->engine;
     status = counter_set_parse(run.result.counters_asked, &counters);
     if (status == STATUS_OK && run.result.complete && failed > 0)
-        log_note(options->quiet, "%s: all cells are measured but %zu that failed; --retry-failed tries them again",
+        log_note(options->quiet,
+                 "%s: all cells are measured but %zu that failed; --retry-failed tries them again",
                  options->resume_path, failed);
     else if (status == STATUS_OK && run.result.complete)
         log_note(options->quiet, "%s is complete: nothing is missing", options->resume_path);
     /* The device is found by its UUID, or without one by its name. */
     if (status == STATUS_OK && (devices = device_count(watch, run.engine, &reason)) == 0)
-        status = log_error(STATUS_ENVIRONMENT, "engine %s cannot run here: %s", run.engine->name, reason);
+        status = log_error(STATUS_ENVIRONMENT, "engine %s cannot run here: %s", run.engine->name,
+                           reason);
     for (bool same = false; status == STATUS_OK && !same; run.device += !same) {
         struct device_info info = {0};
 
         if (run.device == devices)
             status = log_error(STATUS_ENVIRONMENT,
-                               "the interrupted run was on %s %s with driver %s, which is not here; cells of two "
+                               "the interrupted run was on %s %s with driver %s, which is not "
+                               "here; cells of two "
                                "devices or drivers do not belong in one result",
-                               wanted->name, wanted->uuid, wanted->driver[0] ? wanted->driver : "(none)");
+                               wanted->name, wanted->uuid,
+                               wanted->driver[0] ? wanted->driver : "(none)");
         else
-            same = describe(&run, run.device, &info) == STATUS_OK && strcmp(info.uuid, wanted->uuid) == 0 &&
-                   strcmp(info.name, wanted->name) == 0 && strcmp(info.driver, wanted->driver) == 0;
+            same = describe(&run, run.device, &info) == STATUS_OK &&
+                   strcmp(info.uuid, wanted->uuid) == 0 && strcmp(info.name, wanted->name) == 0 &&
+                   strcmp(info.driver, wanted->driver) == 0;
     }
     if (status == STATUS_OK && !run.engine->modelled)
-        status =
-            result_give_kernels(&run.result, &options->plan.kernel, 10 * wanted->cc_major + wanted->cc_minor, &files);
+        status = result_give_kernels(&run.result, &options->plan.kernel,
+                                     10 * wanted->cc_major + wanted->cc_minor, &files);
     if (status == STATUS_OK)
         status = run_device(&run, false);
     file_lock_release(&run.file.lock);
@@ -303,9 +343,10 @@ static enum status run_resumed(const struct run_options *options, struct run_wat
     return status;
 }
 
-/* -- the command --------------------------------------------------------------------------------------- */
+/* -- the command ------------------------------------------------------------------------------- */
 
-enum status run_plan(const struct run_options *options, const struct invocation *invocation, run_judge *judge)
+enum status run_plan(const struct run_options *options, const struct invocation *invocation,
+                     run_judge *judge)
 {
     struct run_options with_suite = *options;
     struct run_watch watch = {.watchdog_slack = options->watchdog_slack_seconds};
@@ -313,10 +354,11 @@ enum status run_plan(const struct run_options *options, const struct invocation 
     char *paths = NULL;
 
     if (options->suite && (options->plan.kernel.paths || options->resume_path))
-        return log_error(STATUS_USAGE,
-                         "--suite: it names kernel files and begins a run; leave out --kernel and --resume");
+        return log_error(STATUS_USAGE, "--suite: it names kernel files and begins a run; leave out "
+                                       "--kernel and --resume");
     if (options->retry_failed && !options->resume_path)
-        return log_error(STATUS_USAGE, "--retry-failed goes with --resume FILE, whose failed cells it tries again");
+        return log_error(STATUS_USAGE, "--retry-failed goes with --resume FILE, whose failed cells "
+                                       "it tries again");
     if (options->suite)
         status = suite_paths(&paths);
     if (status != STATUS_OK)
@@ -326,22 +368,30 @@ enum status run_plan(const struct run_options *options, const struct invocation 
         options = &with_suite;
     }
     interrupt_catch();
-    watchdog_open(&watch.watchdog, &(struct watchdog_end){.end = run_end_now, .asked = interrupted, .context = &watch});
-    status = options->resume_path ? run_resumed(options, &watch, judge) : run_new(options, invocation, &watch, judge);
+    watchdog_open(&watch.watchdog, &(struct watchdog_end){.end = run_end_now,
+                                                          .asked = interrupted,
+                                                          .context = &watch});
+    status = options->resume_path ? run_resumed(options, &watch, judge)
+                                  : run_new(options, invocation, &watch, judge);
     watchdog_close(&watch.watchdog);
     interrupt_end();
     free(paths);
     return status;
 }
 
-const char run_details[] =
-    "The plan is every combination of what the options select. Cells that cannot be (a path that a chip or a\n"
-    "pattern has not, a filter too large) are skipped and say why. Each device gets a result file of its own, and\n"
-    "is measured after the one before.\n"
-    "\n"
-    "With --kernel the plan is every memory space by every size by every cache state of your own kernels. A file is\n"
-    "compiled once for each memory space, and kept in a cache. Output of all of them is checked. --suite has fourteen kernels of tables that\n"
-    "people have.\n"
-    "\n"
-    "With --resume the plan, the seed and the counters are the file's: options that choose cells or how to\n"
-    "measure them are refused. Device, driver and kernel files have to be the same; --kernel names files that moved.";
+const char run_details[] = "The plan is every combination of what the options select. Cells that "
+                           "cannot be (a path that a chip or a\n"
+                           "pattern has not, a filter too large) are skipped and say why. Each "
+                           "device gets a result file of its own, and\n"
+                           "is measured after the one before.\n"
+                           "\n"
+                           "With --kernel the plan is every memory space by every size by every "
+                           "cache state of your own kernels. A file is\n"
+                           "compiled once for each memory space, and kept in a cache. Output of "
+                           "all of them is checked. --suite has fourteen kernels of tables that\n"
+                           "people have.\n"
+                           "\n"
+                           "With --resume the plan, the seed and the counters are the file's: "
+                           "options that choose cells or how to\n"
+                           "measure them are refused. Device, driver and kernel files have to be "
+                           "the same; --kernel names files that moved.";

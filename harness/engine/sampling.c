@@ -7,7 +7,7 @@
 #include "path.h"
 #include "series.h"
 
-/* -- groups -------------------------------------------------------------------------------------------- */
+/* -- groups ------------------------------------------------------------------------------------ */
 
 enum { GROUP_FIRST = 16 }; /* cells of the first group of several */
 
@@ -15,7 +15,8 @@ static bool wants_group(const struct result *result, const bool *grouped, size_t
 {
     const struct cell_result *cell = &result->cells[i];
 
-    return !grouped[i] && cell->status == CELL_PENDING && cell->verified && cell->time.stop_reason == STOP_NONE;
+    return !grouped[i] && cell->status == CELL_PENDING && cell->verified &&
+           cell->time.stop_reason == STOP_NONE;
 }
 
 size_t timing_group_left(const struct result *result, const bool *grouped)
@@ -31,15 +32,16 @@ size_t timing_group_next(const struct result *result, bool *grouped, size_t cell
 {
     size_t count = 0, taken = 0, most = TIMING_GROUP_MAX;
 
-    /* In a large plan, groups grow: graphs are made while the previous group is sampled, but not those of the first
-     * group. */
+    /* In a large plan, groups grow: graphs are made while the previous group is sampled, but not
+     * those of the first group. */
     for (size_t i = 0; i < result->cell_count; i++)
         taken += grouped[i];
     if (taken + timing_group_left(result, grouped) > TIMING_GROUP_MAX && taken <= TIMING_GROUP_MAX)
         most = taken > GROUP_FIRST ? taken : GROUP_FIRST;
 
     for (size_t i = 0; i < result->cell_count; i++) {
-        size_t line[TIMING_GROUP_MAX + 1], length = 0; /* the cells of cell i's line that still need a group */
+        /* the cells of cell i's line that still need a group */
+        size_t line[TIMING_GROUP_MAX + 1], length = 0;
 
         if (!wants_group(result, grouped, i))
             continue;
@@ -57,22 +59,25 @@ size_t timing_group_next(const struct result *result, bool *grouped, size_t cell
     return count;
 }
 
-/* -- the stopping criterion ---------------------------------------------------------------------------- */
+/* -- the stopping criterion -------------------------------------------------------------------- */
 
 enum {
     SAMPLES_MIN = TABLE_BUFFER_SETS, /* samples before an interval counts: one in each buffer set */
     MODES_ENOUGH = 60, /* samples that establish several modes */
     EVERY_LOOK = 16, /* up to this number, every sample is evaluated */
-    NARROWER = 8, /* an interval that many times narrower than required is not narrowed further, ... */
+    /* an interval that many times narrower than required is not narrowed further, ... */
+    NARROWER = 8,
     CHEAP = 4, /* ... once it has taken 1 / CHEAP of its share of the time */
     PATIENT = 4, /* limit for a cell that does not settle, as a multiple of its share of the time */
 };
 
-static const double ample_seconds = 4; /* for all cells together, for intervals narrower than required */
-static const double user_seconds = 0.12; /* for a cell of a user's kernel, at least: data make its launches differ */
+/* for all cells together, for intervals narrower than required */
+static const double ample_seconds = 4;
+/* for a cell of a user's kernel, at least: data make its launches differ */
+static const double user_seconds = 0.12;
 
-bool stopping_criterion_open(struct stopping_criterion *stopping_criterion, uint32_t buffer_sets, size_t cells,
-                             bool user, size_t samples_max)
+bool stopping_criterion_open(struct stopping_criterion *stopping_criterion, uint32_t buffer_sets,
+                             size_t cells, bool user, size_t samples_max)
 {
     *stopping_criterion = (struct stopping_criterion){
         .buffer_sets = buffer_sets,
@@ -95,24 +100,28 @@ static bool is_one_mode(const struct series *series)
 }
 
 /* Summarizes the samples so far. */
-static void describe(const struct stopping_criterion *stopping_criterion, const struct cell_time *time,
-                     double max_noise, struct series *series, struct summary *summary)
+static void describe(const struct stopping_criterion *stopping_criterion,
+                     const struct cell_time *time, double max_noise, struct series *series,
+                     struct summary *summary)
 {
     const size_t count = time->summary.count;
 
-    series_summarize(time->samples_ns, count, stopping_criterion->buffer_sets, stopping_criterion->scratch, series,
-                     summary);
-    series_describe(time->samples_ns, count, max_noise * summary->value, stopping_criterion->scratch, series);
+    series_summarize(time->samples_ns, count, stopping_criterion->buffer_sets,
+                     stopping_criterion->scratch, series, summary);
+    series_describe(time->samples_ns, count, max_noise * summary->value,
+                    stopping_criterion->scratch, series);
 }
 
 /* Why sampling may stop for this series; STOP_NONE to go on. */
-static enum stop_reason series_stop(struct stopping_criterion *stopping_criterion, const struct cell_time *time,
+static enum stop_reason series_stop(struct stopping_criterion *stopping_criterion,
+                                    const struct cell_time *time,
                                     const struct engine_options *options, bool at_limit)
 {
     const size_t count = time->summary.count;
     const bool many = count >= MODES_ENOUGH;
     /* The part of the cell's share of the time that the samples took: 1 is all of it. */
-    const double share = (double)count * stopping_criterion->each / stopping_criterion->ample_seconds,
+    const double share =
+                     (double)count * stopping_criterion->each / stopping_criterion->ample_seconds,
                  max_noise = options->max_noise;
     struct series series;
     struct summary summary;
@@ -124,28 +133,31 @@ static enum stop_reason series_stop(struct stopping_criterion *stopping_criterio
         stopping_criterion->split = true;
         return many ? STOP_MODES : STOP_NONE;
     }
-    /* The half width falls with the root of the number of samples. If even the largest number would leave it too wide,
-     * the cell only delays the others. */
+    /* The half width falls with the root of the number of samples. If even the largest number would
+     * leave it too wide, the cell only delays the others. */
     width = stats_relative_half_width(&summary);
     wider = width / max_noise;
     if (many && share >= PATIENT && (double)count * wider * wider > (double)options->samples_max)
         return STOP_SAMPLES;
     if (width > max_noise || (stopping_criterion->split && !many))
         return STOP_NONE;
-    /* More samples of a narrow interval would cost more than they reveal. This holds after two samples in every
-     * buffer set, or after one if it took the cell's share of the time and all buffer sets agree. */
+    /* More samples of a narrow interval would cost more than they reveal. This holds after two
+     * samples in every buffer set, or after one if it took the cell's share of the time and all
+     * buffer sets agree. */
     if (count < 2 * (size_t)stopping_criterion->buffer_sets)
         enough = share >= 1 && series.modes == 1 && !stopping_criterion->uneven;
     else
-        enough = share >= 1 || NARROWER * series_own_half_width(&summary) <= max_noise * sqrt(fmin(1, CHEAP * share));
+        enough = share >= 1 || NARROWER * series_own_half_width(&summary) <=
+                                   max_noise * sqrt(fmin(1, CHEAP * share));
     return at_limit || enough ? STOP_CONVERGED : STOP_NONE;
 }
 
-void stopping_criterion_look(struct stopping_criterion *stopping_criterion, const struct cell_time *time,
-                             const struct engine_options *options)
+void stopping_criterion_look(struct stopping_criterion *stopping_criterion,
+                             const struct cell_time *time, const struct engine_options *options)
 {
     const size_t count = time->summary.count;
-    const bool last = count >= options->samples_max, late = stopping_criterion->seconds >= options->seconds_max;
+    const bool last = count >= options->samples_max,
+               late = stopping_criterion->seconds >= options->seconds_max;
 
     stopping_criterion->stop = STOP_NONE;
     if (!last && count < SAMPLES_MIN)
@@ -155,19 +167,20 @@ void stopping_criterion_look(struct stopping_criterion *stopping_criterion, cons
         stopping_criterion->stop = last ? STOP_SAMPLES : STOP_TIME;
 }
 
-bool stopping_criterion_is_due(const struct stopping_criterion *stopping_criterion, const struct cell_time *time,
-                               const struct engine_options *options)
+bool stopping_criterion_is_due(const struct stopping_criterion *stopping_criterion,
+                               const struct cell_time *time, const struct engine_options *options)
 {
     const size_t count = time->summary.count;
     size_t step = 1;
 
     while (count / step >= EVERY_LOOK)
         step *= 2;
-    return count % step == 0 || count >= options->samples_max || stopping_criterion->seconds >= options->seconds_max;
+    return count % step == 0 || count >= options->samples_max ||
+           stopping_criterion->seconds >= options->seconds_max;
 }
 
-void stopping_criterion_end(const struct stopping_criterion *stopping_criterion, struct cell_result *cell,
-                            const struct engine_options *options)
+void stopping_criterion_end(const struct stopping_criterion *stopping_criterion,
+                            struct cell_result *cell, const struct engine_options *options)
 {
     struct cell_time *time = &cell->time;
 
@@ -200,9 +213,10 @@ void stopping_criterion_clock(struct cell_result *cell, double *mhz, size_t coun
         cell->flags |= FLAG_CLOCK_VARIED;
 }
 
-/* -- contention ---------------------------------------------------------------------------------------- */
+/* -- contention -------------------------------------------------------------------------------- */
 
-/* A sample was interrupted if it exceeds the shortest one by this time and by this share of it. For all buffer sets. */
+/* A sample was interrupted if it exceeds the shortest one by this time and by this share of it. For
+ * all buffer sets. */
 static const double slice_ns = 0.5e6, slice_share = 0.1, sets_share = 4;
 
 /* The smallest of totals_ns[first], totals_ns[first + step] and so on, below index `count`. */
@@ -226,7 +240,9 @@ size_t contended_samples(const double *totals_ns, size_t count, size_t buffer_se
     size_t slices = 0;
 
     for (size_t i = 0; i < count; i++)
-        slices += is_longer(totals_ns[i], least, sets_share) ||
-                  is_longer(totals_ns[i], least_total(totals_ns, i % buffer_sets, count, buffer_sets), slice_share);
+        slices +=
+            is_longer(totals_ns[i], least, sets_share) ||
+            is_longer(totals_ns[i], least_total(totals_ns, i % buffer_sets, count, buffer_sets),
+                      slice_share);
     return slices;
 }

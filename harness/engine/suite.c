@@ -9,8 +9,8 @@
 #include "log.h"
 #include "program.h"
 
-static const char *const folders[] = {"../share/cbank/examples", "../examples", "../../examples", "../../../examples",
-                                      NULL};
+static const char *const folders[] = {"../share/cbank/examples", "../examples", "../../examples",
+                                      "../../../examples", NULL};
 
 enum status suite_paths(char **out)
 {

@@ -4,6 +4,7 @@
 
 #include "status.h"
 
-/* Sets *out to their paths, comma-separated and in their order, as --kernel takes them; the caller frees it. They are
- * relative to the current folder if they are below it. STATUS_ENVIRONMENT, logged, if there are none. */
+/* Sets *out to their paths, comma-separated and in their order, as --kernel takes them; the caller
+ * frees it. They are relative to the current folder if they are below it. STATUS_ENVIRONMENT,
+ * logged, if there are none. */
 enum status suite_paths(char **out);

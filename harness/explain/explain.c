@@ -9,21 +9,23 @@
 
 const struct explain_unit explain_units[EXPLAIN_UNITS] = {
     {"issue", "instructions", NULL, CARD_issue_per_cycle, .scale = 1},
-    {"constant cache", "idc_requests", NULL, CARD_constant_address_cycles, .scale = 1, .cost = true},
+    {"constant cache", "idc_requests", NULL, CARD_constant_address_cycles, .scale = 1,
+     .cost = true},
     {"constant fills", "idc_misses_new", NULL, CARD_constant_fill_cycles, .scale = 1, .cost = true},
     {"L1 loads", "l1_requests", NULL, CARD_l1_requests_per_cycle, .scale = 1},
     {"texture", "texture_instructions", NULL, CARD_texture_requests_per_cycle, .scale = 1},
     {"shared memory", "shared_wavefronts", NULL, CARD_shared_wavefronts_per_cycle, .scale = 1},
     {"L2", "l2_sectors", NULL, CARD_l2_bytes_per_ns, .scale = ACCESS_SECTOR_BYTES, .chip = true},
-    {"DRAM", "dram_read_bytes", "dram_write_bytes", CARD_dram_bytes_per_ns, .scale = 1, .chip = true},
+    {"DRAM", "dram_read_bytes", "dram_write_bytes", CARD_dram_bytes_per_ns, .scale = 1,
+     .chip = true},
 };
 
-void explain_cell(const struct cell_result *cell, const struct access_counts *counts, const struct card *card,
-                  struct explained_cell *out)
+void explain_cell(const struct cell_result *cell, const struct access_counts *counts,
+                  const struct card *card, struct explained_cell *out)
 {
     const uint32_t *grid = cell->of_case.grid;
-    const double blocks =
-        cell_is_user(&cell->cell) ? (double)grid[0] * grid[1] * grid[2] : cell_grid_blocks(&cell->cell);
+    const double blocks = cell_is_user(&cell->cell) ? (double)grid[0] * grid[1] * grid[2]
+                                                    : cell_grid_blocks(&cell->cell);
     const double sms = fmin(card->number[CARD_sm_count].value, blocks);
     struct cell_estimate estimate;
 
@@ -32,7 +34,8 @@ void explain_cell(const struct cell_result *cell, const struct access_counts *co
     for (int i = 0; i < EXPLAIN_UNITS; i++) {
         const struct explain_unit *unit = &explain_units[i];
         const double key = card->number[unit->key].value;
-        double count = unit->scale * counter_counted(cell->counters, cell->counter_count, unit->counter);
+        double count =
+            unit->scale * counter_counted(cell->counters, cell->counter_count, unit->counter);
 
         if (unit->more)
             count += unit->scale * counter_counted(cell->counters, cell->counter_count, unit->more);
@@ -55,7 +58,8 @@ void explain_cell(const struct cell_result *cell, const struct access_counts *co
         const struct time_kernel kernel = {
             .registers = cell->kernel.registers,
             .instructions = counter_counted(cell->counters, cell->counter_count, "instructions"),
-            .constant_requests = counter_counted(cell->counters, cell->counter_count, "idc_requests"),
+            .constant_requests =
+                counter_counted(cell->counters, cell->counter_count, "idc_requests"),
         };
 
         estimate_time(&cell->cell, counts, card, &kernel, &estimate);

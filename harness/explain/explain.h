@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * The unit of the chip that bounds a measured cell, from its counters and the numbers of the card. */
+ * The unit of the chip that bounds a measured cell, from its counters and the numbers of the
+ * card. */
 #pragma once
 
 #include "estimate.h"
 #include "result.h"
 
-/* A unit that is busy for at least this share of the time bounds the cell. If there is none, waiting does: latency. */
+/* A unit that is busy for at least this share of the time bounds the cell. If there is none,
+ * waiting does: latency. */
 #define EXPLAIN_THRESHOLD 0.6
 
 /* A unit's work, and the number of a card for its cost. */
@@ -24,15 +26,16 @@ extern const struct explain_unit explain_units[EXPLAIN_UNITS];
 struct explained_cell {
     const struct cell_result *cell;
     char identity[CELL_IDENTITY_BYTES];
-    double share[EXPLAIN_UNITS]; /* share of the time in which the unit is busy; NaN: no counter, or no number on the
-                                  * card */
-    int longest;                 /* the unit with the largest share; -1: no share is known */
-    const char *bound;           /* its name, or "latency"; NULL: not known */
-    char busiest[64];            /* the same unit with its share: "DRAM 68%"; "": not known */
-    char unknown[160];           /* the units for which a counter or a number of the card is missing, with commas */
-    struct time_range model_ns;  /* the simple time; NaN: not known */
+    double share[EXPLAIN_UNITS]; /* share of the time in which the unit is busy; NaN: no counter, or
+                                  * no number on the card */
+    int longest; /* the unit with the largest share; -1: no share is known */
+    const char *bound; /* its name, or "latency"; NULL: not known */
+    char busiest[64]; /* the same unit with its share: "DRAM 68%"; "": not known */
+    /* the units for which a counter or a number of the card is missing, with commas */
+    char unknown[160];
+    struct time_range model_ns; /* the simple time; NaN: not known */
 };
 
 /* Finds the bound of a cell of a result. `counts` are its exact counts; NULL if there are none. */
-void explain_cell(const struct cell_result *cell, const struct access_counts *counts, const struct card *card,
-                  struct explained_cell *out);
+void explain_cell(const struct cell_result *cell, const struct access_counts *counts,
+                  const struct card *card, struct explained_cell *out);

@@ -25,16 +25,20 @@ struct explain_options {
 
 #define MEMBER(name) .offset = offsetof(struct explain_options, name)
 
-/* clang-format off */
 static const struct option_row rows[] = {
-    {.name = "card", .argument = "CARD",
-     .help = "chip card: a file, or a name of cbank list cards (default: the one with the GPU's name)",
-     .kind = &option_text, MEMBER(card_path)},
-    {.name = "cell", .argument = "CELL", .help = "the cell with this identity WORKLOAD/PATH/PATTERN/..., or the cells of a glob",
-     .kind = &option_text, MEMBER(cell)},
+    {.name = "card",
+     .argument = "CARD",
+     .help =
+         "chip card: a file, or a name of cbank list cards (default: the one with the GPU's name)",
+     .kind = &option_text,
+     MEMBER(card_path)},
+    {.name = "cell",
+     .argument = "CELL",
+     .help = "the cell with this identity WORKLOAD/PATH/PATTERN/..., or the cells of a glob",
+     .kind = &option_text,
+     MEMBER(cell)},
     {.name = "json", .help = "print JSON", .kind = &option_flag, MEMBER(json)},
 };
-/* clang-format on */
 
 static const struct option_group groups[] = {
     OPTION_GROUP(rows, 0),
@@ -57,7 +61,7 @@ struct explanation {
     double threshold;
 };
 
-/* -- JSON ---------------------------------------------------------------------------------------------- */
+/* -- JSON -------------------------------------------------------------------------------------- */
 
 static void write_shares(cJSON *object, const struct field *field, const void *base)
 {
@@ -87,17 +91,21 @@ static const struct field cell_rows[] = {
     {FIELD(field_pointer, struct explained_cell, NULL, cell, REQUIRED), .of = &measured_fields},
     {FIELD(field_reference, struct explained_cell, "bound", bound, NULLABLE)},
     {.key = "shares", .kind = &kind_shares},
-    {FIELD(field_object, struct explained_cell, "model_ns", model_ns, REQUIRED), .of = &range_object},
+    {FIELD(field_object, struct explained_cell, "model_ns", model_ns, REQUIRED),
+     .of = &range_object},
 };
-static const struct objects cell_list = {OBJECTS(cell_rows, struct explained_cell, struct explained, count)};
+static const struct objects cell_list = {
+    OBJECTS(cell_rows, struct explained_cell, struct explained, count)};
 
 static const struct field file_rows[] = {
     {FIELD(field_reference, struct explained, "file", file, REQUIRED)},
     {FIELD(field_text, struct explained, "card", card.name, REQUIRED)},
-    {FIELD(field_object, struct explained, "device", result.device, REQUIRED), .of = &device_object},
+    {FIELD(field_object, struct explained, "device", result.device, REQUIRED),
+     .of = &device_object},
     {FIELD(field_list, struct explained, "cells", cells, REQUIRED), .of = &cell_list},
 };
-static const struct objects file_list = {OBJECTS(file_rows, struct explained, struct explanation, count)};
+static const struct objects file_list = {
+    OBJECTS(file_rows, struct explained, struct explanation, count)};
 
 static const struct field root_rows[] = {
     {.key = "tool", .kind = &field_tool},
@@ -107,9 +115,10 @@ static const struct field root_rows[] = {
 
 static const struct document explain_document = {.schema = "cbank-explanation",
                                                  .major = 1,
-                                                 .root = {.fields = FIELDS(root_rows), .given = SIZE_MAX}};
+                                                 .root = {.fields = FIELDS(root_rows),
+                                                          .given = SIZE_MAX}};
 
-/* -- text ---------------------------------------------------------------------------------------------- */
+/* -- text -------------------------------------------------------------------------------------- */
 
 #define EXPLAINED(kind, member) .value = kind, .of = GRID_MEMBER(struct explained_cell, member)
 
@@ -124,11 +133,13 @@ static const struct grid_column columns[] = {
 };
 /* clang-format on */
 
-/* -- files --------------------------------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------------------- */
 
-/* Explains the cells that are named. The card is the named one, else a built-in one of the chip; one with the device's
- * name is preferred. The caller closes what was opened, also after an error. */
-static enum status explain_file(const char *path, const struct explain_options *options, struct explained *out)
+/* Explains the cells that are named. The card is the named one, else a built-in one of the chip;
+ * one with the device's name is preferred. The caller closes what was opened, also after an
+ * error. */
+static enum status explain_file(const char *path, const struct explain_options *options,
+                                struct explained *out)
 {
     struct access_counts *counts = NULL;
     enum status status;
@@ -148,11 +159,13 @@ static enum status explain_file(const char *path, const struct explain_options *
     for (size_t i = 0; status == STATUS_OK && i < out->result.cell_count; i++) {
         const struct cell_result *cell = &out->result.cells[i];
 
-        if (cell->status == CELL_SKIPPED || (options->cell && !cell_is_named(&cell->cell, options->cell)))
+        if (cell->status == CELL_SKIPPED ||
+            (options->cell && !cell_is_named(&cell->cell, options->cell)))
             continue;
         status = access_count_next(result_cell, &out->result, i, counts);
         if (status == STATUS_OK)
-            explain_cell(cell, cell_is_user(&cell->cell) ? NULL : &counts[i], &out->card, &out->cells[out->count++]);
+            explain_cell(cell, cell_is_user(&cell->cell) ? NULL : &counts[i], &out->card,
+                         &out->cells[out->count++]);
     }
     free(counts);
     if (status == STATUS_OK && options->cell && out->count == 0)
@@ -201,9 +214,9 @@ static enum status explain(const void *parsed, const struct invocation *invocati
         worst = status_worse(worst, document_write(&explain_document, &explanation, "-"));
     else if (explanation.count > 0)
         printf("latency: no unit is busy for %.0f %% of the time\n%s", 100 * EXPLAIN_THRESHOLD,
-               most >= 1.005
-                   ? "more than 100%: a nearer cache had part of the data, or the unit is faster than its card\n"
-                   : "");
+               most >= 1.005 ? "more than 100%: a nearer cache had part of the data, or the unit "
+                               "is faster than its card\n"
+                             : "");
     while (explanation.count > 0)
         close_file(&explanation.files[--explanation.count]);
     free(explanation.files);
@@ -218,12 +231,15 @@ const struct command explain_command = {
     .arguments_max = 1000,
     OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct explain_options),
-    .details =
-        "A unit's busy time is its counter times the card's cost of one. The counters are instructions to issue, addresses and\n"
-        "fills of the constant cache, loads of L1 and texture, wavefronts of shared memory, and bytes of L2 and DRAM. The share of\n"
-        "the time is that of the mean SM. The unit with the largest share bounds the cell from 60 % on; below that, latency does:\n"
-        "warps wait. A unit without a counter, or without its number on the card, is listed as not known.\n"
-        "\n"
-        "Exit code 3: no card is of the chip of a file.",
+    .details = "A unit's busy time is its counter times the card's cost of one. The counters are "
+               "instructions to issue, addresses and\n"
+               "fills of the constant cache, loads of L1 and texture, wavefronts of shared memory, "
+               "and bytes of L2 and DRAM. The share of\n"
+               "the time is that of the mean SM. The unit with the largest share bounds the cell "
+               "from 60 % on; below that, latency does:\n"
+               "warps wait. A unit without a counter, or without its number on the card, is listed "
+               "as not known.\n"
+               "\n"
+               "Exit code 3: no card is of the chip of a file.",
     .run = explain,
 };

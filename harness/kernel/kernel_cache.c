@@ -48,7 +48,8 @@ char *kernel_cache_folder(void)
         const char *base = getenv(bases[i][0]);
 
         /* The specification of XDG_CACHE_HOME says that relative paths are to be ignored. */
-        if (base && base[0] && (i == 0 || base[0] == '/') && asprintf(&path, "%s%s", base, bases[i][1]) < 0)
+        if (base && base[0] && (i == 0 || base[0] == '/') &&
+            asprintf(&path, "%s%s", base, bases[i][1]) < 0)
             return NULL;
     }
     for (char *slash = path; path && (slash = strchr(slash + 1, '/')); *slash = '/') {
@@ -57,13 +58,15 @@ char *kernel_cache_folder(void)
     }
     if (path && (mkdir(path, 0700) == 0 || access(path, R_OK | W_OK | X_OK) == 0))
         return path;
-    log_note(false, "no cache: %s: %s; kernels are compiled each time, unless CBANK_CACHE names a folder",
+    log_note(false,
+             "no cache: %s: %s; kernels are compiled each time, unless CBANK_CACHE names a folder",
              path ? path : "HOME", path ? strerror(errno) : "not set");
     free(path);
     return NULL;
 }
 
-bool kernel_cache_get(const char *folder, const char key[SHA256_HEX_BYTES], struct kernel_build *build)
+bool kernel_cache_get(const char *folder, const char key[SHA256_HEX_BYTES],
+                      struct kernel_build *build)
 {
     char hex[SHA256_HEX_BYTES], *path = NULL, *text;
     size_t bytes = 0;
@@ -74,9 +77,11 @@ bool kernel_cache_get(const char *folder, const char key[SHA256_HEX_BYTES], stru
     if (text && bytes >= HEAD_BYTES) {
         sha256_hex(text + SHA256_HEX_BYTES, bytes - SHA256_HEX_BYTES, hex);
         if (memcmp(text, hex, sizeof(hex)) == 0) {
-            snprintf(build->reason, sizeof(build->reason), "%.*s", KERNEL_REASON_BYTES - 1, text + SHA256_HEX_BYTES);
+            snprintf(build->reason, sizeof(build->reason), "%.*s", KERNEL_REASON_BYTES - 1,
+                     text + SHA256_HEX_BYTES);
             build->cubin_bytes = bytes - HEAD_BYTES;
-            build->cubin = build->cubin_bytes ? memmove(text, text + HEAD_BYTES, build->cubin_bytes) : NULL;
+            build->cubin =
+                build->cubin_bytes ? memmove(text, text + HEAD_BYTES, build->cubin_bytes) : NULL;
             utimensat(AT_FDCWD, path, NULL, 0); /* its last use */
         }
     }
@@ -86,7 +91,8 @@ bool kernel_cache_get(const char *folder, const char key[SHA256_HEX_BYTES], stru
     return kernel_build_made(build);
 }
 
-void kernel_cache_put(const char *folder, const char key[SHA256_HEX_BYTES], const struct kernel_build *build)
+void kernel_cache_put(const char *folder, const char key[SHA256_HEX_BYTES],
+                      const struct kernel_build *build)
 {
     const size_t bytes = HEAD_BYTES + build->cubin_bytes;
     char *path = NULL, *temporary = NULL, *const content = calloc(bytes, 1);
@@ -109,8 +115,8 @@ void kernel_cache_put(const char *folder, const char key[SHA256_HEX_BYTES], cons
             unlink(temporary);
     }
     for (struct dirent *entry; stream && (entry = readdir(stream));)
-        if (strncmp(entry->d_name, "kernel-", 7) == 0 && fstatat(dirfd(stream), entry->d_name, &about, 0) == 0 &&
-            about.st_mtime < oldest)
+        if (strncmp(entry->d_name, "kernel-", 7) == 0 &&
+            fstatat(dirfd(stream), entry->d_name, &about, 0) == 0 && about.st_mtime < oldest)
             unlinkat(dirfd(stream), entry->d_name, 0);
     if (stream)
         closedir(stream);

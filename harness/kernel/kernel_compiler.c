@@ -13,9 +13,10 @@
 
 enum { NAME_BYTES = KERNEL_FOLDER_BYTES + 32 };
 
-/* -- finding ------------------------------------------------------------------------------------------- */
+/* -- finding ----------------------------------------------------------------------------------- */
 
-/* Takes an nvcc: its version is "nvcc 13.0.88" where --version says "..., V13.0.88". False if it does not run. */
+/* Takes an nvcc: its version is "nvcc 13.0.88" where --version says "..., V13.0.88". False if it
+ * does not run. */
 static bool take_nvcc(const char *path, struct kernel_compiler *out)
 {
     char output[NAME_BYTES], *words[] = {out->path, "--version", NULL}, *text, *version;
@@ -27,7 +28,8 @@ static bool take_nvcc(const char *path, struct kernel_compiler *out)
     text = children_run(&job, 1, 1) && job.code == 0 ? kernel_read(output, &bytes) : NULL;
     version = text ? strstr(text, ", V") : NULL;
     if (version)
-        snprintf(out->version, sizeof(out->version), "nvcc %.*s", (int)strcspn(version + 3, "\n"), version + 3);
+        snprintf(out->version, sizeof(out->version), "nvcc %.*s", (int)strcspn(version + 3, "\n"),
+                 version + 3);
     else
         out->path[0] = '\0';
     free(text);
@@ -38,26 +40,32 @@ enum status kernel_compiler_open(const char *name, struct kernel_compiler *out)
 {
     const char *const asked = name ? name : getenv("CBANK_NVCC");
     const bool named = asked && asked[0], nvrtc = named && strcmp(asked, "nvrtc") == 0;
-    /* The name of the folder is one that a shell leaves as it is: nvcc starts programs by a shell. */
-    static const char plain[] = "/._-+0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    /* The name of the folder is one that a shell leaves as it is: nvcc starts programs by a
+     * shell. */
+    static const char plain[] =
+        "/._-+0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     const char *const base = getenv("TMPDIR");
-    const bool fits = base && base[0] == '/' && strlen(base) < KERNEL_FOLDER_BYTES / 2 && !base[strspn(base, plain)];
+    const bool fits = base && base[0] == '/' && strlen(base) < KERNEL_FOLDER_BYTES / 2 &&
+                      !base[strspn(base, plain)];
 
     snprintf(out->folder, sizeof(out->folder), "%s/cbank-XXXXXX", fits ? base : "/tmp");
     if (!mkdtemp(out->folder))
-        return log_error(STATUS_ENVIRONMENT, "cannot write a temporary folder %s: %s; TMPDIR=FOLDER names another",
+        return log_error(STATUS_ENVIRONMENT,
+                         "cannot write a temporary folder %s: %s; TMPDIR=FOLDER names another",
                          out->folder, strerror(errno));
-    if (!nvrtc &&
-        (named ? take_nvcc(asked, out) : take_nvcc("nvcc", out) || take_nvcc("/usr/local/cuda/bin/nvcc", out)))
+    if (!nvrtc && (named ? take_nvcc(asked, out)
+                         : take_nvcc("nvcc", out) || take_nvcc("/usr/local/cuda/bin/nvcc", out)))
         return STATUS_OK;
     if (interrupted())
         return STATUS_ENVIRONMENT;
     if (named && !nvrtc)
-        return log_error(STATUS_ENVIRONMENT, "cannot run %s, or it is no nvcc; name an nvcc, or nvrtc", asked);
+        return log_error(STATUS_ENVIRONMENT,
+                         "cannot run %s, or it is no nvcc; name an nvcc, or nvrtc", asked);
     if (kernel_nvrtc_open(out))
         return STATUS_OK;
     return log_error(STATUS_ENVIRONMENT,
-                     "a kernel file needs a compiler, and here is neither nvcc nor NVRTC; install the "
+                     "a kernel file needs a compiler, and here is neither nvcc nor NVRTC; install "
+                     "the "
                      "CUDA toolkit, or name an nvcc by --compiler or CBANK_NVCC");
 }
 
@@ -76,13 +84,15 @@ void kernel_compiler_close(struct kernel_compiler *compiler)
     *compiler = (struct kernel_compiler){0};
 }
 
-/* -- messages ------------------------------------------------------------------------------------------ */
+/* -- messages ---------------------------------------------------------------------------------- */
 
 bool kernel_reason(const char *messages, char reason[KERNEL_REASON_BYTES])
 {
-    /* Before the text of a static_assert: nvcc and NVRTC, gcc, clang, earlier clang. Before a limit. */
-    static const char *const marks[] = {"assertion failed with \"cbank: ", "assertion failed: cbank: ", "': cbank: ",
-                                        "' \"cbank: ", "ptxas error   : "};
+    /* Before the text of a static_assert: nvcc and NVRTC, gcc, clang, earlier clang. Before a
+     * limit. */
+    static const char *const marks[] = {"assertion failed with \"cbank: ",
+                                        "assertion failed: cbank: ", "': cbank: ", "' \"cbank: ",
+                                        "ptxas error   : "};
 
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
         const char *found = strstr(messages, marks[i]);
@@ -96,7 +106,7 @@ bool kernel_reason(const char *messages, char reason[KERNEL_REASON_BYTES])
     return false;
 }
 
-/* -- compiling ----------------------------------------------------------------------------------------- */
+/* -- compiling --------------------------------------------------------------------------------- */
 
 static bool write_text(const char *folder, const char *name, const char *text)
 {
@@ -116,7 +126,8 @@ struct nvcc_run {
     char source[NAME_BYTES], cubin[NAME_BYTES], messages[NAME_BYTES];
 };
 
-static enum status run_nvcc(struct kernel_compiler *compiler, struct kernel_build *builds, size_t count)
+static enum status run_nvcc(struct kernel_compiler *compiler, struct kernel_build *builds,
+                            size_t count)
 {
     enum { OWN_WORDS = 9 };
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -125,7 +136,8 @@ static enum status run_nvcc(struct kernel_compiler *compiler, struct kernel_buil
     struct child_job *const jobs = calloc(count, sizeof(*jobs));
     char **const words = calloc(count * word_count, sizeof(*words)), arch[32], name[32];
     enum status status = runs && jobs && words ? STATUS_OK : log_memory("compiling a kernel file");
-    bool whole = status == STATUS_OK && write_text(compiler->folder, "cbank.cuh", cbank_header_tables) &&
+    bool whole = status == STATUS_OK &&
+                 write_text(compiler->folder, "cbank.cuh", cbank_header_tables) &&
                  write_text(compiler->folder, "cbank_case.h", cbank_header_case);
     size_t run_count = 0;
 
@@ -135,8 +147,9 @@ static enum status run_nvcc(struct kernel_compiler *compiler, struct kernel_buil
         char **const to = words + run_count * word_count;
         char *const makes = builds[i].on_cpu ? "-shared" : "-cubin";
         char *const how = builds[i].on_cpu ? "-Xcompiler=-fPIC,-O2" : "-lineinfo";
-        char *const own[OWN_WORDS] = {compiler->path, arch, "-I", compiler->folder, "-DCBANK_MEASURE",
-                                      makes,          how,  "-o", run->cubin};
+        char *const own[OWN_WORDS] = {compiler->path,    arch,  "-I", compiler->folder,
+                                      "-DCBANK_MEASURE", makes, how,  "-o",
+                                      run->cubin};
 
         if (kernel_build_made(&builds[i]))
             continue;
@@ -149,14 +162,17 @@ static enum status run_nvcc(struct kernel_compiler *compiler, struct kernel_buil
         memcpy(to, own, sizeof(own));
         memcpy(to + OWN_WORDS, compiler->words.items, compiler->user_words * sizeof(*to));
         to[OWN_WORDS + compiler->user_words] = run->source;
-        jobs[run_count++] = (struct child_job){.words = to, .output = run->messages, .folder = compiler->folder};
+        jobs[run_count++] =
+            (struct child_job){.words = to, .output = run->messages, .folder = compiler->folder};
     }
     whole = whole && children_run(jobs, run_count, processors < 1 ? 1 : (size_t)processors);
     if (status == STATUS_OK && !whole)
-        status = interrupted() ? STATUS_ENVIRONMENT
-                               : log_error(STATUS_ENVIRONMENT,
-                                           "cannot run %s in %s: %s; name another nvcc, or a folder by TMPDIR",
-                                           compiler->path, compiler->folder, strerror(errno));
+        status =
+            interrupted()
+                ? STATUS_ENVIRONMENT
+                : log_error(STATUS_ENVIRONMENT,
+                            "cannot run %s in %s: %s; name another nvcc, or a folder by TMPDIR",
+                            compiler->path, compiler->folder, strerror(errno));
     for (size_t i = 0; status == STATUS_OK && i < run_count; i++) {
         struct kernel_build *build = runs[i].build;
         const char *error;
@@ -167,12 +183,16 @@ static enum status run_nvcc(struct kernel_compiler *compiler, struct kernel_buil
         if (jobs[i].code == 0)
             build->cubin = kernel_read(runs[i].cubin, &build->cubin_bytes);
         else if (build->messages && !kernel_reason(build->messages, build->reason))
-            build->status = strstr(build->messages, "nvcc fatal") && !strstr(build->messages, " option '")
-                                ? STATUS_ENVIRONMENT
-                                : STATUS_USAGE;
-        error = build->on_cpu && build->status == STATUS_USAGE ? strstr(build->messages, "): error: ") : NULL;
+            build->status =
+                strstr(build->messages, "nvcc fatal") && !strstr(build->messages, " option '")
+                    ? STATUS_ENVIRONMENT
+                    : STATUS_USAGE;
+        error = build->on_cpu && build->status == STATUS_USAGE
+                    ? strstr(build->messages, "): error: ")
+                    : NULL;
         if (error) /* in the source: it stays */
-            snprintf(build->reason, sizeof(build->reason), "%.*s", (int)strcspn(error + 3, "\n"), error + 3);
+            snprintf(build->reason, sizeof(build->reason), "%.*s", (int)strcspn(error + 3, "\n"),
+                     error + 3);
         if (errno == ENOMEM)
             status = log_memory("what %s made", compiler->path);
     }
@@ -182,7 +202,8 @@ static enum status run_nvcc(struct kernel_compiler *compiler, struct kernel_buil
     return status;
 }
 
-enum status kernel_compile(struct kernel_compiler *compiler, struct kernel_build *builds, size_t count)
+enum status kernel_compile(struct kernel_compiler *compiler, struct kernel_build *builds,
+                           size_t count)
 {
     if (compiler->path[0])
         return run_nvcc(compiler, builds, count);

@@ -15,27 +15,29 @@
 #include "text_print.h"
 
 /* Options after which a compiler finds includes that this program does not, by their beginnings. */
-static const char *const unknown_options[] = {"-i", "--i", "--pre-include", "-optf", "--options-file", "@"};
+static const char *const unknown_options[] =
+    {"-i", "--i", "--pre-include", "-optf", "--options-file", "@"};
 
 /* A file while it is compiled. */
 struct opening {
     const struct kernel_request *request;
     char path[PATH_MAX]; /* absolute */
     struct kernel_compiler compiler;
-    bool whole;        /* all files are known that the compiler reads, but for those of the toolkit and the system */
-    char *cache;       /* owned; NULL: none */
+    /* all files are known that the compiler reads, but for those of the toolkit and the system */
+    bool whole;
+    char *cache; /* owned; NULL: none */
     struct memory hashes; /* of those files, a line each, while they are read */
     FILE *stream; /* writes them */
     bool out_of_memory;
 };
 
-/* -- options ------------------------------------------------------------------------------------------- */
+/* -- options ----------------------------------------------------------------------------------- */
 
 static enum status read_options(struct opening *opening)
 {
     const char *const own = opening->request->options ? opening->request->options : "";
-    const char *const texts[] = {strstr(own, "-std") ? "" : "-std=c++17", own, getenv("NVCC_PREPEND_FLAGS"),
-                                 getenv("NVCC_APPEND_FLAGS")};
+    const char *const texts[] = {strstr(own, "-std") ? "" : "-std=c++17", own,
+                                 getenv("NVCC_PREPEND_FLAGS"), getenv("NVCC_APPEND_FLAGS")};
     struct kernel_compiler *compiler = &opening->compiler;
 
     compiler->architecture = opening->request->architecture;
@@ -54,10 +56,11 @@ static enum status read_options(struct opening *opening)
     return STATUS_OK;
 }
 
-/* -- hashes -------------------------------------------------------------------------------------------- */
+/* -- hashes ------------------------------------------------------------------------------------ */
 
-/* Adds the hash of a file, and those that it includes: next to it, or in a folder that is an option or stands behind -I, whatever
- * #if says. A file that is not there is the system's or the toolkit's. */
+/* Adds the hash of a file, and those that it includes: next to it, or in a folder that is an option
+ * or stands behind -I, whatever #if says. A file that is not there is the system's or the
+ * toolkit's. */
 static void add_source(const char *path, struct opening *opening)
 {
     const int folder_bytes = (int)(strrchr(path, '/') + 1 - path);
@@ -91,14 +94,16 @@ static void add_source(const char *path, struct opening *opening)
         for (size_t i = 0; i < words->count; i++) {
             const char *const word = words->items[i];
 
-            snprintf(file, sizeof(file), "%s/%s", word + (strncmp(word, "-I", 2) == 0 ? 2 : 0), name);
+            snprintf(file, sizeof(file), "%s/%s", word + (strncmp(word, "-I", 2) == 0 ? 2 : 0),
+                     name);
             add_source(file, opening);
         }
     }
     free(text);
 }
 
-/* Hashes the file, its includes and the options. Paths do not count: two copies have the same hash. */
+/* Hashes the file, its includes and the options. Paths do not count: two copies have the same
+ * hash. */
 static enum status hash_file(struct opening *opening, char hex[SHA256_HEX_BYTES])
 {
     enum status status = STATUS_OK;
@@ -109,13 +114,15 @@ static enum status hash_file(struct opening *opening, char hex[SHA256_HEX_BYTES]
         return log_memory("the hash of %s", opening->request->path);
     add_source(opening->path, opening);
     if (!opening->out_of_memory && opening->hashes.bytes == 0)
-        status = log_error(STATUS_USAGE, "cannot read %s: %s", opening->request->path, strerror(errno));
+        status =
+            log_error(STATUS_USAGE, "cannot read %s: %s", opening->request->path, strerror(errno));
     for (size_t i = 0; i < opening->compiler.words.count; i++) {
         const char *const word = opening->compiler.words.items[i];
         const bool folder = strncmp(word, "-I", 2) == 0, host = strncmp(word, "-ccbin", 6) == 0;
 
         for (size_t k = 0; k < sizeof(unknown_options) / sizeof(unknown_options[0]); k++)
-            opening->whole = opening->whole && strncmp(word, unknown_options[k], strlen(unknown_options[k])) != 0;
+            opening->whole = opening->whole &&
+                             strncmp(word, unknown_options[k], strlen(unknown_options[k])) != 0;
         if (folder || host)
             i += !word[folder ? 2 : 6]; /* the path is a word of its own */
         else
@@ -123,7 +130,8 @@ static enum status hash_file(struct opening *opening, char hex[SHA256_HEX_BYTES]
     }
     if (opening->request->against)
         fputs("against\n", opening->stream);
-    if ((!memory_close(&opening->hashes, opening->stream) || opening->out_of_memory) && status == STATUS_OK)
+    if ((!memory_close(&opening->hashes, opening->stream) || opening->out_of_memory) &&
+        status == STATUS_OK)
         status = log_memory("the hash of %s", opening->request->path);
     if (status == STATUS_OK)
         sha256_hex(opening->hashes.text, opening->hashes.bytes, hex);
@@ -139,8 +147,8 @@ static bool make_key(const struct kernel_compiler *compiler, const char *text, c
     FILE *stream = memory_open(&memory);
 
     if (stream) {
-        fprintf(stream, "%s\n%s\n%s\n%s%s\n%s\nsm_%u\n", compiler->path, compiler->version, hash, cbank_header_tables,
-                cbank_header_case, text, (unsigned)compiler->architecture);
+        fprintf(stream, "%s\n%s\n%s\n%s%s\n%s\nsm_%u\n", compiler->path, compiler->version, hash,
+                cbank_header_tables, cbank_header_case, text, (unsigned)compiler->architecture);
         for (size_t i = 0; i < compiler->words.count; i++)
             fprintf(stream, "%s\n", compiler->words.items[i]);
     }
@@ -151,7 +159,7 @@ static bool make_key(const struct kernel_compiler *compiler, const char *text, c
     return true;
 }
 
-/* -- compiling ----------------------------------------------------------------------------------------- */
+/* -- compiling --------------------------------------------------------------------------------- */
 
 /* The source of a build: definitions that give tables other spaces than they are written with. */
 static char *build_source(const struct opening *opening, const struct kernel_file *file,
@@ -164,10 +172,12 @@ static char *build_source(const struct opening *opening, const struct kernel_fil
         fputs("#define CBANK_REFERENCE\n", stream);
     for (size_t i = 0; stream && i < file->table_count; i++)
         if (build->spaces[i] != file->tables[i].written)
-            fprintf(stream, "#define CBANK_SPACE_%s ,%s\n", file->tables[i].name, kernel_space_names[build->spaces[i]]);
+            fprintf(stream, "#define CBANK_SPACE_%s ,%s\n", file->tables[i].name,
+                    kernel_space_names[build->spaces[i]]);
     if (stream)
         fprintf(stream,
-                "#include \"%s\"\n#ifndef CBANK_CASE\n#error the kernel file needs #include <cbank.cuh>\n#endif\n",
+                "#include \"%s\"\n#ifndef CBANK_CASE\n#error the kernel file needs #include "
+                "<cbank.cuh>\n#endif\n",
                 opening->path);
     return memory_close(&memory, stream) ? memory.text : NULL;
 }
@@ -182,10 +192,10 @@ static void print_messages(const struct kernel_build *build)
     }
 }
 
-/* Compiles builds, unless they are made or in the cache. STATUS_USAGE, logged after the compiler's messages, if one does
- * not compile. */
-static enum status make_builds(struct opening *opening, const struct kernel_file *file, struct kernel_build *builds,
-                               size_t count)
+/* Compiles builds, unless they are made or in the cache. STATUS_USAGE, logged after the compiler's
+ * messages, if one does not compile. */
+static enum status make_builds(struct opening *opening, const struct kernel_file *file,
+                               struct kernel_build *builds, size_t count)
 {
     char(*const keys)[SHA256_HEX_BYTES] = calloc(count, sizeof(*keys)), hash[SHA256_HEX_BYTES];
     const bool keeps = opening->cache && opening->whole;
@@ -195,7 +205,8 @@ static enum status make_builds(struct opening *opening, const struct kernel_file
         if (kernel_build_made(&builds[i]))
             continue;
         builds[i].source = build_source(opening, file, &builds[i]);
-        if (!builds[i].source || !make_key(&opening->compiler, builds[i].source, file->sha256, keys[i]))
+        if (!builds[i].source ||
+            !make_key(&opening->compiler, builds[i].source, file->sha256, keys[i]))
             status = log_memory("compiling %s", file->path);
         else
             builds[i].cached = keeps && kernel_cache_get(opening->cache, keys[i], &builds[i]);
@@ -218,20 +229,23 @@ static enum status make_builds(struct opening *opening, const struct kernel_file
             continue;
         print_messages(&builds[i]);
         if (builds[i].status == STATUS_ENVIRONMENT)
-            status = log_error(STATUS_ENVIRONMENT, "%s: %s cannot compile for sm_%u, see above", file->path,
-                               opening->compiler.version, (unsigned)opening->compiler.architecture);
+            status = log_error(STATUS_ENVIRONMENT, "%s: %s cannot compile for sm_%u, see above",
+                               file->path, opening->compiler.version,
+                               (unsigned)opening->compiler.architecture);
         else
-            status =
-                log_error(STATUS_USAGE, "%s does not compile with its tables %s%s%s%s%s", file->path,
-                          spaces[0] ? "in " : "as they are written", spaces, builds[i].reason[0] ? ": " : ", see above",
-                          builds[i].reason, builds[i].reason[0] ? "; write another memory space" : "");
+            status = log_error(STATUS_USAGE, "%s does not compile with its tables %s%s%s%s%s",
+                               file->path, spaces[0] ? "in " : "as they are written", spaces,
+                               builds[i].reason[0] ? ": " : ", see above", builds[i].reason,
+                               builds[i].reason[0] ? "; write another memory space" : "");
     }
     free(keys);
     return status;
 }
 
-/* Compiles the file as it is, by nvcc for the processor too, reads what it says, and compiles all builds. */
-static enum status open_builds(struct opening *opening, struct kernel_build written[2], struct kernel_file *file)
+/* Compiles the file as it is, by nvcc for the processor too, reads what it says, and compiles all
+ * builds. */
+static enum status open_builds(struct opening *opening, struct kernel_build written[2],
+                               struct kernel_file *file)
 {
     const bool nvcc = opening->compiler.path[0] != '\0';
     enum status status = make_builds(opening, file, written, nvcc ? 2 : 1);
@@ -241,8 +255,9 @@ static enum status open_builds(struct opening *opening, struct kernel_build writ
     if (status == STATUS_OK)
         print_messages(written); /* warnings */
     if (status == STATUS_OK && nvcc && !on_cpu->cubin)
-        log_note(false, "%s: the check cannot be compiled for the processor, and runs on the GPU%s%s", file->path,
-                 on_cpu->reason[0] ? ": " : "", on_cpu->reason);
+        log_note(false,
+                 "%s: the check cannot be compiled for the processor, and runs on the GPU%s%s",
+                 file->path, on_cpu->reason[0] ? ": " : "", on_cpu->reason);
     file->reference = on_cpu->cubin;
     file->reference_bytes = on_cpu->cubin_bytes;
     if (status == STATUS_OK)
@@ -263,7 +278,8 @@ static enum status open_builds(struct opening *opening, struct kernel_build writ
 
         sscanf(file->sha256, "%16" SCNx64, &build->kernel.hash);
         if (build->cubin && !kernel_symbol(build, reason))
-            status = log_error(STATUS_USAGE, "%s:%u: %s", file->path, (unsigned)file->info.line, reason);
+            status =
+                log_error(STATUS_USAGE, "%s:%u: %s", file->path, (unsigned)file->info.line, reason);
     }
     return status;
 }
@@ -287,11 +303,15 @@ enum status kernel_file_open(const struct kernel_request *request, struct kernel
     *out = (struct kernel_file){.path = path, .against = request->against};
     if (path[strcspn(path, "\"\\\n")])
         return log_error(STATUS_USAGE,
-                         "%s: #include takes no path with a quote, a backslash or an end of line; rename it", path);
+                         "%s: #include takes no path with a quote, a backslash or an end of line; "
+                         "rename it",
+                         path);
     if (!(absolute || getcwd(folder, sizeof(folder))) ||
         snprintf(opening.path, PATH_MAX, "%s%s%s", folder, absolute ? "" : "/", path) >= PATH_MAX)
         return log_error(STATUS_USAGE,
-                         "%s: the path of the current folder cannot be read, or is too long; move the file", path);
+                         "%s: the path of the current folder cannot be read, or is too long; move "
+                         "the file",
+                         path);
     status = read_options(&opening);
     if (status == STATUS_OK)
         status = hash_file(&opening, out->sha256);
@@ -326,9 +346,10 @@ void kernel_file_close(struct kernel_file *file)
     *file = (struct kernel_file){0};
 }
 
-/* -- symbols ------------------------------------------------------------------------------------------- */
+/* -- symbols ----------------------------------------------------------------------------------- */
 
-/* Whether a mangled name is that of a function called `name`: the last name of "_ZN5outer5inner4nameI...". */
+/* Whether a mangled name is that of a function called `name`: the last name of
+ * "_ZN5outer5inner4nameI...". */
 static bool is_named(const char *symbol, const char *name)
 {
     if (strncmp(symbol, "_Z", 2) != 0)
@@ -342,7 +363,8 @@ static bool is_named(const char *symbol, const char *name)
         if (end == symbol || bytes > strlen(end))
             return false;
         symbol = end + bytes;
-        if (bytes == strlen(name) && strncmp(end, name, bytes) == 0 && !(symbol[0] >= '0' && symbol[0] <= '9'))
+        if (bytes == strlen(name) && strncmp(end, name, bytes) == 0 &&
+            !(symbol[0] >= '0' && symbol[0] <= '9'))
             return true;
     }
 }
@@ -392,8 +414,8 @@ const char *kernel_constant_symbol(const struct kernel_build *build, const char 
     if (!build->cubin || !cubin_open(build->cubin, build->cubin_bytes, &cubin, reason))
         return NULL;
     /* The tag of CBANK_TABLE, mangled: it is the last argument of a template. */
-    snprintf(tag, sizeof(tag), "%zucbank_tag_%.*sE", strlen("cbank_tag_") + strnlen(table, CBANK_NAME_BYTES),
-             CBANK_NAME_BYTES, table);
+    snprintf(tag, sizeof(tag), "%zucbank_tag_%.*sE",
+             strlen("cbank_tag_") + strnlen(table, CBANK_NAME_BYTES), CBANK_NAME_BYTES, table);
     for (uint64_t at = 0; cubin_next_variable(&cubin, &at, &variable);)
         if (strstr(variable.symbol, tag) && strcmp(variable.section, ".nv.constant3") == 0)
             return variable.symbol;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * A user's kernel file: compiled once for each choice of memory spaces, for one architecture.
  *
- * A build is a cubin with one kernel of the user, the kernel cbank_case_call, and the variables cbank_case_info and
- * cbank_table_info_NAME: see cbank_case.h. Cubins are kept in a cache, by the hash of the file, of the files that it
- * includes, of the options and of the compiler. */
+ * A build is a cubin with one kernel of the user, the kernel cbank_case_call, and the variables
+ * cbank_case_info and cbank_table_info_NAME: see cbank_case.h. Cubins are kept in a cache, by the
+ * hash of the file, of the files that it includes, of the options and of the compiler. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,12 +22,14 @@ extern const char *const kernel_space_names[CBANK_SPACE_COUNT];
 
 struct kernel_request {
     const char *path;     /* of the .cu file */
-    const char *spaces; /* comma-separated; each is a memory space for all tables, TABLE=SPACE joined by '+' for some
-                           * (the others as the file has them), or "all". NULL: all, and as the file has them */
-    const char *compiler; /* path of an nvcc, or "nvrtc"; NULL: CBANK_NVCC, nvcc on PATH, /usr/local/cuda, NVRTC */
+    const char *spaces; /* comma-separated; each is a memory space for all tables, TABLE=SPACE
+                         * joined by '+' for some (the others as the file has them), or "all". NULL:
+                         * all, and as the file has them */
+    /* path of an nvcc, or "nvrtc"; NULL: CBANK_NVCC, nvcc on PATH, /usr/local/cuda, NVRTC */
+    const char *compiler;
     const char *options; /* for the compiler, separated by blanks; NULL: none */
     uint32_t architecture; /* 90 for sm_90 */
-    bool against;          /* of --against: the hash says so, as the file may be that of --kernel */
+    bool against; /* of --against: the hash says so, as the file may be that of --kernel */
 };
 
 /* The file with one choice of memory spaces. */
@@ -41,7 +43,8 @@ struct kernel_build {
     size_t cubin_bytes;
     bool on_cpu; /* it is compiled to a shared object for the processor: the cubin is that */
     bool cached; /* it was compiled before */
-    char *source, *messages; /* owned: what was compiled, and what the compiler said; NULL: it was not needed */
+    /* owned: what was compiled, and what the compiler said; NULL: it was not needed */
+    char *source, *messages;
     enum status status; /* of a build that has neither cubin nor reason: whose fault it is */
 };
 
@@ -53,27 +56,29 @@ struct kernel_file {
     char sha256[SHA256_HEX_BYTES]; /* of source, includes and options */
     char compiler[KERNEL_COMPILER_BYTES]; /* "nvcc 13.0.88" */
     double compile_seconds; /* of all builds; 0: all were in the cache */
-    void *reference; /* owned: a shared object with the case for the processor, see kernel_reference.h; NULL: none */
+    /* owned: a shared object with the case for the processor, see kernel_reference.h; NULL: none */
+    void *reference;
     size_t reference_bytes;
     bool against; /* of the request */
     struct kernel_build *builds; /* owned */
     size_t build_count;
 };
 
-/* Compiles a file for all choices of memory spaces, as many at a time as there are processors, or takes them from the
- * cache. nvcc compiles its case for the processor too; it is no error, but noted, if that fails. STATUS_USAGE, logged,
- * for a file that does not compile (the compiler's messages, with the file's lines) and for one that has no case or
- * several. The same for memory spaces or tables that it does not know. STATUS_ENVIRONMENT, logged, without a compiler.
- * On success the caller closes *out, which stays where it is: its builds point to it. */
+/* Compiles a file for all choices of memory spaces, as many at a time as there are processors, or
+ * takes them from the cache. nvcc compiles its case for the processor too; it is no error, but
+ * noted, if that fails. STATUS_USAGE, logged, for a file that does not compile (the compiler's
+ * messages, with the file's lines) and for one that has no case or several. The same for memory
+ * spaces or tables that it does not know. STATUS_ENVIRONMENT, logged, without a compiler. On
+ * success the caller closes *out, which stays where it is: its builds point to it. */
 enum status kernel_file_open(const struct kernel_request *request, struct kernel_file *out);
 
 /* Releases; accepts a zeroed struct. */
 void kernel_file_close(struct kernel_file *file);
 
-/* The name of the user's kernel in a cubin: the only kernel but cbank_case_call, or the one of the case's name. NULL,
- * with the reason, if it is not clear. The text lies in the cubin. */
+/* The name of the user's kernel in a cubin: the only kernel but cbank_case_call, or the one of the
+ * case's name. NULL, with the reason, if it is not clear. The text lies in the cubin. */
 const char *kernel_symbol(const struct kernel_build *build, char reason[KERNEL_REASON_BYTES]);
 
-/* The name of the variable of a table in the constant bank of a cubin; NULL if there is none. The text lies in the
- * cubin. */
+/* The name of the variable of a table in the constant bank of a cubin; NULL if there is none. The
+ * text lies in the cubin. */
 const char *kernel_constant_symbol(const struct kernel_build *build, const char *table);

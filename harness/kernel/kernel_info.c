@@ -11,23 +11,24 @@
 #define SPACE_NAME(name, NAME) #name,
 const char *const kernel_space_names[CBANK_SPACE_COUNT] = {CBANK_SPACES(SPACE_NAME)};
 
-/* -- what a cubin says --------------------------------------------------------------------------------- */
+/* -- what a cubin says ------------------------------------------------------------------------- */
 
 #define TABLE_INFO "cbank_table_info_"
 
 /* Copies a variable that begins with its version. */
-static enum status read_variable(const char *path, const struct cubin_variable *variable, void *out, size_t bytes)
+static enum status read_variable(const char *path, const struct cubin_variable *variable, void *out,
+                                 size_t bytes)
 {
     uint32_t version = 0;
 
     if (variable->data && variable->bytes >= sizeof(version))
         memcpy(&version, variable->data, sizeof(version));
     if (version != CBANK_CASE_VERSION || variable->bytes != bytes)
-        return log_error(
-            STATUS_USAGE,
-            "%s: it includes a cbank.cuh of version %u, and this program has version %u; remove the copy that it "
-            "includes: the program brings its own",
-            path, (unsigned)version, CBANK_CASE_VERSION);
+        return log_error(STATUS_USAGE,
+                         "%s: it includes a cbank.cuh of version %u, and this program has version "
+                         "%u; remove the copy that it "
+                         "includes: the program brings its own",
+                         path, (unsigned)version, CBANK_CASE_VERSION);
     memcpy(out, variable->data, bytes);
     return STATUS_OK;
 }
@@ -55,44 +56,51 @@ enum status kernel_info_read(const void *cubin, size_t bytes, struct kernel_file
     bool sound = true;
 
     if (!cubin_open(cubin, bytes, &elf, reason))
-        return log_error(STATUS_USAGE, "%s: the compiler made no cubin of it: %s", out->path, reason);
+        return log_error(STATUS_USAGE, "%s: the compiler made no cubin of it: %s", out->path,
+                         reason);
     for (uint64_t at = 0; status == STATUS_OK && cubin_next_variable(&elf, &at, &variable);) {
         if (strcmp(variable.symbol, "cbank_case_info") == 0)
             status = read_variable(out->path, &variable, &out->info, sizeof(out->info));
         if (strncmp(variable.symbol, TABLE_INFO, strlen(TABLE_INFO)) != 0)
             continue;
         if (out->table_count == CBANK_TABLES_MAX)
-            return log_error(STATUS_USAGE, "%s: more than %d tables; measure some of them at a time", out->path,
+            return log_error(STATUS_USAGE,
+                             "%s: more than %d tables; measure some of them at a time", out->path,
                              CBANK_TABLES_MAX);
-        status = read_variable(out->path, &variable, &out->tables[out->table_count], sizeof(out->tables[0]));
+        status = read_variable(out->path, &variable, &out->tables[out->table_count],
+                               sizeof(out->tables[0]));
         out->table_count++;
     }
     if (status != STATUS_OK)
         return status;
     if (out->info.version == 0)
         return log_error(STATUS_USAGE,
-                         "%s: no CBANK_CASE(kernel, sizes ...) { ... }, which says how the kernel is launched; "
+                         "%s: no CBANK_CASE(kernel, sizes ...) { ... }, which says how the kernel "
+                         "is launched; "
                          "see examples/crc32.cu",
                          out->path);
     if (out->table_count == 0)
         return log_error(STATUS_USAGE,
-                         "%s:%u: the file has no CBANK_TABLE(name, type, entries, space); see examples/crc32.cu",
+                         "%s:%u: the file has no CBANK_TABLE(name, type, entries, space); see "
+                         "examples/crc32.cu",
                          out->path, (unsigned)out->info.line);
     for (size_t i = 0; i < out->table_count; i++)
         sound = sound && is_name(out->tables[i].name) && out->tables[i].space < CBANK_SPACE_COUNT &&
                 out->tables[i].written < CBANK_SPACE_COUNT;
-    if (!sound || !is_name(out->info.name) || out->info.size_count == 0 || out->info.size_count > CBANK_SIZES_MAX)
+    if (!sound || !is_name(out->info.name) || out->info.size_count == 0 ||
+        out->info.size_count > CBANK_SIZES_MAX)
         return log_error(STATUS_USAGE,
-                         "%s:%u: its case or its tables are damaged; compile it with this program's cbank.cuh",
+                         "%s:%u: its case or its tables are damaged; compile it with this "
+                         "program's cbank.cuh",
                          out->path, (unsigned)out->info.line);
     qsort(out->tables, out->table_count, sizeof(out->tables[0]), by_line);
     return STATUS_OK;
 }
 
-/* -- choices ------------------------------------------------------------------------------------------- */
+/* -- choices ----------------------------------------------------------------------------------- */
 
-/* Adds a build unless there is one with these spaces. It is called "shared" if all tables live there, else
- * "grid=shared+signs=constant". */
+/* Adds a build unless there is one with these spaces. It is called "shared" if all tables live
+ * there, else "grid=shared+signs=constant". */
 static enum status add_build(struct kernel_file *file, const enum cbank_space *spaces)
 {
     struct kernel_build build = {.file = file, .as_written = true};
@@ -108,12 +116,13 @@ static enum status add_build(struct kernel_file *file, const enum cbank_space *s
         if (memcmp(file->builds[i].spaces, build.spaces, sizeof(build.spaces)) == 0)
             return STATUS_OK;
     for (size_t i = 0; i < (same ? 1 : file->table_count) && length < USER_KERNEL_SPACES_BYTES; i++)
-        length +=
-            (size_t)snprintf(build.kernel.spaces + length, USER_KERNEL_SPACES_BYTES - length, "%s%s%s%s", i ? "+" : "",
-                             same ? "" : file->tables[i].name, same ? "" : "=", kernel_space_names[spaces[i]]);
+        length += (size_t)snprintf(build.kernel.spaces + length, USER_KERNEL_SPACES_BYTES - length,
+                                   "%s%s%s%s", i ? "+" : "", same ? "" : file->tables[i].name,
+                                   same ? "" : "=", kernel_space_names[spaces[i]]);
     if (length >= USER_KERNEL_SPACES_BYTES)
         return log_error(STATUS_USAGE,
-                         "%s:%u: the names of its tables and of their memory spaces are longer than %d bytes together; "
+                         "%s:%u: the names of its tables and of their memory spaces are longer "
+                         "than %d bytes together; "
                          "give the tables shorter names",
                          file->path, (unsigned)file->tables[0].line, USER_KERNEL_SPACES_BYTES - 1);
     memcpy(build.kernel.name, file->info.name, sizeof(build.kernel.name));
@@ -159,8 +168,8 @@ static enum status add_choice(struct kernel_file *file, char *text)
             found = true;
         }
         if (!found)
-            return log_error(STATUS_USAGE, "%s: unknown table '%s'; valid: %s", file->path, text_shown(part, shown),
-                             known);
+            return log_error(STATUS_USAGE, "%s: unknown table '%s'; valid: %s", file->path,
+                             text_shown(part, shown), known);
     }
     return add_build(file, spaces);
 }

@@ -14,15 +14,17 @@ static const struct library_symbol symbols[] = {NVRTC_FUNCTIONS(SYMBOL)};
 
 bool kernel_nvrtc_open(struct kernel_compiler *out)
 {
-    static const char *const names[] = {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
-                                        "/usr/local/cuda/lib64/libnvrtc.so"};
+    static const char *const names[] = {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12",
+                                        "libnvrtc.so.11.2", "/usr/local/cuda/lib64/libnvrtc.so"};
     const char *missing;
     int major, minor;
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         void *const library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
 
-        if (library && library_bind(library, symbols, sizeof(symbols) / sizeof(symbols[0]), &out->nvrtc, &missing) &&
+        if (library &&
+            library_bind(library, symbols, sizeof(symbols) / sizeof(symbols[0]), &out->nvrtc,
+                         &missing) &&
             out->nvrtc.version(&major, &minor) == 0) {
             snprintf(out->version, sizeof(out->version), "nvrtc %d.%d", major, minor);
             return true;
@@ -46,14 +48,17 @@ void kernel_nvrtc_compile(const struct kernel_compiler *compiler, struct kernel_
 
     snprintf(arch, sizeof(arch), "--gpu-architecture=sm_%u", (unsigned)compiler->architecture);
     build->status = STATUS_ENVIRONMENT;
-    if (words && nvrtc->create(&program, build->source, "kernel.cu", 2, headers, header_names) == 0) {
+    if (words &&
+        nvrtc->create(&program, build->source, "kernel.cu", 2, headers, header_names) == 0) {
         words[0] = arch, words[1] = "-DCBANK_MEASURE", words[2] = "-lineinfo";
         memcpy(words + OWN_WORDS, compiler->words.items, compiler->user_words * sizeof(*words));
         error = nvrtc->compile(program, (int)(OWN_WORDS + compiler->user_words), words);
         if (nvrtc->log_bytes(program, &bytes) == 0 && (build->messages = calloc(bytes + 1, 1)))
             nvrtc->log(program, build->messages);
         if (error == COMPILATION_FAILED)
-            build->status = build->messages && kernel_reason(build->messages, build->reason) ? STATUS_OK : STATUS_USAGE;
+            build->status = build->messages && kernel_reason(build->messages, build->reason)
+                                ? STATUS_OK
+                                : STATUS_USAGE;
         if (error == 0 && nvrtc->cubin_bytes(program, &build->cubin_bytes) == 0 &&
             (build->cubin = malloc(build->cubin_bytes)) && nvrtc->cubin(program, build->cubin) == 0)
             build->status = STATUS_OK;

@@ -9,7 +9,7 @@
 
 enum { KERNEL_FOLDER_BYTES = 128 };
 
-/* -- compilers: an nvcc, which runs as a child, or NVRTC, a library of the toolkit ---------------------- */
+/* -- compilers: an nvcc, which runs as a child, or NVRTC, a library of the toolkit ------------- */
 
 /* The functions of NVRTC, which return 0 on success: F(function, member, parameters). */
 #define NVRTC_FUNCTIONS(F)                                                                        \
@@ -31,63 +31,71 @@ struct nvrtc {
 };
 
 struct kernel_compiler {
-    char path[PATH_MAX];                 /* of nvcc, as execvp takes it; "": NVRTC */
-    struct nvrtc nvrtc;                  /* its library stays open */
+    char path[PATH_MAX]; /* of nvcc, as execvp takes it; "": NVRTC */
+    struct nvrtc nvrtc; /* its library stays open */
     char version[KERNEL_COMPILER_BYTES]; /* "nvcc 13.0.88" */
-    char folder[KERNEL_FOLDER_BYTES];    /* of nvcc's temporary files; "": none */
-    struct texts words;                  /* options: the user's, then those that nvcc takes from the environment */
-    size_t user_words;                   /* number of the former */
-    uint32_t architecture;               /* 90 for sm_90 */
+    char folder[KERNEL_FOLDER_BYTES]; /* of nvcc's temporary files; "": none */
+    /* options: the user's, then those that nvcc takes from the environment */
+    struct texts words;
+    size_t user_words; /* number of the former */
+    uint32_t architecture; /* 90 for sm_90 */
 };
 
 /* Texts of the headers of kernel files: cbank.cuh and cbank_case.h. */
 extern const char cbank_header_tables[], cbank_header_case[];
 
-/* Finds a compiler: see struct kernel_request. *out has no members but its options. STATUS_ENVIRONMENT, logged, if there is
- * none. The caller closes *out in every case. */
+/* Finds a compiler: see struct kernel_request. *out has no members but its options.
+ * STATUS_ENVIRONMENT, logged, if there is none. The caller closes *out in every case. */
 enum status kernel_compiler_open(const char *name, struct kernel_compiler *out);
 
 /* Releases, and removes the temporary files; accepts a zeroed struct. */
 void kernel_compiler_close(struct kernel_compiler *compiler);
 
-/* Compiles the sources of the builds that are not made yet. STATUS_ENVIRONMENT if the compiler cannot run, which is
- * logged, or after a signal. A source that does not compile is no error here. */
-enum status kernel_compile(struct kernel_compiler *compiler, struct kernel_build *builds, size_t count);
+/* Compiles the sources of the builds that are not made yet. STATUS_ENVIRONMENT if the compiler
+ * cannot run, which is logged, or after a signal. A source that does not compile is no error
+ * here. */
+enum status kernel_compile(struct kernel_compiler *compiler, struct kernel_build *builds,
+                           size_t count);
 
-/* Looks in messages of a compiler for a static_assert of cbank.cuh, or for a limit of the assembler, and writes the
- * reason that it gives. False: the messages are about other errors. */
+/* Looks in messages of a compiler for a static_assert of cbank.cuh, or for a limit of the
+ * assembler, and writes the reason that it gives. False: the messages are about other errors. */
 bool kernel_reason(const char *messages, char reason[KERNEL_REASON_BYTES]);
 
 /* Opens NVRTC. Compiles a source by it. */
 bool kernel_nvrtc_open(struct kernel_compiler *out);
 void kernel_nvrtc_compile(const struct kernel_compiler *compiler, struct kernel_build *build);
 
-/* -- the cache: one file for each build, which may be removed at any time ------------------------------- */
+/* -- the cache: one file for each build, which may be removed at any time ---------------------- */
 
 /* Whether a build has an outcome that stays the same: a cubin, or a reason. */
 bool kernel_build_made(const struct kernel_build *build);
 
-/* Reads a regular file. NULL with errno if it cannot. The caller frees it. It ends with a NUL, which *bytes does not
- * count. */
+/* Reads a regular file. NULL with errno if it cannot. The caller frees it. It ends with a NUL,
+ * which *bytes does not count. */
 char *kernel_read(const char *path, size_t *bytes);
 
-/* The folder of the cache, which it makes: $CBANK_CACHE, else $XDG_CACHE_HOME/cbank, else ~/.cache/cbank. NULL, with a
- * message, if it cannot be written: then nothing is kept. The caller frees it. */
+/* The folder of the cache, which it makes: $CBANK_CACHE, else $XDG_CACHE_HOME/cbank, else
+ * ~/.cache/cbank. NULL, with a message, if it cannot be written: then nothing is kept. The caller
+ * frees it. */
 char *kernel_cache_folder(void);
 
 /* Looks for the outcome of a build. False if there is none, or if its file is damaged. */
-bool kernel_cache_get(const char *folder, const char key[SHA256_HEX_BYTES], struct kernel_build *build);
+bool kernel_cache_get(const char *folder, const char key[SHA256_HEX_BYTES],
+                      struct kernel_build *build);
 
-/* Keeps an outcome, and removes those that nobody asked for in 30 days. Failures are silent: it is compiled again. */
-void kernel_cache_put(const char *folder, const char key[SHA256_HEX_BYTES], const struct kernel_build *build);
+/* Keeps an outcome, and removes those that nobody asked for in 30 days. Failures are silent: it is
+ * compiled again. */
+void kernel_cache_put(const char *folder, const char key[SHA256_HEX_BYTES],
+                      const struct kernel_build *build);
 
-/* -- what a kernel file says of itself, and the choices of memory spaces for its tables ----------------- */
+/* -- what a kernel file says of itself, and the choices of memory spaces for its tables -------- */
 
-/* Reads the case and the tables from a cubin of the file into *out, which has its path alone. Tables are in the order of their
- * lines. STATUS_USAGE, logged with file and line, if there is no case or no table, or if the file was compiled with
- * a cbank.cuh of another version. */
+/* Reads the case and the tables from a cubin of the file into *out, which has its path alone.
+ * Tables are in the order of their lines. STATUS_USAGE, logged with file and line, if there is no
+ * case or no table, or if the file was compiled with a cbank.cuh of another version. */
 enum status kernel_info_read(const void *cubin, size_t bytes, struct kernel_file *out);
 
-/* Allocates the builds of a file, whose tables are known, from the text of struct kernel_request: each choice once.
- * Their memory spaces, names and as_written are set. STATUS_USAGE, logged, for a table or a space that is unknown. */
+/* Allocates the builds of a file, whose tables are known, from the text of struct kernel_request:
+ * each choice once. Their memory spaces, names and as_written are set. STATUS_USAGE, logged, for a
+ * table or a space that is unknown. */
 enum status kernel_choices_read(const char *spaces, struct kernel_file *file);

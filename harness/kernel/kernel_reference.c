@@ -51,8 +51,8 @@ static void run(void *context)
     alarm(SECONDS_MAX);
     setrlimit(RLIMIT_CORE, &(struct rlimit){0});
     snprintf(path, sizeof(path), "/proc/self/fd/%d", copy);
-    if (copy >= 0 &&
-        write(copy, work->file->reference, work->file->reference_bytes) == (ssize_t)work->file->reference_bytes)
+    if (copy >= 0 && write(copy, work->file->reference, work->file->reference_bytes) ==
+                         (ssize_t)work->file->reference_bytes)
         library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library)
         *(void **)&work->reference = dlsym(library, "cbank_case_reference");
@@ -62,8 +62,9 @@ static void run(void *context)
     *work->done = 1;
 }
 
-bool kernel_reference_run(const struct kernel_file *file, const struct cbank_request *request, uint64_t elements,
-                          void *expected, size_t bytes, char reason[KERNEL_REASON_BYTES])
+bool kernel_reference_run(const struct kernel_file *file, const struct cbank_request *request,
+                          uint64_t elements, void *expected, size_t bytes,
+                          char reason[KERNEL_REASON_BYTES])
 {
     struct work work = {.file = file, .request = *request, .elements = elements};
     bool done = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Shows documents. Results and characterizations are printed here; the others by the analysis (scripts/cbank/show.py),
- * which runs this command on the first two. */
+ * Shows documents. Results and characterizations are printed here; the others by the analysis
+ * (scripts/cbank/show.py), which runs this command on the first two. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,13 +19,18 @@ struct show_options {
     struct output_options look;
 };
 
-/* clang-format off */
 static const struct option_row rows[] = {
-    {.name = "cell", .argument = "NAME", .kind = &option_text, .offset = offsetof(struct show_options, cell),
-     .help = "everything about the cell with this identity WORKLOAD/PATH/PATTERN/..., or about the cells of a glob"},
-    {.name = "all", .help = "print all of a document, not a screen", .kind = &option_flag, .offset = offsetof(struct show_options, all)},
+    {.name = "cell",
+     .argument = "NAME",
+     .kind = &option_text,
+     .offset = offsetof(struct show_options, cell),
+     .help = "everything about the cell with this identity WORKLOAD/PATH/PATTERN/..., or about the "
+             "cells of a glob"},
+    {.name = "all",
+     .help = "print all of a document, not a screen",
+     .kind = &option_flag,
+     .offset = offsetof(struct show_options, all)},
 };
-/* clang-format on */
 
 static const struct option_group groups[] = {
     OPTION_GROUP(rows, 0),
@@ -41,7 +46,8 @@ static enum status show(const void *parsed, const struct invocation *invocation)
     enum status worst = format_check(&options->format);
 
     if (options->format.json && (several || options->cell))
-        return log_error(STATUS_USAGE, "--json prints one whole result; give one file, without --cell");
+        return log_error(STATUS_USAGE,
+                         "--json prints one whole result; give one file, without --cell");
     for (size_t i = 0; worst != STATUS_USAGE && i < invocation->argument_count; i++) {
         const char *file = invocation->arguments[i], *schema;
         struct grid_column columns[CELL_ROW_COLUMNS_MAX];
@@ -56,12 +62,14 @@ static enum status show(const void *parsed, const struct invocation *invocation)
         characterization = schema && strcmp(schema, "cbank-characterization") == 0;
         result_shown = !schema || strcmp(schema, "cbank-result") == 0;
         if (status == STATUS_OK && !result_shown && of_results) {
-            status =
-                log_error(STATUS_USAGE, "%s: --csv, --json and --cell are for results, and this is a %s", file, schema);
+            status = log_error(STATUS_USAGE,
+                               "%s: --csv, --json and --cell are for results, and this is a %s",
+                               file, schema);
         } else if (status == STATUS_OK && !result_shown && !characterization) {
             /* The rest of the line, behind words that become the command and its option. */
             const size_t left = invocation->argument_count - i;
-            char **words = calloc(left + 3, sizeof(*words)), show_word[] = "show", all[] = "--all", end[] = "--";
+            char **words = calloc(left + 3, sizeof(*words)), show_word[] = "show", all[] = "--all",
+                 end[] = "--";
             size_t count = 0;
 
             json_free(tree);
@@ -117,9 +125,10 @@ const struct command show_command = {
     .arguments_max = 1000,
     OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct show_options),
-    .details =
-        "A FILE is any document of cbank: a result, characterization, card, calibration, comparison, advice, explanation,\n"
-        "history, verdict on a fleet, or manifest of a chip's folder. --csv, --json and --cell are for results. A\n"
-        "characterization is analysed again.",
+    .details = "A FILE is any document of cbank: a result, characterization, card, calibration, "
+               "comparison, advice, explanation,\n"
+               "history, verdict on a fleet, or manifest of a chip's folder. --csv, --json and "
+               "--cell are for results. A\n"
+               "characterization is analysed again.",
     .run = show,
 };

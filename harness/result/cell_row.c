@@ -16,14 +16,15 @@ static const double narrow = 0.005; /* intervals that tell cells of different pa
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* -- values -------------------------------------------------------------------------------------------- */
+/* -- values ------------------------------------------------------------------------------------ */
 
 /* Whether there is a time to print. */
 static bool is_timed(const struct cell_row *row)
 {
     const enum cell_status status = row->found->status;
 
-    return (status == CELL_OK || status == CELL_PENDING) && isfinite(row->found->time.summary.value);
+    return (status == CELL_OK || status == CELL_PENDING) &&
+           isfinite(row->found->time.summary.value);
 }
 
 /* The time with the mark of the cell's footnote, or the reason for its absence. */
@@ -48,104 +49,185 @@ static void value_time(const struct grid_column *column, const void *data, struc
         out->style = GRID_BOLD;
 }
 
-/* -- columns ------------------------------------------------------------------------------------------- */
+/* -- columns ----------------------------------------------------------------------------------- */
 
-/* clang-format off */
-#define COLUMN(key_, heading_, format_, value_) .key = key_, .heading = heading_, .format = format_, .value = value_
+#define COLUMN(key_, heading_, format_, value_) \
+    .key = key_, .heading = heading_, .format = format_, .value = value_
 #define ROW(member)      .of = GRID_MEMBER(struct cell_row, member)
 #define RESULT(member)   .of = GRID_BEHIND(struct cell_row, result, struct result, member)
 #define CELL(member)     .of = GRID_BEHIND(struct cell_row, found, struct cell_result, member)
 #define COUNTS(member)   .of = GRID_BEHIND(struct cell_row, counts, struct cell_counts, member)
 #define CASE(member)     .of = GRID_BEHIND(struct cell_row, of_case, struct cell_case, member)
 #define DURATION(member) .of = GRID_BEHIND(struct cell_row, duration, struct cell_duration, member)
-#define WORD(member, words) \
-    .of = &(const struct grid_member){offsetof(struct cell_result, member), sizeof(int), offsetof(struct cell_row, found), words}
+#define WORD(member, words)                                                                        \
+    .of = &(const struct grid_member)                                                              \
+    {                                                                                              \
+        offsetof(struct cell_result, member), sizeof(int), offsetof(struct cell_row, found), words \
+    }
 #define MATRICES (VIEW_MEASURED | VIEW_MODELLED)
 
 static const struct cell_column table[] = {
-    {.column = {COLUMN("file", "file", NULL, grid_text), ROW(file)}, .views = VIEW_CELLS | VIEW_ORIGIN},
-    {.column = {COLUMN("identity", "cell", NULL, grid_array), ROW(identity), .head = true}, .views = VIEW_CELLS | VIEW_NAME},
-    {.column = {COLUMN("started_utc", "started", NULL, grid_array), RESULT(started_utc)}, .views = VIEW_ORIGIN},
+    {.column = {COLUMN("file", "file", NULL, grid_text), ROW(file)},
+     .views = VIEW_CELLS | VIEW_ORIGIN},
+    {.column = {COLUMN("identity", "cell", NULL, grid_array), ROW(identity), .head = true},
+     .views = VIEW_CELLS | VIEW_NAME},
+    {.column = {COLUMN("started_utc", "started", NULL, grid_array), RESULT(started_utc)},
+     .views = VIEW_ORIGIN},
     {.column = {COLUMN("engine", "engine", NULL, grid_text), RESULT(engine)}, .views = VIEW_ORIGIN},
-    {.column = {COLUMN("device", "device", NULL, grid_array), RESULT(device.name)}, .views = VIEW_ORIGIN},
-    {.column = {COLUMN("uuid", "UUID", NULL, grid_array), RESULT(device.uuid)}, .views = VIEW_ORIGIN},
-    {.column = {COLUMN("driver", "driver", NULL, grid_array), RESULT(device.driver)}, .views = VIEW_ORIGIN},
+    {.column = {COLUMN("device", "device", NULL, grid_array), RESULT(device.name)},
+     .views = VIEW_ORIGIN},
+    {.column = {COLUMN("uuid", "UUID", NULL, grid_array), RESULT(device.uuid)},
+     .views = VIEW_ORIGIN},
+    {.column = {COLUMN("driver", "driver", NULL, grid_array), RESULT(device.driver)},
+     .views = VIEW_ORIGIN},
     {.column = {COLUMN("host", "host", NULL, grid_array), RESULT(host.name)}, .views = VIEW_ORIGIN},
     {.column = {COLUMN("slot", "slot", NULL, grid_array), RESULT(host.slot)}, .views = VIEW_ORIGIN},
     {.column = {COLUMN("job", "job", NULL, grid_array), RESULT(host.job)}, .views = VIEW_ORIGIN},
-    {.column = {COLUMN("version", "cbank", NULL, grid_text), RESULT(tool.version)}, .views = VIEW_ORIGIN},
-    {.column = {COLUMN("git_commit", "commit", NULL, grid_text), RESULT(tool.git_commit)}, .views = VIEW_ORIGIN},
+    {.column = {COLUMN("version", "cbank", NULL, grid_text), RESULT(tool.version)},
+     .views = VIEW_ORIGIN},
+    {.column = {COLUMN("git_commit", "commit", NULL, grid_text), RESULT(tool.git_commit)},
+     .views = VIEW_ORIGIN},
     {.column = {COLUMN("argv", "command", NULL, grid_array), RESULT(argv)}, .views = VIEW_ORIGIN},
     {.cell = true, .views = VIEW_CELLS | VIEW_COUNTERS},
-    {.column = {COLUMN("status", "status", NULL, grid_name), WORD(status, cell_status_names)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("status", "status", NULL, grid_name), WORD(status, cell_status_names)},
+     .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("reason", "reason", NULL, grid_array), CELL(reason)}, .views = VIEW_CELLS},
-    {.column = {COLUMN("verified", "verified", NULL, grid_bool), CELL(verified)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("verified", "verified", NULL, grid_bool), CELL(verified)},
+     .views = VIEW_CELLS | VIEW_TIME},
     {.column = {COLUMN("flags", "flags", NULL, grid_array), ROW(flags)}, .views = VIEW_CELLS},
     {.column = {COLUMN("note", "note", NULL, grid_array), ROW(note)}, .views = VIEW_TIME},
-    {.column = {COLUMN("time_ns", "time", text_time, value_time), CELL(time.summary.value)}, .views = VIEW_MEASURED | VIEW_KERNEL},
-    {.column = {COLUMN("time_ns", "modelled", text_time, value_time), CELL(time.summary.value)}, .views = VIEW_MODELLED},
-    {.column = {COLUMN("time_ns", "time", text_time, grid_number), CELL(time.summary.value)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("half_width", "95% CI", text_half_width, grid_number), ROW(half_width), .rank = 5}, .views = VIEW_MEASURED | VIEW_KERNEL | VIEW_TIME,
+    {.column = {COLUMN("time_ns", "time", text_time, value_time), CELL(time.summary.value)},
+     .views = VIEW_MEASURED | VIEW_KERNEL},
+    {.column = {COLUMN("time_ns", "modelled", text_time, value_time), CELL(time.summary.value)},
+     .views = VIEW_MODELLED},
+    {.column = {COLUMN("time_ns", "time", text_time, grid_number), CELL(time.summary.value)},
+     .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("half_width", "95% CI", text_half_width, grid_number), ROW(half_width),
+                .rank = 5},
+     .views = VIEW_MEASURED | VIEW_KERNEL | VIEW_TIME,
      .interval = true},
-    {.column = {COLUMN("ci_low_ns", "low", text_time, grid_number), CELL(time.summary.ci_low)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("ci_high_ns", "high", text_time, grid_number), CELL(time.summary.ci_high)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("min_ns", "minimum", text_time, grid_number), CELL(time.summary.min)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("mad_ns", "MAD", text_time, grid_number), CELL(time.summary.mad)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("samples", "samples", text_count, grid_integer), CELL(time.summary.count)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("stop_reason", "stopped by", NULL, grid_name), WORD(time.stop_reason, stop_reason_names)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("ratio", "ratio", text_ratio, grid_number), ROW(ratio)}, .views = MATRICES | VIEW_CELLS | VIEW_TIME,
+    {.column = {COLUMN("ci_low_ns", "low", text_time, grid_number), CELL(time.summary.ci_low)},
+     .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("ci_high_ns", "high", text_time, grid_number), CELL(time.summary.ci_high)},
+     .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("min_ns", "minimum", text_time, grid_number), CELL(time.summary.min)},
+     .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("mad_ns", "MAD", text_time, grid_number), CELL(time.summary.mad)},
+     .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("samples", "samples", text_count, grid_integer), CELL(time.summary.count)},
+     .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("stop_reason", "stopped by", NULL, grid_name),
+                WORD(time.stop_reason, stop_reason_names)},
+     .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("ratio", "ratio", text_ratio, grid_number), ROW(ratio)},
+     .views = MATRICES | VIEW_CELLS | VIEW_TIME,
      .legend = "to the fastest path that loads, of the same pattern and size of table"},
-    {.column = {COLUMN("ratio", "ratio", text_ratio, grid_number), ROW(ratio)}, .views = VIEW_KERNEL,
+    {.column = {COLUMN("ratio", "ratio", text_ratio, grid_number), ROW(ratio)},
+     .views = VIEW_KERNEL,
      .legend = "to the fastest memory space that is verified"},
-    {.column = {COLUMN("item_ns", "an item", text_time, grid_number), ROW(item_ns), .rank = 2}, .views = VIEW_KERNEL | VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("requests_per_load", "req", text_tenths, grid_number), COUNTS(requests_per_load), .rank = 2},
-     .views = MATRICES | VIEW_CELLS | VIEW_COUNTS, .legend = "requests of a warp's load: addresses of constant memory or parameters, sectors of global memory, wavefronts of shared memory"},
-    {.column = {COLUMN("gigabytes_per_second", "GB/s", text_tenths, grid_number), ROW(rate), .rank = 3}, .views = MATRICES | VIEW_CELLS | VIEW_TIME,
+    {.column = {COLUMN("item_ns", "an item", text_time, grid_number), ROW(item_ns), .rank = 2},
+     .views = VIEW_KERNEL | VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("requests_per_load", "req", text_tenths, grid_number),
+                COUNTS(requests_per_load), .rank = 2},
+     .views = MATRICES | VIEW_CELLS | VIEW_COUNTS,
+     .legend = "requests of a warp's load: addresses of constant memory or parameters, sectors of "
+               "global memory, wavefronts of shared memory"},
+    {.column = {COLUMN("gigabytes_per_second", "GB/s", text_tenths, grid_number), ROW(rate),
+                .rank = 3},
+     .views = MATRICES | VIEW_CELLS | VIEW_TIME,
      .legend = "an element in, one out and one a payload load, 4 bytes each, over the time"},
-    {.column = {COLUMN("operations_per_byte_ideal", "operations a byte, ideal", text_hundredths, grid_number), ROW(operations.ideal)}, .views = VIEW_CELLS},
-    {.column = {COLUMN("operations_per_byte_dram", "of DRAM", text_hundredths, grid_number), ROW(operations.dram)}, .views = VIEW_CELLS},
-    {.column = {COLUMN("operations_per_byte_l2", "of L2", text_hundredths, grid_number), ROW(operations.l2)}, .views = VIEW_CELLS},
-    {.column = {COLUMN("operations", "operations", text_count, grid_integer), CELL(operations)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("cycles", "SM cycles", text_count, grid_number), CELL(time.cycles)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("kernel", "kernel", NULL, grid_array), CELL(kernel.symbol)}, .views = VIEW_CELLS | VIEW_CODE},
-    {.column = {COLUMN("image", "image", NULL, grid_array), CELL(kernel.image)}, .views = VIEW_CELLS | VIEW_CODE},
-    {.column = {COLUMN("instruction", "instruction", NULL, grid_text), CELL(kernel.instruction)}, .views = VIEW_CELLS | VIEW_CODE},
-    {.column = {COLUMN("instructions", "loads of the kernel", NULL, grid_array), CASE(instructions)}, .views = VIEW_CELLS | VIEW_CODE},
-    {.column = {COLUMN("registers", "registers", text_count, grid_integer), CELL(kernel.registers), .rank = 3},
+    {.column = {COLUMN("operations_per_byte_ideal", "operations a byte, ideal", text_hundredths,
+                       grid_number),
+                ROW(operations.ideal)},
+     .views = VIEW_CELLS},
+    {.column = {COLUMN("operations_per_byte_dram", "of DRAM", text_hundredths, grid_number),
+                ROW(operations.dram)},
+     .views = VIEW_CELLS},
+    {.column = {COLUMN("operations_per_byte_l2", "of L2", text_hundredths, grid_number),
+                ROW(operations.l2)},
+     .views = VIEW_CELLS},
+    {.column = {COLUMN("operations", "operations", text_count, grid_integer), CELL(operations)},
+     .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("cycles", "SM cycles", text_count, grid_number), CELL(time.cycles)},
+     .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("kernel", "kernel", NULL, grid_array), CELL(kernel.symbol)},
+     .views = VIEW_CELLS | VIEW_CODE},
+    {.column = {COLUMN("image", "image", NULL, grid_array), CELL(kernel.image)},
+     .views = VIEW_CELLS | VIEW_CODE},
+    {.column = {COLUMN("instruction", "instruction", NULL, grid_text), CELL(kernel.instruction)},
+     .views = VIEW_CELLS | VIEW_CODE},
+    {.column = {COLUMN("instructions", "loads of the kernel", NULL, grid_array),
+                CASE(instructions)},
+     .views = VIEW_CELLS | VIEW_CODE},
+    {.column = {COLUMN("registers", "registers", text_count, grid_integer), CELL(kernel.registers),
+                .rank = 3},
      .views = VIEW_KERNEL | VIEW_CELLS | VIEW_CODE},
-    {.column = {COLUMN("blocks_per_sm", "blocks an SM", text_count, grid_integer), CASE(blocks_per_sm), .rank = 4},
-     .views = VIEW_KERNEL | VIEW_CELLS | VIEW_CODE, .legend = "that fit at a time"},
-    {.column = {COLUMN("grid", "grid", NULL, grid_array), ROW(grid)}, .views = VIEW_CELLS | VIEW_CODE},
-    {.column = {COLUMN("block", "block", NULL, grid_array), ROW(block)}, .views = VIEW_CELLS | VIEW_CODE},
-    {.column = {COLUMN("shared_bytes", "shared memory, bytes", text_count, grid_integer), CASE(shared_bytes)}, .views = VIEW_CELLS | VIEW_CODE},
-    {.column = {COLUMN("as_written", "as written", NULL, grid_bool), CASE(as_written)}, .views = VIEW_CELLS | VIEW_CODE},
+    {.column = {COLUMN("blocks_per_sm", "blocks an SM", text_count, grid_integer),
+                CASE(blocks_per_sm), .rank = 4},
+     .views = VIEW_KERNEL | VIEW_CELLS | VIEW_CODE,
+     .legend = "that fit at a time"},
+    {.column = {COLUMN("grid", "grid", NULL, grid_array), ROW(grid)},
+     .views = VIEW_CELLS | VIEW_CODE},
+    {.column = {COLUMN("block", "block", NULL, grid_array), ROW(block)},
+     .views = VIEW_CELLS | VIEW_CODE},
+    {.column = {COLUMN("shared_bytes", "shared memory, bytes", text_count, grid_integer),
+                CASE(shared_bytes)},
+     .views = VIEW_CELLS | VIEW_CODE},
+    {.column = {COLUMN("as_written", "as written", NULL, grid_bool), CASE(as_written)},
+     .views = VIEW_CELLS | VIEW_CODE},
     {.column = {COLUMN("reference", "reference", NULL, grid_name),
-      .of = &(const struct grid_member){offsetof(struct cell_case, reference), sizeof(int), offsetof(struct cell_row, of_case), case_reference_names}},
+                .of = &(const struct grid_member){offsetof(struct cell_case, reference),
+                                                  sizeof(int), offsetof(struct cell_row, of_case),
+                                                  case_reference_names}},
      .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("findings", "findings", NULL, grid_array), ROW(findings)}, .views = VIEW_CELLS},
-    {.column = {COLUMN("sass_sha256", "SASS hash", NULL, grid_array), CELL(kernel.sha256)}, .views = VIEW_CELLS | VIEW_CODE},
-    {.column = {COLUMN("sm_clock_mhz", "SM clock, MHz", text_count, grid_number), CELL(time.sm_clock_mhz)},
+    {.column = {COLUMN("findings", "findings", NULL, grid_array), ROW(findings)},
+     .views = VIEW_CELLS},
+    {.column = {COLUMN("sass_sha256", "SASS hash", NULL, grid_array), CELL(kernel.sha256)},
+     .views = VIEW_CELLS | VIEW_CODE},
+    {.column = {COLUMN("sm_clock_mhz", "SM clock, MHz", text_count, grid_number),
+                CELL(time.sm_clock_mhz)},
      .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("modelled", "modelled", NULL, grid_bool), RESULT(modelled_time)}, .views = VIEW_CELLS | VIEW_COUNTERS},
-    {.column = {COLUMN("launches_per_sample", "launches a sample", text_count, grid_integer), CELL(time.launches_per_sample)},
+    {.column = {COLUMN("modelled", "modelled", NULL, grid_bool), RESULT(modelled_time)},
+     .views = VIEW_CELLS | VIEW_COUNTERS},
+    {.column = {COLUMN("launches_per_sample", "launches a sample", text_count, grid_integer),
+                CELL(time.launches_per_sample)},
      .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("effective_samples", "effective samples", text_tenths, grid_number), CELL(time.series.effective)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("table_offsets", "offsets of the table", text_count, grid_integer), CELL(time.table_offsets)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("code_copies", "copies of the code", text_count, grid_integer), CELL(time.code_copies)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("buffer_sets", "buffer sets", text_count, grid_integer), CELL(time.series.buffer_sets)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("buffer_set_deviation", "their deviation", text_half_width, grid_number), CELL(time.series.buffer_set_deviation)},
+    {.column = {COLUMN("effective_samples", "effective samples", text_tenths, grid_number),
+                CELL(time.series.effective)},
      .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("autocorrelation", "autocorrelation", text_hundredths, grid_number), CELL(time.series.autocorrelation)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("modes", "modes", text_count, grid_number), CELL(time.series.modes)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("outliers", "outliers", text_count, grid_number), CELL(time.series.outliers)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("footprint_bytes", "footprint, bytes", text_count, grid_integer), COUNTS(footprint_bytes)},
+    {.column = {COLUMN("table_offsets", "offsets of the table", text_count, grid_integer),
+                CELL(time.table_offsets)},
+     .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("code_copies", "copies of the code", text_count, grid_integer),
+                CELL(time.code_copies)},
+     .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("buffer_sets", "buffer sets", text_count, grid_integer),
+                CELL(time.series.buffer_sets)},
+     .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("buffer_set_deviation", "their deviation", text_half_width, grid_number),
+                CELL(time.series.buffer_set_deviation)},
+     .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("autocorrelation", "autocorrelation", text_hundredths, grid_number),
+                CELL(time.series.autocorrelation)},
+     .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("modes", "modes", text_count, grid_number), CELL(time.series.modes)},
+     .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("outliers", "outliers", text_count, grid_number),
+                CELL(time.series.outliers)},
+     .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("footprint_bytes", "footprint, bytes", text_count, grid_integer),
+                COUNTS(footprint_bytes)},
      .views = VIEW_CELLS | VIEW_COUNTS},
-    {.column = {COLUMN("duration_ns", "launch alone", text_time, grid_number), DURATION(value)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("duration_ci_low_ns", "its low", text_time, grid_number), DURATION(ci_low)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("duration_ci_high_ns", "its high", text_time, grid_number), DURATION(ci_high)}, .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("duration_null_reason", "no duration", NULL, grid_text), DURATION(reason)}, .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("duration_ns", "launch alone", text_time, grid_number), DURATION(value)},
+     .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("duration_ci_low_ns", "its low", text_time, grid_number), DURATION(ci_low)},
+     .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("duration_ci_high_ns", "its high", text_time, grid_number),
+                DURATION(ci_high)},
+     .views = VIEW_CELLS | VIEW_TIME},
+    {.column = {COLUMN("duration_null_reason", "no duration", NULL, grid_text), DURATION(reason)},
+     .views = VIEW_CELLS | VIEW_TIME},
 };
-/* clang-format on */
 
 const struct cell_column *cell_column_next(const struct cell_column *column, unsigned views)
 {
@@ -177,15 +259,19 @@ size_t cell_row_columns(unsigned views, struct grid_column out[CELL_ROW_COLUMNS_
 struct grid cell_row_grid(const struct cell_row *rows, size_t count, unsigned views,
                           struct grid_column columns[CELL_ROW_COLUMNS_MAX])
 {
-    return (struct grid){.columns = columns, .column_count = cell_row_columns(views, columns), GRID_ROWS(rows, count)};
+    return (struct grid){.columns = columns,
+                         .column_count = cell_row_columns(views, columns),
+                         GRID_ROWS(rows, count)};
 }
 
-/* -- rows ---------------------------------------------------------------------------------------------- */
+/* -- rows -------------------------------------------------------------------------------------- */
 
 bool cell_row_same(const struct cell_row *a, const struct cell_row *b, enum cell_axis end)
 {
     return a->table_bytes == b->table_bytes &&
-           cell_order_before(a->cell, b->cell, cell_is_user(a->cell) && end == AXIS_PATTERN ? AXIS_ELEMENTS : end) == 0;
+           cell_order_before(a->cell, b->cell,
+                             cell_is_user(a->cell) && end == AXIS_PATTERN ? AXIS_ELEMENTS : end) ==
+               0;
 }
 
 /* The largest table first. */
@@ -202,7 +288,8 @@ static int order_of_rows(const void *left, const void *right)
 /* Whether others are compared with its time. */
 static bool may_be_best(const struct cell_row *row)
 {
-    return is_timed(row) && row->cell->path->loads && (row->found->verified || !cell_is_user(row->cell));
+    return is_timed(row) && row->cell->path->loads &&
+           (row->found->verified || !cell_is_user(row->cell));
 }
 
 /* "512x2x1". */
@@ -211,7 +298,8 @@ static void extent_text(const uint32_t extent[3], char text[40])
     snprintf(text, 40, "%" PRIu32 "x%" PRIu32 "x%" PRIu32, extent[0], extent[1], extent[2]);
 }
 
-enum status cell_rows_open(const struct result *result, const char *file, const char *name, struct cell_rows *out)
+enum status cell_rows_open(const struct result *result, const char *file, const char *name,
+                           struct cell_rows *out)
 {
     /* One more than needed: calloc may return NULL for none. */
     struct cell_row *rows = calloc(result->cell_count + 1, sizeof(*out->rows));
@@ -239,7 +327,8 @@ enum status cell_rows_open(const struct result *result, const char *file, const 
         if (!cell_is_user(cell) && !cell->parameters[PARAMETER_table_bytes])
             row->table_bytes = table_bytes(cell->path, cell->parameters);
         if (found->status == CELL_PENDING)
-            snprintf(row->note, sizeof(row->note), "pending: the run ended before the cell was done");
+            snprintf(row->note, sizeof(row->note),
+                     "pending: the run ended before the cell was done");
         else if (found->status != CELL_OK)
             snprintf(row->note, sizeof(row->note), "%s: %s", cell_status_names[found->status],
                      found->reason[0] ? found->reason : "no reason given");
@@ -248,7 +337,8 @@ enum status cell_rows_open(const struct result *result, const char *file, const 
         for (size_t bit = 0; bit < CELL_FLAG_COUNT; bit++)
             if (found->flags >> bit & 1) {
                 text_join(row->flags, sizeof(row->flags), " ", "%s", cell_flag_names[bit]);
-                text_join(row->note, sizeof(row->note), "; ", "%s: %s", cell_flag_names[bit], cell_flag_reasons[bit]);
+                text_join(row->note, sizeof(row->note), "; ", "%s: %s", cell_flag_names[bit],
+                          cell_flag_reasons[bit]);
             }
         for (size_t bit = 0; of_case && bit < CASE_FINDING_COUNT; bit++)
             if (of_case->findings >> bit & 1) {
@@ -269,7 +359,8 @@ enum status cell_rows_open(const struct result *result, const char *file, const 
         if (cell_is_user(cell))
             continue;
 
-        const uint32_t loads = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
+        const uint32_t loads =
+            cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
 
         row->rate = (ELEMENT_BYTES * (1.0 + workload_streamed(cell->workload, cell->parameters)) +
                      loads * table_width(cell->parameters)) *
@@ -281,7 +372,8 @@ enum status cell_rows_open(const struct result *result, const char *file, const 
     for (size_t first = 0, end; first < result->cell_count; first = end) {
         double best = INFINITY;
 
-        for (end = first; end < result->cell_count && cell_row_same(&rows[first], &rows[end], AXIS_PATH); end++)
+        for (end = first;
+             end < result->cell_count && cell_row_same(&rows[first], &rows[end], AXIS_PATH); end++)
             if (may_be_best(&rows[end]))
                 best = fmin(best, rows[end].found->time.summary.value);
         for (size_t i = first; i < end; i++) {

@@ -13,25 +13,30 @@ struct cell_row {
     const struct cell *cell; /* the cell of `found`; the first member, as cell_columns requires */
     const struct cell_result *found;
     const struct cell_counts *counts; /* the counts of `found`; NULL: not counted */
-    const struct cell_case *of_case;  /* the same of its case; NULL: it is not of a user's kernel, or not prepared */
+    /* the same of its case; NULL: it is not of a user's kernel, or not prepared */
+    const struct cell_case *of_case;
     const struct cell_duration *duration; /* the same of its duration; NULL: not asked for */
     const struct result *result;
     const char *file;                   /* the file of the result; NULL: not known */
     char identity[CELL_IDENTITY_BYTES];
-    char note[CELL_NOTE_BYTES]; /* its status and reason, and the meaning of its flags; "" for nothing */
+    /* its status and reason, and the meaning of its flags; "" for nothing */
+    char note[CELL_NOTE_BYTES];
     char flags[CELL_NOTE_BYTES / 4]; /* their names, with blanks between */
-    char mark[4];               /* of its footnote, padded to the width of the others; "": the table has none */
+    /* of its footnote, padded to the width of the others; "": the table has none */
+    char mark[4];
     double half_width; /* of the interval, as a share of the time */
     double widest;     /* the greatest half width of the result */
-    uint32_t table_bytes; /* of a cell without that parameter, whose table is as large as its path has it; else 0 */
-    double ratio; /* to the shortest time of the same pattern and the same size of table, among paths that load, or
-                        * of memory spaces whose output was verified */
+    /* of a cell without that parameter, whose table is as large as its path has it; else 0 */
+    uint32_t table_bytes;
+    double ratio; /* to the shortest time of the same pattern and the same size of table, among
+                   * paths that load, or of memory spaces whose output was verified */
     bool best; /* it has that shortest time */
-    double rate; /* GB/s: bytes that the kernel must move: one element in, one out, and one for each payload load of a
-                          thread */
+    double rate; /* GB/s: bytes that the kernel must move: one element in, one out, and one for each
+                    payload load of a thread */
     double item_ns; /* time an item of a user's kernel */
     char grid[40], block[40], findings[CELL_NOTE_BYTES / 4]; /* of its case */
-    struct operations_per_byte operations; /* for cells that multiply: the one operation of others is of no interest */
+    /* for cells that multiply: the one operation of others is of no interest */
+    struct operations_per_byte operations;
 };
 
 /* Where a column appears: a set of bits. Columns have the same order everywhere. */
@@ -57,7 +62,8 @@ struct cell_column {
     const char *legend; /* NULL: it needs no explanation */
 };
 
-/* The first column after `column` that is in one of the views; NULL at the end. For NULL, the very first. */
+/* The first column after `column` that is in one of the views; NULL at the end. For NULL, the very
+ * first. */
 const struct cell_column *cell_column_next(const struct cell_column *column, unsigned views);
 
 /* The rank of the column in the tables of a result with this row. */
@@ -72,18 +78,20 @@ size_t cell_row_columns(unsigned views, struct grid_column out[CELL_ROW_COLUMNS_
 struct grid cell_row_grid(const struct cell_row *rows, size_t count, unsigned views,
                           struct grid_column columns[CELL_ROW_COLUMNS_MAX]);
 
-/* The rows of a result in the order of its tables: by workload, elements, block size, cache state and size of the table,
- * then by pattern, parameters and path. */
+/* The rows of a result in the order of its tables: by workload, elements, block size, cache state
+ * and size of the table, then by pattern, parameters and path. */
 struct cell_rows {
     struct cell_row *rows; /* owned */
     size_t count;
 };
 
-/* Opens the rows that `name`, an identity or a glob, selects; NULL: all. `file` is the origin of the result and may be
- * NULL. STATUS_USAGE, logged, if no cell has that name; STATUS_ENVIRONMENT when out of memory. The caller frees
- * out->rows, even after an error. */
-enum status cell_rows_open(const struct result *result, const char *file, const char *name, struct cell_rows *out);
+/* Opens the rows that `name`, an identity or a glob, selects; NULL: all. `file` is the origin of
+ * the result and may be NULL. STATUS_USAGE, logged, if no cell has that name; STATUS_ENVIRONMENT
+ * when out of memory. The caller frees out->rows, even after an error. */
+enum status cell_rows_open(const struct result *result, const char *file, const char *name,
+                           struct cell_rows *out);
 
-/* Whether two rows are equal on the axes before `end`, and in table_bytes: AXIS_PATTERN for rows of one grid, AXIS_PATH
- * for rows of one of its lines. A user's kernel has one grid for all sizes and cache states. */
+/* Whether two rows are equal on the axes before `end`, and in table_bytes: AXIS_PATTERN for rows of
+ * one grid, AXIS_PATH for rows of one of its lines. A user's kernel has one grid for all sizes and
+ * cache states. */
 bool cell_row_same(const struct cell_row *a, const struct cell_row *b, enum cell_axis end);

@@ -12,12 +12,13 @@ struct counters_options {
     struct format_options format;
 };
 
-/* clang-format off */
 static const struct option_row option_rows[] = {
-    {.name = "cell", .argument = "NAME", .help = "the cell with this identity, or the cells of a glob",
-     .kind = &option_text, .offset = offsetof(struct counters_options, cell)},
+    {.name = "cell",
+     .argument = "NAME",
+     .help = "the cell with this identity, or the cells of a glob",
+     .kind = &option_text,
+     .offset = offsetof(struct counters_options, cell)},
 };
-/* clang-format on */
 
 static const struct option_group groups[] = {
     OPTION_GROUP(option_rows, 0),
@@ -27,7 +28,8 @@ static const struct option_group groups[] = {
 static void value_counter(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     const struct cell_result *found = ((const struct cell_row *)row)->found;
-    const struct counter_value *counter = counter_find(found->counters, found->counter_count, column->key);
+    const struct counter_value *counter =
+        counter_find(found->counters, found->counter_count, column->key);
     char mark = ' ';
 
     out->text = "- ";
@@ -37,7 +39,8 @@ static void value_counter(const struct grid_column *column, const void *row, str
         mark = counter_differs(counter) ? '!' : '=';
     out->number = counter->value;
     snprintf(out->room, sizeof(out->room), "%.*f%c",
-             counter->value == floor(counter->value) || fabs(counter->value) >= 1000 ? 0 : 2, counter->value, mark);
+             counter->value == floor(counter->value) || fabs(counter->value) >= 1000 ? 0 : 2,
+             counter->value, mark);
     out->text = out->room;
     out->style = mark == '!' ? GRID_BAD : GRID_PLAIN;
 }
@@ -82,8 +85,10 @@ static enum status counters_of(const void *parsed, const struct invocation *invo
     for (size_t i = 0; status == STATUS_OK && i < (asked ? asked : name_count); i++) {
         const char *name = asked ? invocation->arguments[1 + i] : names[i];
 
-        columns[grid.column_count++] =
-            (struct grid_column){.key = name, .heading = name, .format = text_count, .value = value_counter};
+        columns[grid.column_count++] = (struct grid_column){.key = name,
+                                                            .heading = name,
+                                                            .format = text_count,
+                                                            .value = value_counter};
         if (!table_find(&table, name))
             status = table_unknown(&table, name);
     }
@@ -115,8 +120,8 @@ const struct command counters_command = {
     .arguments_max = 1000,
     OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct counters_options),
-    .details =
-        "Without names: all counters of the result. An exact counter is followed by = where it is as expected and\n"
-        "by ! where it is not; \"-\" stands for a counter that was not read.",
+    .details = "Without names: all counters of the result. An exact counter is followed by = where "
+               "it is as expected and\n"
+               "by ! where it is not; \"-\" stands for a counter that was not read.",
     .run = counters_of,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Errors of the device before and after a run, as the driver counts them (health.def has the quantities), and its
- * temperature. */
+ * Errors of the device before and after a run, as the driver counts them (health.def has the
+ * quantities), and its temperature. */
 #pragma once
 
 #include <stdbool.h>
@@ -36,12 +36,12 @@ struct xid {
 
 struct health {
     bool known;                             /* it was read before and after */
-    struct health_reading before, after;    /* of the process that last wrote the result; ECC errors since the driver
-                                               was loaded, Xids since `before` */
+    struct health_reading before, after; /* of the process that last wrote the result; ECC errors
+                                            since the driver was loaded, Xids since `before` */
     const char *reasons[HEALTH_QUANTITIES]; /* why a value is NaN; NULL if none is; not owned */
-    uint32_t grew;                          /* bits by enum health_quantity: in this process or in one that it
-                                             * resumed */
-    struct xid xids[HEALTH_XIDS_MAX];       /* the first ones reported, in order */
+    uint32_t grew; /* bits by enum health_quantity: in this process or in one that it
+                    * resumed */
+    struct xid xids[HEALTH_XIDS_MAX]; /* the first ones reported, in order */
     size_t xid_count;
 };
 
@@ -54,9 +54,10 @@ struct temperature {
 /* Records the quantities that grew in `grew`, and returns their bits. */
 uint32_t health_settle(struct health *health);
 
-/* Writes the present errors, "2 corrected ECC errors, rows wait to be remapped", as far as there is room; "none", or
- * "not known". Returns out. */
+/* Writes the present errors, "2 corrected ECC errors, rows wait to be remapped", as far as there is
+ * room; "none", or "not known". Returns out. */
 const char *health_reading_text(const struct health_reading *reading, char *out, size_t bytes);
 
-/* Writes the increases, "2 more uncorrected ECC errors, Xid 48", as far as there is room; "" for none. Returns out. */
+/* Writes the increases, "2 more uncorrected ECC errors, Xid 48", as far as there is room; "" for
+ * none. Returns out. */
 const char *health_text(const struct health *health, char *out, size_t bytes);

@@ -20,13 +20,15 @@ struct operations_per_byte cell_operations_per_byte(const struct cell_result *ce
 {
     enum { PRODUCT_OPERATIONS = 2, ELEMENT_BYTES = 4, L2_SECTOR_BYTES = 32 };
     const double operations = cell->operations ? (double)cell->operations : NAN;
-    const double global_bytes = cell->cell.path->home == TABLE_GLOBAL ? 2 * ELEMENT_BYTES : ELEMENT_BYTES;
-    const bool products =
-        !cell_is_user(&cell->cell) && cell->cell.path->loads && workload_multiplies(cell->cell.workload);
+    const double global_bytes =
+        cell->cell.path->home == TABLE_GLOBAL ? 2 * ELEMENT_BYTES : ELEMENT_BYTES;
+    const bool products = !cell_is_user(&cell->cell) && cell->cell.path->loads &&
+                          workload_multiplies(cell->cell.workload);
 
     return (struct operations_per_byte){
         .ideal = products ? PRODUCT_OPERATIONS / global_bytes : NAN,
-        .dram = per_byte(operations, counter_read(cell, "dram_read_bytes") + counter_read(cell, "dram_write_bytes")),
+        .dram = per_byte(operations, counter_read(cell, "dram_read_bytes") +
+                                         counter_read(cell, "dram_write_bytes")),
         .l2 = per_byte(operations, L2_SECTOR_BYTES * counter_read(cell, "l2_sectors")),
     };
 }

@@ -30,8 +30,9 @@ const char *const stop_reason_names[] = {
     [STOP_TIME] = "time", [STOP_MODES] = "modes",         [STOP_MODELLED] = "modelled",
 };
 
-const char *const cell_flag_names[] = {"throttled", "unstable",    "clock_varied", "counter_differs",
-                                       "resumed",   "errors_grew", "multimodal",   "contended"};
+const char *const cell_flag_names[] = {"throttled",       "unstable", "clock_varied",
+                                       "counter_differs", "resumed",  "errors_grew",
+                                       "multimodal",      "contended"};
 const char *const cell_flag_reasons[] = {
     "the driver held the clocks down during the run",
     "sampling stopped before the interval was narrow enough",
@@ -43,11 +44,13 @@ const char *const cell_flag_reasons[] = {
     "something else had the GPU while the cell was timed",
 };
 
-const char *const case_reference_names[] = {
-    [REFERENCE_NONE] = NULL, [REFERENCE_GPU] = "gpu", [REFERENCE_CPU] = "cpu", [REFERENCE_FILE] = "file"};
+const char *const case_reference_names[] = {[REFERENCE_NONE] = NULL,
+                                            [REFERENCE_GPU] = "gpu",
+                                            [REFERENCE_CPU] = "cpu",
+                                            [REFERENCE_FILE] = "file"};
 
-const char *const case_finding_names[] = {"guard_zone", "input_changed", "not_a_number", "depends_on_earlier_launch",
-                                          "not_deterministic"};
+const char *const case_finding_names[] = {"guard_zone", "input_changed", "not_a_number",
+                                          "depends_on_earlier_launch", "not_deterministic"};
 const char *const case_finding_reasons[] = {
     "it wrote outside a buffer",
     "it changed an input or a table",
@@ -94,12 +97,13 @@ enum status result_open(struct result *result, const struct cell *cells, size_t 
     return STATUS_OK;
 }
 
-enum status cell_kernel_set(struct cell_kernel *kernel, const struct kernel_sass *sass, const char *image,
-                            size_t image_bytes)
+enum status cell_kernel_set(struct cell_kernel *kernel, const struct kernel_sass *sass,
+                            const char *image, size_t image_bytes)
 {
     free(kernel->made);
-    *kernel = (struct cell_kernel){.instruction = kernel->instruction,
-                                   .made = sass->known ? sass_code_text(sass->code, sass->bytes) : NULL};
+    *kernel =
+        (struct cell_kernel){.instruction = kernel->instruction,
+                             .made = sass->known ? sass_code_text(sass->code, sass->bytes) : NULL};
     if (sass->known && !kernel->made)
         return log_memory("the code of a kernel");
     kernel->code = kernel->made;
@@ -119,9 +123,10 @@ const struct result_kernel *result_kernel(const struct result *result, const str
     char hash[CELL_INDEX_FILE_HASH_BYTES];
 
     cell_index_file_hash_text(cell->kernel.hash, hash);
-    for (const struct result_kernel *kernel = result->kernels; kernel < result->kernels + result->kernel_count;
-         kernel++)
-        if (strcmp(kernel->name, cell->kernel.name) == 0 && strncmp(kernel->sha256, hash, strlen(hash)) == 0)
+    for (const struct result_kernel *kernel = result->kernels;
+         kernel < result->kernels + result->kernel_count; kernel++)
+        if (strcmp(kernel->name, cell->kernel.name) == 0 &&
+            strncmp(kernel->sha256, hash, strlen(hash)) == 0)
             return kernel;
     return NULL;
 }

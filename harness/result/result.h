@@ -46,38 +46,41 @@ enum cell_flag {
     FLAG_RESUMED = 1 << 4,         /* samples come from more than one process */
     FLAG_ERRORS_GREW = 1 << 5,     /* errors of the device grew during the run, see health.h */
     FLAG_MULTIMODAL = 1 << 6,      /* the samples have several modes */
-    FLAG_CONTENDED = 1 << 7,          /* another process used the device while the cell was timed */
+    FLAG_CONTENDED = 1 << 7, /* another process used the device while the cell was timed */
 };
 
 enum {
     CELL_FLAG_COUNT = 8,
-    FLAGS_DOUBTFUL = FLAG_UNSTABLE | FLAG_MULTIMODAL | FLAG_CONTENDED, /* with these flags, a time supports no
-                                                                     * conclusion */
+    FLAGS_DOUBTFUL = FLAG_UNSTABLE | FLAG_MULTIMODAL | FLAG_CONTENDED, /* with these flags, a time
+                                                                        * supports no conclusion */
 };
 
 extern const char *const cell_status_names[]; /* by enum cell_status */
 extern const char *const stop_reason_names[]; /* by enum stop_reason; NULL for STOP_NONE */
-extern const char *const cell_flag_names[CELL_FLAG_COUNT];   /* by bit number */
-extern const char *const cell_flag_reasons[CELL_FLAG_COUNT]; /* the meaning of the flag, for people */
+extern const char *const cell_flag_names[CELL_FLAG_COUNT]; /* by bit number */
+/* the meaning of the flag, for people */
+extern const char *const cell_flag_reasons[CELL_FLAG_COUNT];
 
 /* Time of one launch: the time that one more launch adds to a chain. */
 struct cell_time {
-    struct summary summary;       /* ns */
-    struct series series;         /* without buffer sets: not known */
-    uint32_t table_offsets; /* locations of the table in each buffer set, which launches take in turn; 0: not
-                                   * known, one */
-    uint32_t code_copies; /* copies of code and constant bank, which buffer sets take in turn; 0: not known,
-                                   * one */
+    struct summary summary; /* ns */
+    struct series series; /* without buffer sets: not known */
+    uint32_t table_offsets; /* locations of the table in each buffer set, which launches take in
+                             * turn; 0: not known, one */
+    uint32_t code_copies; /* copies of code and constant bank, which buffer sets take in turn; 0:
+                           * not known, one */
     uint32_t launches_per_sample;
     enum stop_reason stop_reason; /* STOP_NONE: not timed, or interrupted: there may be samples */
     double *samples_ns; /* summary.count values in the order taken; owned */
-    double *clocks_mhz; /* SM clock of each sample, 0: not known; owned; NULL once the cell is timed */
+    /* SM clock of each sample, 0: not known; owned; NULL once the cell is timed */
+    double *clocks_mhz;
     double cycles; /* the time in SM cycles; NaN when the clock is not known */
     double sm_clock_mhz; /* median over the samples; NaN when not known */
 };
 
-/* One launch alone, from its start to its end. The time of struct cell_time is less where the end of a launch overlaps
- * with the start of the next, and also where a launch begins with warm instruction caches. */
+/* One launch alone, from its start to its end. The time of struct cell_time is less where the end
+ * of a launch overlaps with the start of the next, and also where a launch begins with warm
+ * instruction caches. */
 struct cell_duration {
     bool given; /* it was asked for */
     double value, ci_low, ci_high; /* ns; NaN: not measured */
@@ -89,7 +92,8 @@ struct cell_duration {
 struct duration_method {
     bool given; /* they were asked for */
     double empty_ns; /* of a kernel that does nothing; NaN: not measured */
-    double resolution_ns; /* range of 95 % of its durations, at least a tick of the GPU's timer; NaN: not measured */
+    /* range of 95 % of its durations, at least a tick of the GPU's timer; NaN: not measured */
+    double resolution_ns;
     char reason[512]; /* for the absence of all durations; else "" */
 };
 
@@ -100,14 +104,15 @@ struct cell_kernel {
     char sha256[SASS_HASH_HEX_BYTES];
     const char *instruction; /* of the payload load; NULL if not known; not owned */
     uint32_t registers; /* in each thread; 0 if not known (model engine) */
-    const char *code; /* short form, see sass_code.h: `made`, or in the tree of a file; NULL: not known */
+    /* short form, see sass_code.h: `made`, or in the tree of a file; NULL: not known */
+    const char *code;
     char *made; /* owned */
 };
 
-/* Sets the members that the code determines; `image` is its member of the archive. The former kernel is released.
- * STATUS_ENVIRONMENT when out of memory. */
-enum status cell_kernel_set(struct cell_kernel *kernel, const struct kernel_sass *sass, const char *image,
-                            size_t image_bytes);
+/* Sets the members that the code determines; `image` is its member of the archive. The former
+ * kernel is released. STATUS_ENVIRONMENT when out of memory. */
+enum status cell_kernel_set(struct cell_kernel *kernel, const struct kernel_sass *sass,
+                            const char *image, size_t image_bytes);
 
 /* The indices that a cell's lookups read. */
 struct cell_indices {
@@ -127,8 +132,8 @@ struct cell_counts {
 /* How the output of a user's kernel was checked. */
 enum case_reference {
     REFERENCE_NONE, /* the case has none: memory spaces were compared with each other */
-    REFERENCE_GPU,  /* its function, on the GPU */
-    REFERENCE_CPU,  /* the same on the CPU */
+    REFERENCE_GPU, /* its function, on the GPU */
+    REFERENCE_CPU, /* the same on the CPU */
     REFERENCE_FILE, /* a .npy file */
 };
 
@@ -143,19 +148,21 @@ enum case_finding {
 
 enum { CASE_FINDING_COUNT = 5, CASE_INSTRUCTIONS_BYTES = 96 };
 
-extern const char *const case_reference_names[];                   /* by enum case_reference; NULL for none */
-extern const char *const case_finding_names[CASE_FINDING_COUNT];   /* by bit number */
+/* by enum case_reference; NULL for none */
+extern const char *const case_reference_names[];
+extern const char *const case_finding_names[CASE_FINDING_COUNT]; /* by bit number */
 extern const char *const case_finding_reasons[CASE_FINDING_COUNT]; /* the meaning, for people */
 
 /* The launch of a user's kernel in a cell, as its case says, and the findings. */
 struct cell_case {
-    bool given;      /* the cell was prepared */
+    bool given; /* the cell was prepared */
     bool as_written; /* its tables are where the kernel file has them */
     uint32_t grid[3], block[3];
-    uint64_t shared_bytes;  /* static and dynamic, of a block */
+    uint64_t shared_bytes; /* static and dynamic, of a block */
     uint32_t blocks_per_sm; /* that fit at a time */
-    uint64_t items;         /* that a launch works on */
-    char instructions[CASE_INSTRUCTIONS_BYTES]; /* loads of the kernel by class, "32 LDC, 1 LDG"; "": not known */
+    uint64_t items; /* that a launch works on */
+    /* loads of the kernel by class, "32 LDC, 1 LDG"; "": not known */
+    char instructions[CASE_INSTRUCTIONS_BYTES];
     enum case_reference reference;
     uint32_t findings; /* set of enum case_finding */
 };
@@ -171,7 +178,8 @@ struct cell_result {
     uint32_t flags;
     struct counter_value *counters; /* counter_count values; owned */
     size_t counter_count;
-    uint64_t operations; /* arithmetic operations of one launch: access_counts.operations; 0: not known */
+    /* arithmetic operations of one launch: access_counts.operations; 0: not known */
+    uint64_t operations;
     struct cell_kernel kernel;
     struct cell_counts counts;
     struct cell_case of_case; /* of a user's kernel */
@@ -181,12 +189,12 @@ struct cell_result {
 struct result_kernel {
     char name[USER_KERNEL_NAME_BYTES];
     const char *file; /* as the command line named it; not owned */
-    uint32_t line;    /* of its case */
+    uint32_t line; /* of its case */
     char sha256[SHA256_HEX_BYTES]; /* its first 64 bits are the hash of struct user_kernel */
-    char compiler[128];            /* "nvcc 13.0.88" */
-    const char *options;           /* of --compiler-options; NULL: none; not owned */
-    double compile_seconds;        /* of all builds; 0: all were compiled before */
-    bool against;                  /* of --against: compared with the one before */
+    char compiler[128]; /* "nvcc 13.0.88" */
+    const char *options; /* of --compiler-options; NULL: none; not owned */
+    double compile_seconds; /* of all builds; 0: all were compiled before */
+    bool against; /* of --against: compared with the one before */
 };
 
 /* Stores the kept part of a cell's exact counts: its counts, and its operations. */
@@ -219,7 +227,8 @@ enum { RESULT_PHASES_MAX = 12, RESULT_ARGV_BYTES = 1024, RESULT_ARCHITECTURES_BY
 
 struct result {
     struct tool tool; /* the program that measured */
-    char architectures[RESULT_ARCHITECTURES_BYTES]; /* of the kernels in it, with blanks between: "sm_90 compute_90" */
+    /* of the kernels in it, with blanks between: "sm_90 compute_90" */
+    char architectures[RESULT_ARCHITECTURES_BYTES];
     struct host host;
     const char *engine; /* name of the engine */
     bool modelled_time; /* times are predictions */
@@ -249,14 +258,15 @@ struct result {
     void (*free_storage)(struct cJSON *storage);
 };
 
-/* Opens a result of this program with one pending cell for each of `count` cells. STATUS_ENVIRONMENT when out of
- * memory. */
+/* Opens a result of this program with one pending cell for each of `count` cells.
+ * STATUS_ENVIRONMENT when out of memory. */
 enum status result_open(struct result *result, const struct cell *cells, size_t count);
 
 /* Records that this program measures, whichever program started the result. */
 void result_sign(struct result *result);
 
-/* Cell i of a result, for functions that walk a list of cells; `result` is a const struct result *. */
+/* Cell i of a result, for functions that walk a list of cells; `result` is a const struct result
+ * *. */
 const struct cell *result_cell(const void *result, size_t i);
 
 /* The kernel file of a user's cell; NULL if the result does not say. */
@@ -268,12 +278,13 @@ void result_close(struct result *result);
 /* Writes a file atomically to path; "-" is stdout. */
 enum status result_write(const struct result *result, const char *path);
 
-/* Reads a result. STATUS_USAGE, logged with file and place, on failure. Cells whose workload, path, pattern, cache state or
- * parameters this build does not know are also an error. The caller closes *out with result_close. */
+/* Reads a result. STATUS_USAGE, logged with file and place, on failure. Cells whose workload, path,
+ * pattern, cache state or parameters this build does not know are also an error. The caller closes
+ * *out with result_close. */
 #define result_read(path, out) result_parse(path, NULL, 0, out)
 
-/* Like result_read, of a tree that json_read_file made of the file `name`. The result owns it; after an error it is
- * deleted. */
+/* Like result_read, of a tree that json_read_file made of the file `name`. The result owns it;
+ * after an error it is deleted. */
 enum status result_take(const char *name, struct cJSON *tree, struct result *out);
 
 /* Like result_read, for text in memory; messages call it `name`. */

@@ -14,11 +14,13 @@
 /* Most cells that are read. A complete file with this many has more than JSON_VALUES_MAX values. */
 enum { CELLS_MAX = 65536 };
 
-/* -- counters ------------------------------------------------------------------------------------------ */
+/* -- counters ---------------------------------------------------------------------------------- */
 
-static const struct names counter_kinds = NAMES(counter_kind_names, COUNTER_MEASURED + 1, "exact or measured");
-static const struct names counter_statuses = NAMES(counter_status_names, COUNTER_NO_PERMISSION + 1,
-                                                   "ok, unsupported, unavailable, no_permission or not_collected");
+static const struct names counter_kinds =
+    NAMES(counter_kind_names, COUNTER_MEASURED + 1, "exact or measured");
+static const struct names counter_statuses =
+    NAMES(counter_status_names, COUNTER_NO_PERMISSION + 1,
+          "ok, unsupported, unavailable, no_permission or not_collected");
 
 static const struct field counter_rows[] = {
     {FIELD(field_number, struct counter_value, "value", value, NULLABLE)},
@@ -38,10 +40,11 @@ static void check_counter(const struct node *node, void *element)
         node_refuse(node, "value", "a number, since the status is ok");
 }
 
-static const struct objects counter_map = {OBJECTS(counter_rows, struct counter_value, struct cell_result,
-                                                   counter_count),
+static const struct objects counter_map = {OBJECTS(counter_rows, struct counter_value,
+                                                   struct cell_result, counter_count),
                                            .max = JSON_VALUES_MAX, .line = true,
-                                           .key = offsetof(struct counter_value, name), .check = check_counter};
+                                           .key = offsetof(struct counter_value, name),
+                                           .check = check_counter};
 
 static const struct field exact_rows[] = {
     {FIELD(field_uint64, struct exact_counts, "compared", compared, REQUIRED)},
@@ -65,10 +68,10 @@ static void write_exact(cJSON *object, const struct field *field, const void *ba
 
 const struct field_kind kind_exact_counters = {write_exact, NULL};
 
-/* -- time ---------------------------------------------------------------------------------------------- */
+/* -- time -------------------------------------------------------------------------------------- */
 
-/* Times or clocks of the samples. Clocks (OMITTED) are kept while a cell is sampled, so that another process can continue
- * it. */
+/* Times or clocks of the samples. Clocks (OMITTED) are kept while a cell is sampled, so that
+ * another process can continue it. */
 static void write_samples(cJSON *object, const struct field *field, const void *base)
 {
     const struct cell_time *time = base;
@@ -80,7 +83,9 @@ static void write_samples(cJSON *object, const struct field *field, const void *
 
 static void read_samples(const struct node *node, const struct field *field, void *base)
 {
-    const struct field alone = {.key = field->key, .kind = &field_numbers, .presence = field->presence};
+    const struct field alone = {.key = field->key,
+                                .kind = &field_numbers,
+                                .presence = field->presence};
     struct cell_time *time = base;
     struct numbers numbers = {0};
 
@@ -92,7 +97,8 @@ static void read_samples(const struct node *node, const struct field *field, voi
         node_refuse(node, field->key, "as many numbers as there are samples");
     for (size_t i = 0; field->high > 0 && i < numbers.count && !node_failed(node); i++)
         if (!(numbers.values[i] > 0 && numbers.values[i] <= field->high))
-            node_wrong_member(node, field->key, "number %zu is %g: a time is above 0, and at most %g ns", i,
+            node_wrong_member(node, field->key,
+                              "number %zu is %g: a time is above 0, and at most %g ns", i,
                               numbers.values[i], field->high);
 }
 
@@ -115,14 +121,16 @@ static const struct field time_rows[] = {
     {FIELD(field_number, struct cell_time, "mad", summary.mad, NULLABLE)},
     {FIELD(field_number, struct cell_time, "effective_samples", series.effective, NULLABLE)},
     {FIELD(field_uint32, struct cell_time, "launches_per_sample", launches_per_sample, REQUIRED)},
-    {FIELD(field_name, struct cell_time, "stop_reason", stop_reason, NULLABLE), .of = &stop_reasons},
+    {FIELD(field_name, struct cell_time, "stop_reason", stop_reason, NULLABLE),
+     .of = &stop_reasons},
     {FIELD(kind_samples, struct cell_time, "samples", samples_ns, REQUIRED), .high = LONGEST_NS},
     {FIELD(kind_samples, struct cell_time, "clocks_mhz", clocks_mhz, OMITTED)},
 };
 static const struct object time_object = {.fields = FIELDS(time_rows), .given = SIZE_MAX};
 
 static const struct field duration_rows[] = {
-    {FIELD(field_number, struct cell_duration, "value", value, NULLABLE), .low = 0, .high = LONGEST_NS},
+    {FIELD(field_number, struct cell_duration, "value", value, NULLABLE), .low = 0,
+     .high = LONGEST_NS},
     {FIELD(field_number, struct cell_duration, "ci_low", ci_low, NULLABLE)},
     {FIELD(field_number, struct cell_duration, "ci_high", ci_high, NULLABLE)},
     {FIELD(field_uint32, struct cell_duration, "launches", launches, REQUIRED)},
@@ -130,9 +138,10 @@ static const struct field duration_rows[] = {
 };
 
 static const struct object duration_object = {.fields = FIELDS(duration_rows),
-                                              .given = offsetof(struct cell_result, duration.given)};
+                                              .given =
+                                                  offsetof(struct cell_result, duration.given)};
 
-/* -- the kernel, and what it does ---------------------------------------------------------------------- */
+/* -- the kernel, and what it does -------------------------------------------------------------- */
 
 static const struct field kernel_rows[] = {
     {FIELD(field_text, struct cell_result, "name", kernel.symbol, NULLABLE)},
@@ -150,7 +159,7 @@ static const struct field per_byte_rows[] = {
     {FIELD(field_number, struct operations_per_byte, "l2", l2, NULLABLE)},
 };
 
-/* -- counts -------------------------------------------------------------------------------------------- */
+/* -- counts ------------------------------------------------------------------------------------ */
 
 static const struct field counts_rows[] = {
     {FIELD(field_number, struct cell_counts, "requests_per_load", requests_per_load, NULLABLE)},
@@ -159,7 +168,7 @@ static const struct field counts_rows[] = {
 static const struct object counts_object = {.fields = FIELDS(counts_rows),
                                             .given = offsetof(struct cell_result, counts.given)};
 
-/* -- the case of a user's kernel ----------------------------------------------------------------------- */
+/* -- the case of a user's kernel --------------------------------------------------------------- */
 
 /* Three numbers: x, y and z of a grid or block. */
 static void write_extent(cJSON *object, const struct field *field, const void *base)
@@ -190,7 +199,8 @@ static void read_extent(const struct node *node, const struct field *field, void
 }
 
 static const struct field_kind kind_extent = {write_extent, read_extent};
-static const struct names case_references = NAMES(case_reference_names, REFERENCE_FILE + 1, "cpu, gpu or file");
+static const struct names case_references =
+    NAMES(case_reference_names, REFERENCE_FILE + 1, "cpu, gpu or file");
 static const struct names case_findings =
     NAMES(case_finding_names, CASE_FINDING_COUNT, "an array of findings that this build knows");
 
@@ -200,7 +210,8 @@ static const struct field case_rows[] = {
     {FIELD(kind_extent, struct cell_case, "block", block, REQUIRED)},
     {FIELD(field_uint64, struct cell_case, "shared_bytes", shared_bytes, REQUIRED)},
     {FIELD(field_uint32, struct cell_case, "blocks_per_sm", blocks_per_sm, NULLABLE)},
-    {FIELD(field_uint64, struct cell_case, "items", items, REQUIRED), .low = 1, .high = 9007199254740992},
+    {FIELD(field_uint64, struct cell_case, "items", items, REQUIRED), .low = 1,
+     .high = 9007199254740992},
     {FIELD(field_text, struct cell_case, "instructions", instructions, NULLABLE)},
     {FIELD(field_name, struct cell_case, "reference", reference, NULLABLE), .of = &case_references},
     {FIELD(field_bits, struct cell_case, "findings", findings, REQUIRED), .of = &case_findings},
@@ -208,7 +219,7 @@ static const struct field case_rows[] = {
 static const struct object case_object = {.fields = FIELDS(case_rows),
                                           .given = offsetof(struct cell_result, of_case.given)};
 
-/* -- cells --------------------------------------------------------------------------------------------- */
+/* -- cells ------------------------------------------------------------------------------------- */
 
 /* Keys that follow from other members and are not read. */
 static void write_derived(cJSON *object, const struct field *field, const void *base)
@@ -223,19 +234,24 @@ static void write_derived(cJSON *object, const struct field *field, const void *
         json_add_text(object, "table_bytes", NULL);
     } else {
         json_add_integer(object, "width_bytes", table_width(cell->cell.parameters));
-        json_add_integer(object, "table_bytes", table_bytes(cell->cell.path, cell->cell.parameters));
+        json_add_integer(object, "table_bytes",
+                         table_bytes(cell->cell.path, cell->cell.parameters));
     }
     json_add_text(object, "process_deviation", NULL);
-    /* Whether another process was seen on the device: written for every cell whose samples were described. */
+    /* Whether another process was seen on the device: written for every cell whose samples were
+     * described. */
     json_add(object, "contended",
-             cell->time.series.buffer_sets > 0 ? cJSON_CreateBool((cell->flags & FLAG_CONTENDED) != 0)
-                                               : cJSON_CreateNull());
-    fields_write(json_add(object, "operations_per_byte", cJSON_CreateObject()), &per_byte_fields, &per_byte);
+             cell->time.series.buffer_sets > 0
+                 ? cJSON_CreateBool((cell->flags & FLAG_CONTENDED) != 0)
+                 : cJSON_CreateNull());
+    fields_write(json_add(object, "operations_per_byte", cJSON_CreateObject()), &per_byte_fields,
+                 &per_byte);
 }
 
 static const struct field_kind kind_derived = {write_derived, NULL};
 
-static const struct names cell_statuses = NAMES(cell_status_names, CELL_FAILED + 1, "pending, ok, skipped or failed");
+static const struct names cell_statuses =
+    NAMES(cell_status_names, CELL_FAILED + 1, "pending, ok, skipped or failed");
 static const struct names cell_flags =
     NAMES(cell_flag_names, CELL_FLAG_COUNT, "an array of flags that this build knows");
 
@@ -253,7 +269,8 @@ static const struct field cell_rows[] = {
     {FIELD(field_text, struct cell_result, "reason", reason, NULLABLE)},
     {FIELD(field_bool, struct cell_result, "verified", verified, REQUIRED)},
     {FIELD(field_object, struct cell_result, "time_ns", time, REQUIRED), .of = &time_object},
-    {FIELD(field_object, struct cell_result, "duration_ns", duration, OMITTED), .of = &duration_object},
+    {FIELD(field_object, struct cell_result, "duration_ns", duration, OMITTED),
+     .of = &duration_object},
     {FIELD(field_number, struct cell_result, "cycles", time.cycles, NULLABLE)},
     {FIELD(field_number, struct cell_result, "sm_clock_mhz", time.sm_clock_mhz, NULLABLE)},
     {FIELD(field_bits, struct cell_result, "flags", flags, REQUIRED), .of = &cell_flags},
@@ -262,8 +279,10 @@ static const struct field cell_rows[] = {
     {FIELD(field_uint32, struct cell_result, "buffer_sets", time.series.buffer_sets, NULLABLE)},
     {FIELD(field_uint32, struct cell_result, "table_offsets", time.table_offsets, NULLABLE)},
     {FIELD(field_uint32, struct cell_result, "code_copies", time.code_copies, NULLABLE)},
-    {FIELD(field_number, struct cell_result, "buffer_set_deviation", time.series.buffer_set_deviation, NULLABLE)},
-    {FIELD(field_number, struct cell_result, "autocorrelation", time.series.autocorrelation, NULLABLE)},
+    {FIELD(field_number, struct cell_result, "buffer_set_deviation",
+           time.series.buffer_set_deviation, NULLABLE)},
+    {FIELD(field_number, struct cell_result, "autocorrelation", time.series.autocorrelation,
+           NULLABLE)},
     {FIELD(field_number, struct cell_result, "modes", time.series.modes, NULLABLE)},
     {FIELD(field_number, struct cell_result, "outliers", time.series.outliers, NULLABLE)},
     {FIELD(field_map, struct cell_result, "counters", counters, REQUIRED), .of = &counter_map},
@@ -275,7 +294,7 @@ static const struct field cell_rows[] = {
     {FIELD(field_object, struct cell_result, "case", of_case, OMITTED), .of = &case_object},
 };
 
-/* -- code, once for all cells of a kernel -------------------------------------------------------------- */
+/* -- code, once for all cells of a kernel ------------------------------------------------------ */
 
 enum { KERNELS_MAX = 4096 };
 
@@ -310,5 +329,6 @@ static void read_code(const struct node *node, const struct field *field, void *
 
 const struct field_kind kind_code = {write_code, read_code};
 
-const struct objects result_cells = {OBJECTS(cell_rows, struct cell_result, struct result, cell_count),
+const struct objects result_cells = {OBJECTS(cell_rows, struct cell_result, struct result,
+                                             cell_count),
                                      .max = CELLS_MAX};

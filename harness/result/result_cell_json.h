@@ -8,5 +8,6 @@
 #define WITHIN(key_, kind_) .key = (key_), .kind = &(kind_)
 
 extern const struct objects result_cells;            /* of a struct result */
-extern const struct field_kind kind_exact_counters; /* of a cell; with `of`, of all cells of a result */
+/* of a cell; with `of`, of all cells of a result */
+extern const struct field_kind kind_exact_counters;
 extern const struct field_kind kind_code;           /* of their kernels; read after the cells */

@@ -31,14 +31,16 @@ enum status result_give_indices(struct result *result, struct index_list *list, 
             return status;
         if (array && array->index_file_hash != cell->cell.index_file_hash)
             return log_error(STATUS_ENVIRONMENT,
-                             "%s has changed since cells were measured with it; put the file back of SHA-256 %s", path,
-                             cell->indices.sha256);
-        /* Without a given size, a table fills the room of the path. A path with less room than others may be too small
-         * for a file. */
+                             "%s has changed since cells were measured with it; put the file back "
+                             "of SHA-256 %s",
+                             path, cell->indices.sha256);
+        /* Without a given size, a table fills the room of the path. A path with less room than
+         * others may be too small for a file. */
         if (array && array->highest >= length && !values[PARAMETER_table_bytes] &&
             array->highest < CBANK_TABLE_BYTES / table_width(values)) {
             cell->status = CELL_SKIPPED;
-            snprintf(cell->reason, sizeof(cell->reason), "%s holds %" PRIu32 " entries; the indices go to %" PRIu64,
+            snprintf(cell->reason, sizeof(cell->reason),
+                     "%s holds %" PRIu32 " entries; the indices go to %" PRIu64,
                      cell->cell.path->name, length, array->highest);
             continue;
         }
@@ -48,10 +50,13 @@ enum status result_give_indices(struct result *result, struct index_list *list, 
         cell_identity(&cell->cell, identity);
         if (cell->indices.given && strcmp(cell->indices.sha256, array->sha256) != 0)
             return log_error(STATUS_ENVIRONMENT,
-                             "%s was measured with other indices than this program makes; use the cbank that began the "
+                             "%s was measured with other indices than this program makes; use the "
+                             "cbank that began the "
                              "run",
                              identity);
-        cell->indices = (struct cell_indices){.given = true, .source = cell->cell.pattern->name, .file = array->path};
+        cell->indices = (struct cell_indices){.given = true,
+                                              .source = cell->cell.pattern->name,
+                                              .file = array->path};
         memcpy(cell->indices.sha256, array->sha256, sizeof(cell->indices.sha256));
     }
     return status;

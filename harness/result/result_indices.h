@@ -5,7 +5,7 @@
 #include "index_list.h"
 #include "result.h"
 
-/* Gives all cells that are not skipped the indices that their lookups read, in a list that must outlive the result.
- * `file` is the path for cells that have none. STATUS_ENVIRONMENT, logged, if an earlier process read different ones;
- * otherwise the errors of index_list.h. */
+/* Gives all cells that are not skipped the indices that their lookups read, in a list that must
+ * outlive the result. `file` is the path for cells that have none. STATUS_ENVIRONMENT, logged, if
+ * an earlier process read different ones; otherwise the errors of index_list.h. */
 enum status result_give_indices(struct result *result, struct index_list *list, const char *file);

@@ -7,36 +7,38 @@
 #include "result.h"
 #include "result_cell_json.h"
 
-/* clang-format off */
-#define NULL_KEYS(EACH) \
-    EACH("host", "left out by --anonymous") \
-    EACH("health", "errors of a device were not read: predictions have none, or NVML was not there") \
-    EACH("temperature", "not read: predictions have none, or NVML does not say") \
-    EACH("process_deviation", "one process cannot say how far processes differ: cbank calibrate measures it") \
-    EACH("indices", "of cells whose indices a formula gives") \
-    EACH("grid_blocks", "of cells whose grid has a thread for each element") \
-    EACH("buffer_sets", "of cells that were not sampled to the end") \
-    EACH("table_offsets", "of cells that were not sampled to the end") \
-    EACH("code_copies", "of cells that were not sampled to the end") \
-    EACH("buffer_set_deviation", "of cells with fewer than two buffer sets") \
-    EACH("autocorrelation", "of cells with fewer than 8 samples") \
-    EACH("modes", "of cells with fewer than 20 samples, or whose buffer sets differ and had one each") \
-    EACH("outliers", "of cells that were not sampled to the end") \
-    EACH("contended", "of cells that were not sampled to the end") \
-    EACH("array_bytes", "of users' kernels, whose tables are in their files") \
-    EACH("width_bytes", "of users' kernels, whose tables are in their files") \
+#define NULL_KEYS(EACH)                                                                       \
+    EACH("host", "left out by --anonymous")                                                   \
+    EACH("health",                                                                            \
+         "errors of a device were not read: predictions have none, or NVML was not there")    \
+    EACH("temperature", "not read: predictions have none, or NVML does not say")              \
+    EACH("process_deviation",                                                                 \
+         "one process cannot say how far processes differ: cbank calibrate measures it")      \
+    EACH("indices", "of cells whose indices a formula gives")                                 \
+    EACH("grid_blocks", "of cells whose grid has a thread for each element")                  \
+    EACH("buffer_sets", "of cells that were not sampled to the end")                          \
+    EACH("table_offsets", "of cells that were not sampled to the end")                        \
+    EACH("code_copies", "of cells that were not sampled to the end")                          \
+    EACH("buffer_set_deviation", "of cells with fewer than two buffer sets")                  \
+    EACH("autocorrelation", "of cells with fewer than 8 samples")                             \
+    EACH("modes",                                                                             \
+         "of cells with fewer than 20 samples, or whose buffer sets differ and had one each") \
+    EACH("outliers", "of cells that were not sampled to the end")                             \
+    EACH("contended", "of cells that were not sampled to the end")                            \
+    EACH("array_bytes", "of users' kernels, whose tables are in their files")                 \
+    EACH("width_bytes", "of users' kernels, whose tables are in their files")                 \
     EACH("table_bytes", "of users' kernels, whose tables are in their files")
-/* clang-format on */
 #define KEY(key, reason)    key,
 #define REASON(key, reason) reason,
 
 /* Keys that may be null, and why they are where they are. */
 static const char *const null_keys[] = {NULL_KEYS(KEY)};
 static const char *const null_reasons[] = {NULL_KEYS(REASON)};
-static const struct keyed_texts null_texts = {null_keys, null_reasons, sizeof(null_keys) / sizeof(null_keys[0])};
+static const struct keyed_texts null_texts = {null_keys, null_reasons,
+                                              sizeof(null_keys) / sizeof(null_keys[0])};
 static const struct keyed_texts flag_texts = {cell_flag_names, cell_flag_reasons, CELL_FLAG_COUNT};
 
-/* -- what wrote the file, where, and how the device was ------------------------------------------------- */
+/* -- what wrote the file, where, and how the device was ---------------------------------------- */
 
 static const struct field tool_rows[] = {
     {FIELD(field_reference, struct result, "name", tool.name, REQUIRED)},
@@ -54,7 +56,8 @@ static const struct field end_rows[] = {
     {FIELD(field_text, struct run_end, "reason", reason, REQUIRED)},
     {FIELD(field_text, struct run_end, "cell", cell, NULLABLE)},
 };
-static const struct object end_object = {.fields = FIELDS(end_rows), .given = offsetof(struct result, end.given)};
+static const struct object end_object = {.fields = FIELDS(end_rows),
+                                         .given = offsetof(struct result, end.given)};
 
 static const struct field host_rows[] = {
     {FIELD(field_text, struct host, "name", name, NULLABLE)},
@@ -75,8 +78,9 @@ static const struct keyed_texts unread = {health_keys, NULL, HEALTH_QUANTITIES};
 
 /* Counts up to 2^53, which a double holds. */
 static const struct field reading_fields[] = {
-#define HEALTH(key, kind, grave, words, remedy) \
-    {FIELD(kind_##kind, struct health_reading, #key, values[HEALTH_##key], NULLABLE), .high = 9007199254740992},
+#define HEALTH(key, kind, grave, words, remedy)                                       \
+    {FIELD(kind_##kind, struct health_reading, #key, values[HEALTH_##key], NULLABLE), \
+     .high = 9007199254740992},
 #include "health.def"
 };
 static const struct object reading = {.fields = FIELDS(reading_fields), .given = SIZE_MAX};
@@ -87,7 +91,8 @@ static const struct field xid_fields[] = {
 static const struct objects xid_list = {OBJECTS(xid_fields, struct xid, struct health, xid_count),
                                         .max = HEALTH_XIDS_MAX, .line = true};
 
-static const struct names quantities = NAMES(health_keys, HEALTH_QUANTITIES, "an array of keys of health.before");
+static const struct names quantities =
+    NAMES(health_keys, HEALTH_QUANTITIES, "an array of keys of health.before");
 
 static const struct field health_fields[] = {
     {FIELD(field_object, struct health, "before", before, REQUIRED), .of = &reading},
@@ -103,18 +108,22 @@ static const struct field temperature_rows[] = {
 };
 
 static const struct field duration_rows[] = {
-    {FIELD(field_number, struct duration_method, "empty_ns", empty_ns, NULLABLE), .low = 0, .high = 1e15},
-    {FIELD(field_number, struct duration_method, "resolution_ns", resolution_ns, NULLABLE), .low = 0, .high = 1e15},
+    {FIELD(field_number, struct duration_method, "empty_ns", empty_ns, NULLABLE), .low = 0,
+     .high = 1e15},
+    {FIELD(field_number, struct duration_method, "resolution_ns", resolution_ns, NULLABLE),
+     .low = 0, .high = 1e15},
     {FIELD(field_text, struct duration_method, "null_reason", reason, NULLABLE)},
 };
 static const struct object duration_object = {.fields = FIELDS(duration_rows),
-                                              .given = offsetof(struct result, duration_method.given)};
+                                              .given =
+                                                  offsetof(struct result, duration_method.given)};
 static const struct object health_object = {.fields = FIELDS(health_fields),
                                             .given = offsetof(struct result, health.known)};
 static const struct object temperature_object = {.fields = FIELDS(temperature_rows),
-                                                 .given = offsetof(struct result, temperature.known)};
+                                                 .given =
+                                                     offsetof(struct result, temperature.known)};
 
-/* -- the result ---------------------------------------------------------------------------------------- */
+/* -- the result -------------------------------------------------------------------------------- */
 
 /* The engine, and what it says of times. */
 static void check_result(const struct node *node, void *member)
@@ -133,7 +142,8 @@ static const struct field phase_rows[] = {
     {FIELD(field_reference, struct phase_time, "name", name, REQUIRED)},
     {FIELD(field_number, struct phase_time, "seconds", seconds, REQUIRED)},
 };
-static const struct objects phase_list = {OBJECTS(phase_rows, struct phase_time, struct result, phase_count),
+static const struct objects phase_list = {OBJECTS(phase_rows, struct phase_time, struct result,
+                                                  phase_count),
                                           .max = RESULT_PHASES_MAX, .line = true};
 
 static const struct field kernel_rows[] = {
@@ -143,10 +153,12 @@ static const struct field kernel_rows[] = {
     {FIELD(field_text, struct result_kernel, "sha256", sha256, REQUIRED)},
     {FIELD(field_text, struct result_kernel, "compiler", compiler, REQUIRED)},
     {FIELD(field_reference, struct result_kernel, "options", options, NULLABLE)},
-    {FIELD(field_number, struct result_kernel, "compile_seconds", compile_seconds, REQUIRED), .low = 0, .high = 1e9},
+    {FIELD(field_number, struct result_kernel, "compile_seconds", compile_seconds, REQUIRED),
+     .low = 0, .high = 1e9},
     {FIELD(field_bool, struct result_kernel, "against", against, OMITTED)},
 };
-static const struct objects kernel_list = {OBJECTS(kernel_rows, struct result_kernel, struct result, kernel_count),
+static const struct objects kernel_list = {OBJECTS(kernel_rows, struct result_kernel, struct result,
+                                                   kernel_count),
                                            .max = 4096};
 
 static const struct field result_rows[] = {
@@ -161,15 +173,18 @@ static const struct field result_rows[] = {
     {FIELD(field_number, struct result, "max_noise", max_noise, REQUIRED)},
     {FIELD(field_number, struct result, "sample_us", sample_us, REQUIRED), .low = 0, .high = 1e9},
     {FIELD(field_uint32, struct result, "samples_max", samples_max, REQUIRED)},
-    {FIELD(field_number, struct result, "seconds_max", seconds_max, REQUIRED), .low = 0, .high = 1e9},
+    {FIELD(field_number, struct result, "seconds_max", seconds_max, REQUIRED), .low = 0,
+     .high = 1e9},
     {FIELD(field_text, struct result, "counters_asked", counters_asked, REQUIRED)},
     {FIELD(field_text, struct result, "counters_reason", counters_reason, NULLABLE)},
-    {FIELD(field_number, struct result, "confidence", confidence, REQUIRED), .low = STATS_CONFIDENCE,
-     .high = STATS_CONFIDENCE},
+    {FIELD(field_number, struct result, "confidence", confidence, REQUIRED),
+     .low = STATS_CONFIDENCE, .high = STATS_CONFIDENCE},
     {FIELD(field_object, struct result, "device", device, REQUIRED), .of = &device_object},
     {FIELD(field_object, struct result, "health", health, NULLABLE), .of = &health_object},
-    {FIELD(field_object, struct result, "temperature", temperature, LATER), .of = &temperature_object},
-    {FIELD(field_object, struct result, "duration_method", duration_method, OMITTED), .of = &duration_object},
+    {FIELD(field_object, struct result, "temperature", temperature, LATER),
+     .of = &temperature_object},
+    {FIELD(field_object, struct result, "duration_method", duration_method, OMITTED),
+     .of = &duration_object},
     {FIELD(field_array, struct result, "phases", phases, REQUIRED), .of = &phase_list},
     {WITHIN("flag_reasons", field_texts), .of = &flag_texts},
     {WITHIN("null_reasons", field_texts), .of = &null_texts},

@@ -29,9 +29,10 @@ static void print_environment(struct text_wrap wrap, const struct result *result
     double low = INFINITY, high = -INFINITY; /* the SM clocks of the cells */
     char text[TEXT_PARAGRAPH_BYTES];
 
-    snprintf(text, sizeof(text), "engine %s: %s%s, compute capability %" PRIu32 ".%" PRIu32 ", %" PRIu32 " SMs",
-             result->engine, result->modelled_time ? "card " : "", device->name, device->cc_major, device->cc_minor,
-             device->sm_count);
+    snprintf(text, sizeof(text),
+             "engine %s: %s%s, compute capability %" PRIu32 ".%" PRIu32 ", %" PRIu32 " SMs",
+             result->engine, result->modelled_time ? "card " : "", device->name, device->cc_major,
+             device->cc_minor, device->sm_count);
     if (strcmp(device->mig, "on") == 0)
         text_join(text, sizeof(text), ", ", "MIG");
     if (device->driver[0])
@@ -44,7 +45,8 @@ static void print_environment(struct text_wrap wrap, const struct result *result
         join_range(text, "SM clock ", low, high, "MHz");
     if (temperature->known)
         join_range(text, "", fmin(temperature->before_celsius, temperature->after_celsius),
-                   fmax(temperature->before_celsius, temperature->after_celsius), "degrees Celsius");
+                   fmax(temperature->before_celsius, temperature->after_celsius),
+                   "degrees Celsius");
     text_paragraph(wrap, "%s", text);
     if (result->modelled_time)
         text_paragraph(wrap, "All times and counters are modelled: nothing was measured.");
@@ -52,7 +54,10 @@ static void print_environment(struct text_wrap wrap, const struct result *result
 
 static void print_cells(struct text_wrap wrap, const struct result *result)
 {
-    const struct text_wrap item = {.stream = wrap.stream, .width = wrap.width, .column = INDENT, .indent = 2 * INDENT};
+    const struct text_wrap item = {.stream = wrap.stream,
+                                   .width = wrap.width,
+                                   .column = INDENT,
+                                   .indent = 2 * INDENT};
     const struct cell_result *cells = result->cells;
     size_t counts[CELL_FAILED + 1] = {0}, verified = 0;
     bool user = false;
@@ -66,14 +71,17 @@ static void print_cells(struct text_wrap wrap, const struct result *result)
     snprintf(text, sizeof(text), "cells: %zu of %zu ok", counts[CELL_OK], result->cell_count);
     for (size_t status = 0; status <= CELL_FAILED; status++)
         if (status != CELL_OK && counts[status])
-            text_join(text, sizeof(text), ", ", "%zu %s", counts[status], cell_status_names[status]);
+            text_join(text, sizeof(text), ", ", "%zu %s", counts[status],
+                      cell_status_names[status]);
     if (!result->modelled_time)
-        text_join(text, sizeof(text), "; ", "%zu verified%s", verified, user ? "" : " against the CPU");
+        text_join(text, sizeof(text), "; ", "%zu verified%s", verified,
+                  user ? "" : " against the CPU");
     text_paragraph(wrap, "%s", text);
     for (size_t i = 0; counts[CELL_SKIPPED] && i < result->cell_count; i++) {
         size_t first = result->cell_count, count = 0;
 
-        for (size_t k = 0; cells[i].status == CELL_SKIPPED && k < result->cell_count && first >= i; k++)
+        for (size_t k = 0; cells[i].status == CELL_SKIPPED && k < result->cell_count && first >= i;
+             k++)
             if (cells[k].status == CELL_SKIPPED && strcmp(cells[k].reason, cells[i].reason) == 0) {
                 first = count++ ? first : k;
             }
@@ -81,16 +89,20 @@ static void print_cells(struct text_wrap wrap, const struct result *result)
             text_paragraph(item, "%zu skipped: %s", count, cells[i].reason);
     }
     if (result->end.given)
-        text_paragraph(wrap, "ended before its time%s%s: %s", result->end.cell[0] ? " at " : "", result->end.cell,
-                       result->end.reason);
+        text_paragraph(wrap, "ended before its time%s%s: %s", result->end.cell[0] ? " at " : "",
+                       result->end.cell, result->end.reason);
     if (!result->complete)
         text_paragraph(wrap, "incomplete: %s; cbank run --resume FILE measures the rest",
-                       result->end.given ? "the device failed or did not answer" : "the run was interrupted");
+                       result->end.given ? "the device failed or did not answer"
+                                         : "the run was interrupted");
 }
 
 static void print_counters(struct text_wrap wrap, const struct result *result)
 {
-    const struct text_wrap item = {.stream = wrap.stream, .width = wrap.width, .column = INDENT, .indent = 2 * INDENT};
+    const struct text_wrap item = {.stream = wrap.stream,
+                                   .width = wrap.width,
+                                   .column = INDENT,
+                                   .indent = 2 * INDENT};
     const struct exact_counts counts = exact_counts(result->cells, result->cell_count);
     uint64_t printed = 0;
     char text[TEXT_PARAGRAPH_BYTES];
@@ -102,10 +114,11 @@ static void print_counters(struct text_wrap wrap, const struct result *result)
     if (result->modelled_time && counts.differing == 0)
         snprintf(text, sizeof(text), "exact counters: %" PRIu64 " predicted", counts.compared);
     else
-        snprintf(text, sizeof(text), "exact counters: %" PRIu64 " of %" PRIu64 " equal to expected", counts.equal,
-                 counts.compared);
+        snprintf(text, sizeof(text), "exact counters: %" PRIu64 " of %" PRIu64 " equal to expected",
+                 counts.equal, counts.compared);
     if (counts.unread > 0)
-        text_join(text, sizeof(text), "; ", "%" PRIu64 " not available: %s", counts.unread, counts.reason);
+        text_join(text, sizeof(text), "; ", "%" PRIu64 " not available: %s", counts.unread,
+                  counts.reason);
     text_paragraph(wrap, "%s", text);
     for (size_t i = 0; i < result->cell_count; i++)
         for (size_t k = 0; k < result->cells[i].counter_count && printed < DIFFERENCES_MAX; k++) {
@@ -115,12 +128,13 @@ static void print_counters(struct text_wrap wrap, const struct result *result)
             if (!counter_differs(value))
                 continue;
             cell_identity(&result->cells[i].cell, identity);
-            text_paragraph(item, "%s: %s is %.17g, expected %.17g", identity, value->name, value->value,
-                           value->expected);
+            text_paragraph(item, "%s: %s is %.17g, expected %.17g", identity, value->name,
+                           value->value, value->expected);
             printed++;
         }
     if (counts.differing != printed)
-        text_paragraph(item, "and %" PRIu64 " more, in the result file", counts.differing - printed);
+        text_paragraph(item, "and %" PRIu64 " more, in the result file",
+                       counts.differing - printed);
 }
 
 enum status show_result(FILE *stream, const struct result *result, bool color)
@@ -131,7 +145,8 @@ enum status show_result(FILE *stream, const struct result *result, bool color)
     const unsigned own = result->modelled_time ? VIEW_MODELLED : VIEW_MEASURED;
     unsigned views = 0;
     double seconds = 0;
-    char text[TEXT_PARAGRAPH_BYTES] = "time spent:", legend[TEXT_PARAGRAPH_BYTES] = "", hidden[128] = "";
+    char text[TEXT_PARAGRAPH_BYTES] = "time spent:", legend[TEXT_PARAGRAPH_BYTES] = "",
+         hidden[128] = "";
     struct cell_rows rows;
     enum status status = cell_rows_open(result, NULL, NULL, &rows);
 
@@ -140,7 +155,9 @@ enum status show_result(FILE *stream, const struct result *result, bool color)
     for (size_t first = 0, end; first < rows.count && status == STATUS_OK; first = end) {
         bool kept = false;
 
-        for (end = first; end < rows.count && cell_row_same(&rows.rows[first], &rows.rows[end], AXIS_PATTERN); end++)
+        for (end = first;
+             end < rows.count && cell_row_same(&rows.rows[first], &rows.rows[end], AXIS_PATTERN);
+             end++)
             kept = kept || rows.rows[end].found->status != CELL_SKIPPED;
         if (!kept)
             continue;
@@ -150,7 +167,8 @@ enum status show_result(FILE *stream, const struct result *result, bool color)
     }
     if (status == STATUS_OK)
         putc('\n', stream);
-    for (const struct cell_column *column = NULL; rows.count && (column = cell_column_next(column, views));) {
+    for (const struct cell_column *column = NULL;
+         rows.count && (column = cell_column_next(column, views));) {
         const unsigned rank = cell_column_rank(column, &rows.rows[0]);
         const char *heading = column->column.heading;
 

@@ -12,28 +12,42 @@ static void value_reading(const struct grid_column *column, const void *row, str
     out->style = counter_differs(row) ? GRID_BAD : GRID_PLAIN;
 }
 
-/* clang-format off */
 #define MEMBER(name) .of = GRID_MEMBER(struct counter_value, name)
-#define WORDS(name, words) .of = &(const struct grid_member){offsetof(struct counter_value, name), sizeof(int), SIZE_MAX, words}
+#define WORDS(name, words)                                                 \
+    .of = &(const struct grid_member)                                      \
+    {                                                                      \
+        offsetof(struct counter_value, name), sizeof(int), SIZE_MAX, words \
+    }
 
 static const struct grid_column counter_columns[] = {
     {.key = "counter", .heading = "counter", .value = grid_text, MEMBER(name), .head = true},
-    {.key = "value", .heading = "value", .format = text_count, .value = value_reading, MEMBER(value)},
-    {.key = "expected", .heading = "expected", .format = text_count, .value = value_reading, MEMBER(expected)},
+    {.key = "value",
+     .heading = "value",
+     .format = text_count,
+     .value = value_reading,
+     MEMBER(value)},
+    {.key = "expected",
+     .heading = "expected",
+     .format = text_count,
+     .value = value_reading,
+     MEMBER(expected)},
     {.key = "kind", .heading = "kind", .value = grid_name, WORDS(kind, counter_kind_names)},
     {.key = "status", .heading = "status", .value = grid_name, WORDS(status, counter_status_names)},
     {.key = "unit", .heading = "unit", .value = grid_text, MEMBER(unit)},
     {.key = "metric", .heading = "metric", .value = grid_text, MEMBER(metric)},
     {.key = "reason", .heading = "reason", .value = grid_text, MEMBER(reason), .below = true},
 };
-/* clang-format on */
 
 static const struct section {
     const char *title;
     enum cell_view view;
-} sections[] = {{NULL, VIEW_TIME}, {"code", VIEW_CODE}, {"counts", VIEW_COUNTS}, {"origin", VIEW_ORIGIN}};
+} sections[] = {{NULL, VIEW_TIME},
+                {"code", VIEW_CODE},
+                {"counts", VIEW_COUNTS},
+                {"origin", VIEW_ORIGIN}};
 
-enum status show_cells(FILE *stream, const struct result *result, const char *file, const char *name)
+enum status show_cells(FILE *stream, const struct result *result, const char *file,
+                       const char *name)
 {
     const struct print_style look = {.width = text_width(stream), .indent = 2};
     struct cell_rows rows;
@@ -45,7 +59,8 @@ enum status show_cells(FILE *stream, const struct result *result, const char *fi
                                      GRID_COLUMNS(counter_columns),
                                      GRID_ROWS(row->found->counters, row->found->counter_count)};
 
-        fprintf(stream, "%s%s%s\n", i ? "\n" : "", row->identity, result->modelled_time ? " (modelled)" : "");
+        fprintf(stream, "%s%s%s\n", i ? "\n" : "", row->identity,
+                result->modelled_time ? " (modelled)" : "");
         for (size_t s = 0; s < COUNT(sections); s++) {
             struct grid_column columns[CELL_ROW_COLUMNS_MAX];
             struct grid grid = cell_row_grid(row, 1, sections[s].view, columns);

@@ -11,8 +11,8 @@
 
 enum { NAME_BYTES = USER_KERNEL_SPACES_BYTES + 32, INDENT = 2 };
 
-/* A row or a column of a table: the cells of a path, or those of a pattern with its parameters. A user's kernel has a
- * size and a cache state in place of a pattern. */
+/* A row or a column of a table: the cells of a path, or those of a pattern with its parameters. A
+ * user's kernel has a size and a cache state in place of a pattern. */
 struct axis {
     char name[NAME_BYTES];
     const struct cell_row *path;  /* a cell with it; NULL: a pattern */
@@ -40,7 +40,8 @@ static void value_cell(const struct grid_column *column, const void *row, struct
     out->text = "";
 }
 
-static const struct cell_row *next_path(const struct cell_row *rows, size_t count, const struct cell_row *after)
+static const struct cell_row *next_path(const struct cell_row *rows, size_t count,
+                                        const struct cell_row *after)
 {
     const struct cell_row *next = NULL;
 
@@ -51,20 +52,22 @@ static const struct cell_row *next_path(const struct cell_row *rows, size_t coun
     return next;
 }
 
-/* Prints the title of the table of a user's kernel: its name, its file, and the cache state that all cells have. */
+/* Prints the title of the table of a user's kernel: its name, its file, and the cache state that
+ * all cells have. */
 static void print_kernel(const struct cell_row *row, bool one_state, int width, FILE *stream)
 {
     const struct result_kernel *kernel = result_kernel(row->result, row->cell);
 
-    text_paragraph((struct text_wrap){.stream = stream, .width = width}, "%s%s%s%s%s%s%s%s%s", row->cell->kernel.name,
-                   kernel ? " of " : "", kernel ? text_file_name(kernel->file) : "", kernel ? ", " : "",
+    text_paragraph((struct text_wrap){.stream = stream, .width = width}, "%s%s%s%s%s%s%s%s%s",
+                   row->cell->kernel.name, kernel ? " of " : "",
+                   kernel ? text_file_name(kernel->file) : "", kernel ? ", " : "",
                    kernel ? kernel->compiler : "", kernel && kernel->options ? " " : "",
                    kernel && kernel->options ? kernel->options : "", one_state ? ", " : "",
                    one_state ? row->cell->cache_state->name : "");
 }
 
-/* Gives the rows their marks, and lists a row for each note. Cells with the same note have the same mark, and cells
- * without one have blanks. */
+/* Gives the rows their marks, and lists a row for each note. Cells with the same note have the same
+ * mark, and cells without one have blanks. */
 static size_t mark_rows(struct cell_row *rows, size_t count, const struct cell_row **notes)
 {
     size_t note_count = 0;
@@ -88,7 +91,8 @@ static size_t mark_rows(struct cell_row *rows, size_t count, const struct cell_r
 }
 
 /* The axis of a path; whether it has a cell that is not skipped. */
-static bool take_path(const struct cell_row *rows, size_t count, const struct cell_row *path, struct axis *axis)
+static bool take_path(const struct cell_row *rows, size_t count, const struct cell_row *path,
+                      struct axis *axis)
 {
     const bool several = strchr(path->cell->kernel.spaces, '=');
     bool kept = false, as_written = false;
@@ -99,22 +103,28 @@ static bool take_path(const struct cell_row *rows, size_t count, const struct ce
             kept = kept || rows[i].found->status != CELL_SKIPPED;
             as_written = as_written || rows[i].found->of_case.as_written;
         }
-    snprintf(axis->name, sizeof(axis->name), "%s%s", several ? path->cell->kernel.spaces : path->cell->path->name,
+    snprintf(axis->name, sizeof(axis->name), "%s%s",
+             several ? path->cell->kernel.spaces : path->cell->path->name,
              as_written ? " (as written)" : "");
     return kept;
 }
 
-enum status show_matrix(FILE *stream, const struct print_style *look, struct cell_row *rows, size_t count)
+enum status show_matrix(FILE *stream, const struct print_style *look, struct cell_row *rows,
+                        size_t count)
 {
     const struct cell *cell = rows[0].cell;
     const bool modelled = rows[0].result->modelled_time, user = cell_is_user(cell);
     const unsigned view = user ? VIEW_KERNEL : modelled ? VIEW_MODELLED : VIEW_MEASURED;
-    const struct text_wrap item = {.stream = stream, .width = look->width, .column = INDENT, .indent = 2 * INDENT};
+    const struct text_wrap item = {.stream = stream,
+                                   .width = look->width,
+                                   .column = INDENT,
+                                   .indent = 2 * INDENT};
     const size_t axis_count = 2 * count;
     struct axis *axes = calloc(axis_count, sizeof(*axes)), *path_axes = axes ? axes + count : NULL;
     const struct cell_row **notes = calloc(count, sizeof(*notes));
     struct grid_column *columns = calloc(1 + axis_count * CELL_ROW_COLUMNS_MAX, sizeof(*columns));
-    struct cell_quantity *quantities = calloc(1 + axis_count * CELL_ROW_COLUMNS_MAX, sizeof(*quantities));
+    struct cell_quantity *quantities =
+        calloc(1 + axis_count * CELL_ROW_COLUMNS_MAX, sizeof(*quantities));
     uint32_t common = ~0u;
     size_t kept_patterns = 0, kept_paths = 0, note_count = 0, made = 1;
     const uint32_t bytes = rows[0].table_bytes;
@@ -150,7 +160,8 @@ enum status show_matrix(FILE *stream, const struct print_style *look, struct cel
                      one_state ? "" : " ", one_state ? "" : rows[first].cell->cache_state->name);
         else
             snprintf(axis->name, sizeof(axis->name), "%s", rows[first].cell->pattern->name);
-        cell_parameters_text(rows[first].cell, user ? 0 : ~common, " ", axis->name, sizeof(axis->name));
+        cell_parameters_text(rows[first].cell, user ? 0 : ~common, " ", axis->name,
+                             sizeof(axis->name));
         kept_patterns += kept;
     }
     for (const struct cell_row *path = NULL; (path = next_path(rows, count, path));)
@@ -159,22 +170,28 @@ enum status show_matrix(FILE *stream, const struct print_style *look, struct cel
     note_count = mark_rows(rows, count, notes);
     cell_parameters_text(cell, common & ~CELL_TRACE_BIT, " ", shared, sizeof(shared));
     if (bytes)
-        snprintf(table, sizeof(table), ", table of %" PRIu32 " %s", bytes % 1024 ? bytes : bytes / 1024,
-                 bytes % 1024 ? "bytes" : "KB");
+        snprintf(table, sizeof(table), ", table of %" PRIu32 " %s",
+                 bytes % 1024 ? bytes : bytes / 1024, bytes % 1024 ? "bytes" : "KB");
     if (user)
         print_kernel(&rows[0], one_state, look->width, stream);
     else
         text_paragraph((struct text_wrap){.stream = stream, .width = look->width},
-                       "%s, %" PRIu64 " elements, blocks of %" PRIu32 ", %s%s%s%s%s", cell->workload->name,
-                       cell->elements, cell->block_size, cell->cache_state->name, table, shared[0] ? ", " : "", shared,
+                       "%s, %" PRIu64 " elements, blocks of %" PRIu32 ", %s%s%s%s%s",
+                       cell->workload->name, cell->elements, cell->block_size,
+                       cell->cache_state->name, table, shared[0] ? ", " : "", shared,
                        modelled ? ", modelled" : "");
     paths_across = kept_paths <= kept_patterns;
     across = paths_across ? path_axes : axes;
-    columns[0] = (struct grid_column){
-        .key = "name", .heading = "", .value = grid_array, .of = GRID_MEMBER(struct axis, name), .head = true};
+    columns[0] = (struct grid_column){.key = "name",
+                                      .heading = "",
+                                      .value = grid_array,
+                                      .of = GRID_MEMBER(struct axis, name),
+                                      .head = true};
     for (size_t i = 0; i < (paths_across ? kept_paths : kept_patterns); i++)
-        for (const struct cell_column *column = NULL; (column = cell_column_next(column, view)); made++) {
-            quantities[made] = (struct cell_quantity){.axis = &across[i], .quantity = &column->column};
+        for (const struct cell_column *column = NULL; (column = cell_column_next(column, view));
+             made++) {
+            quantities[made] =
+                (struct cell_quantity){.axis = &across[i], .quantity = &column->column};
             columns[made] = column->column;
             columns[made].group = across[i].name;
             columns[made].rank = cell_column_rank(column, &rows[0]);

@@ -34,7 +34,8 @@ enum { BLOCK_THREADS_MAX = 1024 };
 struct code_facts {
     struct code_fact_list parameters; /* offset in bank 0: number of a pointer */
     struct code_fact_list addresses; /* offset in bank 4: symbol */
-    struct code_fact_list relocated; /* byte offset in the code: symbol whose address is the immediate */
+    /* byte offset in the code: symbol whose address is the immediate */
+    struct code_fact_list relocated;
     const unsigned char *literals; /* of bank 2, in place; NULL: none, or relocated */
     size_t literal_bytes;
     uint32_t block[3]; /* the shape of a block, of 1024 threads at most; 0: any */

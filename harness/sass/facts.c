@@ -43,11 +43,19 @@ void facts_set_block(struct facts *facts, const uint32_t block[3])
         memcpy(facts->code.block, block, sizeof(facts->code.block));
 }
 
-/* -- .nv.info.KERNEL: attributes ----------------------------------------------------------------------- */
+/* -- .nv.info.KERNEL: attributes --------------------------------------------------------------- */
 
 static enum status read_attributes(const struct cubin_section *section, struct facts *out)
 {
-    enum { SIZED = 4, PARAMETERS = 0x0a, SHAPE = 0x10, PARAMETER = 0x17, JUMPS = 0x34, HEAD = 4, POINTER_BYTES = 8 };
+    enum {
+        SIZED = 4,
+        PARAMETERS = 0x0a,
+        SHAPE = 0x10,
+        PARAMETER = 0x17,
+        JUMPS = 0x34,
+        HEAD = 4,
+        POINTER_BYTES = 8
+    };
     struct code_fact_list *parameters = &out->code.parameters;
     enum status status = STATUS_OK;
     uint32_t base = 0;
@@ -65,16 +73,19 @@ static enum status read_attributes(const struct cubin_section *section, struct f
             break;
         case SHAPE:
             if (bytes >= 12)
-                facts_set_block(out,
-                                (const uint32_t[3]){word_at(entry, 4), word_at(entry + 4, 4), word_at(entry + 8, 4)});
+                facts_set_block(out, (const uint32_t[3]){word_at(entry, 4), word_at(entry + 4, 4),
+                                                         word_at(entry + 8, 4)});
             break;
         case PARAMETER:
-            if (bytes >= 12 && word_at(entry + 8, 4) >> 18 == POINTER_BYTES && parameters->count < PARAMETERS_MAX)
-                status = add_fact(parameters, word_at(entry + 6, 2), word_at(entry + 4, 2) % PARAMETERS_MAX);
+            if (bytes >= 12 && word_at(entry + 8, 4) >> 18 == POINTER_BYTES &&
+                parameters->count < PARAMETERS_MAX)
+                status = add_fact(parameters, word_at(entry + 6, 2),
+                                  word_at(entry + 4, 2) % PARAMETERS_MAX);
             break;
         case JUMPS:
             for (uint32_t i = 0; status == STATUS_OK && i + 12 <= bytes;) {
-                const struct flow_jump jump = {word_at(entry + i, 4), word_at(entry + i + 8, 4), entry + i + 12};
+                const struct flow_jump jump = {word_at(entry + i, 4), word_at(entry + i + 8, 4),
+                                               entry + i + 12};
 
                 if (jump.count > (bytes - i - 12) / 4)
                     break;
@@ -94,7 +105,7 @@ static enum status read_attributes(const struct cubin_section *section, struct f
     return status;
 }
 
-/* -- .debug_line: a program of DWARF 2 ----------------------------------------------------------------- */
+/* -- .debug_line: a program of DWARF 2 --------------------------------------------------------- */
 
 static uint64_t read_leb(const unsigned char *data, size_t bytes, size_t *at, bool is_signed)
 {
@@ -110,9 +121,10 @@ static uint64_t read_leb(const unsigned char *data, size_t bytes, size_t *at, bo
     return is_signed && shift < 64 && byte & 0x40 ? value | ~0ull << shift : value;
 }
 
-/* Lists the places of the names of files, by their number, from the head of the unit at byte `unit`. Names of folders come first.
- * Each file has a name, a folder, a time and a size. */
-static enum status read_files(const struct cubin_section *section, size_t unit, struct code_fact_list *out)
+/* Lists the places of the names of files, by their number, from the head of the unit at byte
+ * `unit`. Names of folders come first. Each file has a name, a folder, a time and a size. */
+static enum status read_files(const struct cubin_section *section, size_t unit,
+                              struct code_fact_list *out)
 {
     const char *const text = (const char *)section->data;
     size_t at = unit + 14 + section->data[unit + 14];
@@ -126,7 +138,8 @@ static enum status read_files(const struct cubin_section *section, size_t unit, 
         at += strnlen(text + at, section->bytes - at) + 1;
         for (unsigned i = 0; i < 3; i++)
             read_leb(section->data, section->bytes, &at, false);
-        status = at <= section->bytes ? add_fact(out, (uint32_t)out->count, (uint32_t)name) : STATUS_OK;
+        status =
+            at <= section->bytes ? add_fact(out, (uint32_t)out->count, (uint32_t)name) : STATUS_OK;
     }
     return status;
 }
@@ -134,7 +147,15 @@ static enum status read_files(const struct cubin_section *section, size_t unit, 
 /* The lines of the sequence whose address is at byte `from` of the section. */
 static enum status read_lines(const struct cubin_section *section, size_t from, struct facts *out)
 {
-    enum { HEAD = 15, ADVANCE_PC = 2, ADVANCE_LINE = 3, SET_FILE = 4, CONST_PC = 8, FIXED_PC = 9, COPY = 1 };
+    enum {
+        HEAD = 15,
+        ADVANCE_PC = 2,
+        ADVANCE_LINE = 3,
+        SET_FILE = 4,
+        CONST_PC = 8,
+        FIXED_PC = 9,
+        COPY = 1
+    };
     const unsigned char *data = section->data;
     struct code_fact_list names = {0};
     enum status status;
@@ -146,8 +167,8 @@ static enum status read_lines(const struct cubin_section *section, size_t from, 
         unit += 4 + (size_t)word_at(data + unit, 4);
     if (unit + HEAD > section->bytes || word_at(data + unit + 4, 2) > 3 || data[unit + 13] == 0)
         return STATUS_OK;
-    const int32_t base = data[unit + 12] - (data[unit + 12] & 0x80 ? 256 : 0), range = data[unit + 13],
-                  special = data[unit + 14], least = data[unit + 10];
+    const int32_t base = data[unit + 12] - (data[unit + 12] & 0x80 ? 256 : 0),
+                  range = data[unit + 13], special = data[unit + 14], least = data[unit + 10];
 
     status = read_files(section, unit, &names);
     while (status == STATUS_OK && at < section->bytes) {
@@ -159,7 +180,8 @@ static enum status read_lines(const struct cubin_section *section, size_t from, 
         } else if (code == 0) {
             const uint64_t bytes = read_leb(data, section->bytes, &at, false);
 
-            if (at >= section->bytes || bytes > section->bytes - at || bytes == 0 || data[at] == 1 || data[at] == 2)
+            if (at >= section->bytes || bytes > section->bytes - at || bytes == 0 ||
+                data[at] == 1 || data[at] == 2)
                 break;
             at += bytes;
         } else if (code == SET_FILE) {
@@ -174,22 +196,25 @@ static enum status read_lines(const struct cubin_section *section, size_t from, 
             address += at + 2 <= section->bytes ? word_at(data + at, 2) : 0;
             at += 2;
         } else if (code != COPY) {
-            for (unsigned i = unit + 14 + code < section->bytes ? data[unit + 14 + code] : 0; i > 0; i--)
+            for (unsigned i = unit + 14 + code < section->bytes ? data[unit + 14 + code] : 0; i > 0;
+                 i--)
                 read_leb(data, section->bytes, &at, false);
         }
         if (code == COPY || code >= (unsigned)special)
             status = add_fact(&out->lines, address, line);
         if (status == STATUS_OK && out->files.count < out->lines.count)
-            status = add_fact(&out->files, address, file < names.count ? names.facts[file].value : 0);
+            status =
+                add_fact(&out->files, address, file < names.count ? names.facts[file].value : 0);
     }
     free(names.facts);
     return status;
 }
 
-/* -- relocations --------------------------------------------------------------------------------------- */
+/* -- relocations ------------------------------------------------------------------------------- */
 
-static enum status read_relocations(const struct cubin_section *section, const struct cubin_section *lines,
-                                    const char *kernel, struct facts *out)
+static enum status read_relocations(const struct cubin_section *section,
+                                    const struct cubin_section *lines, const char *kernel,
+                                    struct facts *out)
 {
     const size_t bytes = section->type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
     const char *of = section->name + (section->type == SHT_RELA ? 5 : 4);
@@ -199,7 +224,8 @@ static enum status read_relocations(const struct cubin_section *section, const s
     const bool of_lines = strcmp(of, ".debug_line") == 0 && lines->data;
     enum status status = STATUS_OK;
 
-    for (size_t i = 0; status == STATUS_OK && (of_addresses || of_code || of_lines) && i + bytes <= section->bytes;
+    for (size_t i = 0; status == STATUS_OK && (of_addresses || of_code || of_lines) &&
+                       i + bytes <= section->bytes;
          i += bytes) {
         Elf64_Rel entry;
         const char *name;
@@ -208,7 +234,8 @@ static enum status read_relocations(const struct cubin_section *section, const s
         memcpy(&entry, section->data + i, sizeof(entry));
         const uint32_t symbol = (uint32_t)(entry.r_info >> 32), type = (uint32_t)entry.r_info;
 
-        if (symbol > SYMBOLS_MAX || entry.r_offset > UINT32_MAX || !cubin_symbol_at(out->cubin, symbol, &name, &size))
+        if (symbol > SYMBOLS_MAX || entry.r_offset > UINT32_MAX ||
+            !cubin_symbol_at(out->cubin, symbol, &name, &size))
             continue;
         if (of_addresses && type == ADDRESS_OF)
             status = add_fact(&out->code.addresses, (uint32_t)entry.r_offset, symbol);
@@ -233,7 +260,8 @@ enum status facts_read(const struct cubin *cubin, const char *kernel, struct fac
             lines = section;
     out->line_table = (const char *)lines.data;
     for (size_t i = 0; status == STATUS_OK && cubin_section_at(cubin, i, &section); i++) {
-        if (strncmp(section.name, info, strlen(info)) == 0 && strcmp(section.name + strlen(info), kernel) == 0)
+        if (strncmp(section.name, info, strlen(info)) == 0 &&
+            strcmp(section.name + strlen(info), kernel) == 0)
             status = read_attributes(&section, out);
         else if (strncmp(section.name, literals, strlen(literals)) == 0 &&
                  strcmp(section.name + strlen(literals), kernel) == 0) {
@@ -242,13 +270,15 @@ enum status facts_read(const struct cubin *cubin, const char *kernel, struct fac
         } else if ((section.type == SHT_RELA && strncmp(section.name, ".rela.", 6) == 0) ||
                    (section.type == SHT_REL && strncmp(section.name, ".rel.", 5) == 0))
             status = section.data ? read_relocations(&section, &lines, kernel, out) : STATUS_OK;
-        if (strncmp(section.name, ".rel", 4) == 0 && strstr(section.name, literals) && section.bytes > 0 &&
+        if (strncmp(section.name, ".rel", 4) == 0 && strstr(section.name, literals) &&
+            section.bytes > 0 &&
             strcmp(strstr(section.name, literals) + strlen(literals), kernel) == 0)
             relocated = true;
     }
     if (relocated)
         out->code.literals = NULL;
-    /* CUDA 11.8 has no targets of a jump for sm_90: it may lead wherever one of the kernel's literals does. */
+    /* CUDA 11.8 has no targets of a jump for sm_90: it may lead wherever one of the kernel's
+     * literals does. */
     for (size_t i = 0; out->code.literals && i < out->jump_count; i++) {
         struct flow_jump *jump = &out->jumps[i];
         uint32_t given = 0;
@@ -260,7 +290,8 @@ enum status facts_read(const struct cubin *cubin, const char *kernel, struct fac
             jump->count = (uint32_t)(out->code.literal_bytes / 4);
         }
     }
-    struct code_fact_list *lists[] = {&out->code.parameters, &out->code.addresses, &out->code.relocated};
+    struct code_fact_list *lists[] = {&out->code.parameters, &out->code.addresses,
+                                      &out->code.relocated};
 
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         if (lists[i]->count > 1)

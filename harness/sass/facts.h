@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Facts about a kernel in its cubin, besides the code: parameters, addresses of variables, targets of jumps, lines of the
- * source. */
+ * Facts about a kernel in its cubin, besides the code: parameters, addresses of variables, targets
+ * of jumps, lines of the source. */
 #pragma once
 
 #include "cubin.h"
@@ -12,20 +12,20 @@ struct facts {
     struct flow_jump *jumps; /* owned */
     size_t jump_count;
     struct code_fact_list lines,
-        files; /* owned: byte offset in the code. A line counts from there on; `files` has the place of
-                                         * its file's name in line_table, 0: not known */
+        files; /* owned: byte offset in the code. A line counts from there on; `files` has the place
+                * of its file's name in line_table, 0: not known */
     const char *line_table;
 };
 
-/* Reads what belongs to a kernel. Damaged parts are left out. STATUS_ENVIRONMENT, logged, when out of memory. On success
- * the caller closes *out. */
+/* Reads what belongs to a kernel. Damaged parts are left out. STATUS_ENVIRONMENT, logged, when out
+ * of memory. On success the caller closes *out. */
 enum status facts_read(const struct cubin *cubin, const char *kernel, struct facts *out);
 
 /* Sets the shape of a block, unless it is known. One that no launch can have is ignored. */
 void facts_set_block(struct facts *facts, const uint32_t block[3]);
 
-/* The line of the source of a place in the code; 0: not known. *file: the name of its file, without a folder; "": not known. It
- * lives as long as the cubin. */
+/* The line of the source of a place in the code; 0: not known. *file: the name of its file, without
+ * a folder; "": not known. It lives as long as the cubin. */
 uint32_t facts_line(const struct facts *facts, uint32_t at, const char **file);
 
 /* Releases; accepts a zeroed struct. */

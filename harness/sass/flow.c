@@ -40,9 +40,9 @@ static struct leads leads_of(const unsigned char *code, size_t index, uint32_t a
     switch (operation) {
     case OPERATION_BRA:
         /* Bit 91: by a uniform predicate at bit 24, or where the warp has diverged. */
-        out.conditional =
-            guarded || instruction.condition != PREDICATE_ALWAYS ||
-            (high >> 27 & 1 && (instruction.operands != 2 || (instruction.index & 0xf) != PREDICATE_ALWAYS));
+        out.conditional = guarded || instruction.condition != PREDICATE_ALWAYS ||
+                          (high >> 27 & 1 && (instruction.operands != 2 ||
+                                              (instruction.index & 0xf) != PREDICATE_ALWAYS));
         out.target = true;
         out.next = out.conditional;
         break;
@@ -92,9 +92,10 @@ static const struct flow_jump *jump_of(const struct flow_jump *jumps, size_t cou
     return NULL;
 }
 
-/* Blocks begin at targets and behind what changes the flow. `block_of` has the block of each instruction that begins
- * one. */
-static enum status make_blocks(struct flow *flow, const struct flow_jump *jumps, size_t jump_count, uint32_t *block_of)
+/* Blocks begin at targets and behind what changes the flow. `block_of` has the block of each
+ * instruction that begins one. */
+static enum status make_blocks(struct flow *flow, const struct flow_jump *jumps, size_t jump_count,
+                               uint32_t *block_of)
 {
     const size_t count = flow->instructions;
     size_t edges = 0;
@@ -111,8 +112,8 @@ static enum status make_blocks(struct flow *flow, const struct flow_jump *jumps,
             if (jump_target(jump, k) < count)
                 block_of[jump_target(jump, k)] = 1;
         edges += 2 + (jump ? jump->count : 0);
-        if (!leads.next || leads.target || leads.call || leads.out || leads.returns || leads.indirect ||
-            leads.conditional)
+        if (!leads.next || leads.target || leads.call || leads.out || leads.returns ||
+            leads.indirect || leads.conditional)
             block_of[i + 1] = 1;
     }
     for (size_t i = 0; i < count; i++)
@@ -144,8 +145,9 @@ static enum status make_blocks(struct flow *flow, const struct flow_jump *jumps,
         uint32_t number;
 
         memcpy(&number, flow->code + i * INSTRUCTION_BYTES + sizeof(number), sizeof(number));
-        if ((instruction.operation == MOV || instruction.operation == IMAD) && number % INSTRUCTION_BYTES == 0 &&
-            number / INSTRUCTION_BYTES < count && block_of[number / INSTRUCTION_BYTES] != FLOW_NONE)
+        if ((instruction.operation == MOV || instruction.operation == IMAD) &&
+            number % INSTRUCTION_BYTES == 0 && number / INSTRUCTION_BYTES < count &&
+            block_of[number / INSTRUCTION_BYTES] != FLOW_NONE)
             flow->blocks[block_of[number / INSTRUCTION_BYTES]].named = true;
     }
     return STATUS_OK;
@@ -163,7 +165,8 @@ static void add_edge(struct flow *flow, uint32_t from, uint32_t to)
     flow->blocks[to].entries++;
 }
 
-/* Blocks from which a RET can be reached. Calls lead on behind them. `stack` has room for every block. */
+/* Blocks from which a RET can be reached. Calls lead on behind them. `stack` has room for every
+ * block. */
 static void find_returning(struct flow *flow, uint32_t *stack)
 {
     size_t depth = 0;
@@ -186,10 +189,11 @@ static void find_returning(struct flow *flow, uint32_t *stack)
     }
 }
 
-/* Compilers leave loops by a CALL that is a jump. No RET can be reached there, which is known once there are edges. Or it
- * has a guard, and no number in the code is the address behind it. Returns whether there are calls. */
-static bool make_edges(struct flow *flow, const struct flow_jump *jumps, size_t jump_count, const uint32_t *block_of,
-                       bool returning_known)
+/* Compilers leave loops by a CALL that is a jump. No RET can be reached there, which is known once
+ * there are edges. Or it has a guard, and no number in the code is the address behind it. Returns
+ * whether there are calls. */
+static bool make_edges(struct flow *flow, const struct flow_jump *jumps, size_t jump_count,
+                       const uint32_t *block_of, bool returning_known)
 {
     bool jumping = false;
     uint32_t at = 0;
@@ -200,14 +204,16 @@ static bool make_edges(struct flow *flow, const struct flow_jump *jumps, size_t 
     for (size_t i = 0; i < flow->block_count; i++) {
         struct flow_block *block = &flow->blocks[i];
         struct leads leads = leads_of(flow->code, block->last, flow->architecture);
-        const struct flow_jump *jump = leads.indirect ? jump_of(jumps, jump_count, block->last) : NULL;
+        const struct flow_jump *jump =
+            leads.indirect ? jump_of(jumps, jump_count, block->last) : NULL;
         const bool inside = leads.to >= 0 && (uint64_t)leads.to < flow->instructions;
 
         const bool named = i + 1 < flow->block_count && flow->blocks[i + 1].named;
 
         jumping |= leads.call && inside;
         if (leads.call && inside &&
-            ((leads.conditional && !named) || (returning_known && !flow->blocks[block_of[leads.to]].returning))) {
+            ((leads.conditional && !named) ||
+             (returning_known && !flow->blocks[block_of[leads.to]].returning))) {
             leads.call = false;
             leads.target = true;
             leads.next = leads.conditional;
@@ -244,8 +250,8 @@ static bool make_edges(struct flow *flow, const struct flow_jump *jumps, size_t 
     return jumping;
 }
 
-/* Depth first from the entry of each function; what it calls is the entry of another one. `stack` and `next` have room
- * for every block. */
+/* Depth first from the entry of each function; what it calls is the entry of another one. `stack`
+ * and `next` have room for every block. */
 static void order_blocks(struct flow *flow, uint32_t *stack, uint32_t *next)
 {
     size_t begin = 0;
@@ -301,7 +307,7 @@ static void order_blocks(struct flow *flow, uint32_t *stack, uint32_t *next)
         flow->blocks[flow->sequence[i]].order = (uint32_t)i;
 }
 
-/* -- loops --------------------------------------------------------------------------------------------- */
+/* -- loops ------------------------------------------------------------------------------------- */
 
 /* The part that Tarjan's search for strongly connected components keeps of a block. */
 struct visit {
@@ -309,9 +315,10 @@ struct visit {
     bool open;
 };
 
-/* One more level of loops: the components of the blocks of each innermost loop, without the edges to its header.
- * Returns whether there was any. */
-static bool find_inner_loops(struct flow *flow, struct visit *visits, uint32_t *path, uint32_t *waiting)
+/* One more level of loops: the components of the blocks of each innermost loop, without the edges
+ * to its header. Returns whether there was any. */
+static bool find_inner_loops(struct flow *flow, struct visit *visits, uint32_t *path,
+                             uint32_t *waiting)
 {
     const size_t loops_before = flow->loop_count;
     uint32_t number = 0;
@@ -339,7 +346,8 @@ static bool find_inner_loops(struct flow *flow, struct visit *visits, uint32_t *
             while (visit->next < block->edges && !descended) {
                 const uint32_t to = flow->edges[block->edge + visit->next++].to;
 
-                if (flow->blocks[to].loop != loop || (loop != FLOW_NONE && to == flow->loops[loop].header) ||
+                if (flow->blocks[to].loop != loop ||
+                    (loop != FLOW_NONE && to == flow->loops[loop].header) ||
                     (loop != FLOW_NONE && loop >= loops_before))
                     continue;
                 if (visits[to].number == 0) {
@@ -352,7 +360,8 @@ static bool find_inner_loops(struct flow *flow, struct visit *visits, uint32_t *
             for (uint32_t i = 0; i < block->edges; i++) {
                 const uint32_t to = flow->edges[block->edge + i].to;
 
-                if (flow->blocks[to].loop != loop || (loop != FLOW_NONE && to == flow->loops[loop].header))
+                if (flow->blocks[to].loop != loop ||
+                    (loop != FLOW_NONE && to == flow->loops[loop].header))
                     continue;
                 looped |= to == at;
                 if (visits[to].open && visits[to].low < visit->low)
@@ -369,7 +378,8 @@ static bool find_inner_loops(struct flow *flow, struct visit *visits, uint32_t *
                 flow->loops[flow->loop_count++] =
                     (struct flow_loop){.header = at,
                                        .outer = loop,
-                                       .depth = loop == FLOW_NONE ? 1 : flow->loops[loop].depth + 1};
+                                       .depth =
+                                           loop == FLOW_NONE ? 1 : flow->loops[loop].depth + 1};
             do {
                 member = waiting[--waits];
                 visits[member].open = false;
@@ -382,10 +392,11 @@ static bool find_inner_loops(struct flow *flow, struct visit *visits, uint32_t *
         }
     }
     for (size_t i = 0; i < flow->edge_count; i++) {
-        const struct flow_block *from = &flow->blocks[flow->edges[i].from], *to = &flow->blocks[flow->edges[i].to];
+        const struct flow_block *from = &flow->blocks[flow->edges[i].from],
+                                *to = &flow->blocks[flow->edges[i].to];
 
-        if (from->order != FLOW_NONE && to->loop != FLOW_NONE && to->loop >= loops_before && from->loop != to->loop &&
-            flow->edges[i].to != flow->loops[to->loop].header)
+        if (from->order != FLOW_NONE && to->loop != FLOW_NONE && to->loop >= loops_before &&
+            from->loop != to->loop && flow->edges[i].to != flow->loops[to->loop].header)
             flow->loops[to->loop].entered_twice = true;
     }
     return flow->loop_count > loops_before;
@@ -407,8 +418,8 @@ bool flow_within(const struct flow *flow, uint32_t loop, uint32_t outer)
     return loop == outer;
 }
 
-enum status flow_open(const void *code, size_t bytes, uint32_t architecture, const struct flow_jump *jumps,
-                      size_t jump_count, struct flow *out)
+enum status flow_open(const void *code, size_t bytes, uint32_t architecture,
+                      const struct flow_jump *jumps, size_t jump_count, struct flow *out)
 {
     const size_t count = bytes / INSTRUCTION_BYTES;
     uint32_t *work = calloc(2 * (count + 1), sizeof(*work));
@@ -430,17 +441,21 @@ enum status flow_open(const void *code, size_t bytes, uint32_t architecture, con
         order_blocks(out, work, work + count + 1);
         for (unsigned i = 0; i < DEPTH_MAX && more; i++)
             more = find_inner_loops(out, visits, work, work + count + 1);
-        /* A function lies in the loops of its calls. Calls that go round in a circle are a loop, too. */
+        /* A function lies in the loops of its calls. Calls that go round in a circle are a loop,
+         * too. */
         more = true;
         for (unsigned i = 0; i < DEPTH_MAX && more; i++) {
             more = false;
             for (size_t k = 0; k < out->reached; k++) {
                 const struct flow_block *block = &out->blocks[out->sequence[k]];
                 const uint32_t depth = flow_depth(out, out->sequence[k]);
-                uint32_t *callee =
-                    block->called == FLOW_NONE ? NULL : &out->function_depths[out->blocks[block->called].function];
+                uint32_t *callee = block->called == FLOW_NONE
+                                       ? NULL
+                                       : &out->function_depths[out->blocks[block->called].function];
 
-                if (callee && block->called == out->functions[out->blocks[block->called].function] && *callee < depth) {
+                if (callee &&
+                    block->called == out->functions[out->blocks[block->called].function] &&
+                    *callee < depth) {
                     *callee = depth;
                     more = true;
                 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The control flow of a section of code: blocks, their edges, the functions that are called within, loops. */
+ * The control flow of a section of code: blocks, their edges, the functions that are called within,
+ * loops. */
 #pragma once
 
 #include "status.h"
@@ -47,7 +48,8 @@ struct flow {
     struct flow_block *blocks; /* owned, as all arrays */
     struct flow_edge *edges;
     uint32_t *entering; /* edges, sorted by the block that they reach */
-    uint32_t *sequence; /* blocks that can be reached, by function, in reverse post-order; the next two lie behind */
+    /* blocks that can be reached, by function, in reverse post-order; the next two lie behind */
+    uint32_t *sequence;
     uint32_t *functions; /* entry blocks; the first is the kernel's */
     uint32_t *function_depths; /* loops around the calls of a function */
     struct flow_loop *loops;
@@ -55,16 +57,17 @@ struct flow {
     bool lost, calls_out; /* somewhere */
 };
 
-/* Jumps by a register whose targets are known: the byte offset of the jump, the number of targets, and these. */
+/* Jumps by a register whose targets are known: the byte offset of the jump, the number of targets,
+ * and these. */
 struct flow_jump {
     uint32_t at, count;
     const unsigned char *targets; /* uint32_t, not aligned */
 };
 
-/* Reads code of an architecture that instruction_known accepts. `entry` is the byte offset at which it begins.
- * STATUS_ENVIRONMENT, logged, when out of memory. On success the caller closes *out. */
-enum status flow_open(const void *code, size_t bytes, uint32_t architecture, const struct flow_jump *jumps,
-                      size_t jump_count, struct flow *out);
+/* Reads code of an architecture that instruction_known accepts. `entry` is the byte offset at which
+ * it begins. STATUS_ENVIRONMENT, logged, when out of memory. On success the caller closes *out. */
+enum status flow_open(const void *code, size_t bytes, uint32_t architecture,
+                      const struct flow_jump *jumps, size_t jump_count, struct flow *out);
 
 /* Loops around a block, with those around the calls of its function. */
 uint32_t flow_depth(const struct flow *flow, uint32_t block);

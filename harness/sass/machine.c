@@ -13,7 +13,7 @@ enum {
     SPECIAL_CLUSTER_CTAID = 0x88
 };
 
-/* -- operands ------------------------------------------------------------------------------------------ */
+/* -- operands ---------------------------------------------------------------------------------- */
 
 static const struct code_fact *find_fact(const struct code_fact_list *list, uint32_t at)
 {
@@ -25,21 +25,24 @@ static const struct code_fact *find_fact(const struct code_fact_list *list, uint
 struct value machine_constant(const struct machine *machine, unsigned bank, uint32_t offset)
 {
     const bool late = machine->architecture >= 100;
-    const uint32_t block_size = late ? 0x360 : 0, grid_size = late ? 0x370 : 12, bytes = 3 * sizeof(uint32_t);
+    const uint32_t block_size = late ? 0x360 : 0, grid_size = late ? 0x370 : 12,
+                   bytes = 3 * sizeof(uint32_t);
     struct value value = value_shared(LEVEL_GRID);
     const struct code_fact *fact;
 
     if (bank == 0 && offset == (late ? 0x37c : 0x28)) {
         value = value_number(0);
         value.origin = ORIGIN_STACK;
-    } else if (bank == 0 && offset - block_size < bytes && offset % 4 == 0 && machine->facts->block[0]) {
+    } else if (bank == 0 && offset - block_size < bytes && offset % 4 == 0 &&
+               machine->facts->block[0]) {
         return value_number(machine->facts->block[(offset - block_size) / 4]);
     } else if (bank == 0 && (offset - block_size < bytes || offset - grid_size < bytes)) {
         value.bits = offset == block_size ? 5 : 0;
         value.flags = offset == block_size ? FLAG_WHOLE : 0;
     } else if (bank == 0 && (fact = find_fact(&machine->facts->parameters, offset))) {
         value.origin = (uint16_t)(ORIGIN_PARAMETER + fact->value);
-    } else if (bank == 2 && machine->facts->literals && (size_t)offset + 4 <= machine->facts->literal_bytes) {
+    } else if (bank == 2 && machine->facts->literals &&
+               (size_t)offset + 4 <= machine->facts->literal_bytes) {
         uint32_t number;
 
         memcpy(&number, machine->facts->literals + offset, sizeof(number));
@@ -63,7 +66,8 @@ struct value machine_register(const struct value *state, uint32_t number)
     return number < REGISTER_COUNT ? state[number] : value_any(WHY_OPERATION);
 }
 
-struct value machine_predicate(struct machine *machine, const struct value *state, uint32_t number, bool negated)
+struct value machine_predicate(struct machine *machine, const struct value *state, uint32_t number,
+                               bool negated)
 {
     enum { NOT_FIRST_AND_SECOND = 0x0c };
     const struct value value = machine_register(state, number);
@@ -75,8 +79,8 @@ struct value machine_predicate(struct machine *machine, const struct value *stat
                                   : value_function(&value, 1);
 }
 
-struct value machine_source(struct machine *machine, const struct value *state, const struct operands *in, uint32_t at,
-                            unsigned i, unsigned word)
+struct value machine_source(struct machine *machine, const struct value *state,
+                            const struct operands *in, uint32_t at, unsigned i, unsigned word)
 {
     const struct operand *source = &in->source[i];
     const struct code_fact *fact;
@@ -103,7 +107,7 @@ struct value machine_source(struct machine *machine, const struct value *state, 
     }
 }
 
-/* -- results ------------------------------------------------------------------------------------------- */
+/* -- results ----------------------------------------------------------------------------------- */
 
 /* The high word of a sum whose low word is such. */
 static struct value high_word(const struct value *parts, size_t count, const struct value *low)
@@ -114,19 +118,22 @@ static struct value high_word(const struct value *parts, size_t count, const str
         const struct value *part = i < count ? &parts[i] : low;
 
         /* Lanes of a function that is not followed need not go as those of the low word do. */
-        if (part->lanes == LANES_ANY || part->flags & FLAG_HALF || (i < count && part->lanes == LANES_GIVEN))
+        if (part->lanes == LANES_ANY || part->flags & FLAG_HALF ||
+            (i < count && part->lanes == LANES_GIVEN))
             return value_of_both(value_function(parts, count), low ? *low : value_number(0));
         out.level = part->level > out.level ? part->level : out.level;
         if (part->origin == ORIGIN_SHARED && i < count)
             out.origin = ORIGIN_SHARED;
-        out.flags |= (part->flags & (FLAG_RELIED | FLAG_DATA)) | (part->lanes != LANES_SAME ? FLAG_HIGH : 0) |
+        out.flags |= (part->flags & (FLAG_RELIED | FLAG_DATA)) |
+                     (part->lanes != LANES_SAME ? FLAG_HIGH : 0) |
                      (i < count ? part->flags & FLAG_HIGH : 0);
     }
     return out;
 }
 
-/* threadIdx, `axis` 0 to 2, of the threads of a warp. Where the shape of a block is known, that of each warp is worked out.
- * Otherwise, a kernel that reads threadIdx.x alone has blocks of one dimension, and rows are whole warps in others. */
+/* threadIdx, `axis` 0 to 2, of the threads of a warp. Where the shape of a block is known, that of
+ * each warp is worked out. Otherwise, a kernel that reads threadIdx.x alone has blocks of one
+ * dimension, and rows are whole warps in others. */
 static struct value thread_index(struct machine *machine, unsigned axis)
 {
     const uint32_t *shape = machine->facts->block;
@@ -195,21 +202,25 @@ static struct value special(struct machine *machine, unsigned number)
     return value;
 }
 
-struct value machine_address(struct machine *machine, const struct value *state, const struct operands *in, uint32_t at,
-                             struct value *high)
+struct value machine_address(struct machine *machine, const struct value *state,
+                             const struct operands *in, uint32_t at, struct value *high)
 {
     enum { LDS = 0x184 };
     struct value low = machine_source(machine, state, in, at, 0, 0);
 
     /* LDS, before sm_90 too: the register times 4, 8 or 16. */
     if (in->operation == LDS && in->high >> 14 & 3)
-        low = value_multiply(&machine->lanes, value_plain(low), value_number(2u << (in->high >> 14 & 3)));
-    *high =
-        in->wide_address && in->source[0].words == 2 ? machine_source(machine, state, in, at, 0, 1) : value_number(0);
+        low = value_multiply(&machine->lanes, value_plain(low),
+                             value_number(2u << (in->high >> 14 & 3)));
+    *high = in->wide_address && in->source[0].words == 2
+                ? machine_source(machine, state, in, at, 0, 1)
+                : value_number(0);
     if (in->source[1].kind == OPERAND_UNIFORM) {
         low = value_add(&machine->lanes, low, machine_source(machine, state, in, at, 1, 0));
         if (in->source[1].words == 2)
-            *high = high_word((const struct value[]){*high, machine_source(machine, state, in, at, 1, 1)}, 2, NULL);
+            *high = high_word((const struct value[]){*high,
+                                                     machine_source(machine, state, in, at, 1, 1)},
+                              2, NULL);
     }
     return value_add(&machine->lanes, low, value_number((uint32_t)in->offset));
 }
@@ -219,14 +230,24 @@ static unsigned slot_of(const struct value *address)
 {
     if (address->origin != ORIGIN_STACK || !value_is_number(address))
         return SLOTS;
-    return address->known / 4 + SLOTS / 2 < SLOTS && address->known % 4 == 0 ? address->known / 4 + SLOTS / 2 : SLOTS;
+    return address->known / 4 + SLOTS / 2 < SLOTS && address->known % 4 == 0
+               ? address->known / 4 + SLOTS / 2
+               : SLOTS;
 }
 
 /* The value that a load brings. */
-static struct value loaded(struct machine *machine, const struct value *state, const struct operands *in, uint32_t at,
-                           unsigned word)
+static struct value loaded(struct machine *machine, const struct value *state,
+                           const struct operands *in, uint32_t at, unsigned word)
 {
-    enum { LDC = 0x182, ULDC = 0xb9, ULDC_INDEXED = 0xbb, LDCU = 0x1ac, LDG = 0x181, LDL = 0x183, LDS = 0x184 };
+    enum {
+        LDC = 0x182,
+        ULDC = 0xb9,
+        ULDC_INDEXED = 0xbb,
+        LDCU = 0x1ac,
+        LDG = 0x181,
+        LDL = 0x183,
+        LDS = 0x184
+    };
     struct value high, address;
 
     switch (in->operation) {
@@ -234,9 +255,11 @@ static struct value loaded(struct machine *machine, const struct value *state, c
     case ULDC:
     case ULDC_INDEXED:
     case LDCU:
-        address = in->source[0].kind == OPERAND_NONE ? value_number(0) : machine_source(machine, state, in, at, 0, 0);
+        address = in->source[0].kind == OPERAND_NONE ? value_number(0)
+                                                     : machine_source(machine, state, in, at, 0, 0);
         if (value_is_number(&address) && (in->high >> 9 & 7) >= 4)
-            return machine_constant(machine, in->source[1].bank, in->source[1].number + address.known + 4 * word);
+            return machine_constant(machine, in->source[1].bank,
+                                    in->source[1].number + address.known + 4 * word);
         if (!value_is_shared(&address))
             return value_any(WHY_DATA);
         return value_relied(value_shared((enum level)address.level),
@@ -257,10 +280,11 @@ static struct value loaded(struct machine *machine, const struct value *state, c
     }
 }
 
-/* The value of result `word` of a sum, a product, a sum of shifted values, or a shift. `s` has the low words of its
- * operands, and room for two predicates. */
-static struct value arithmetic(struct machine *machine, const struct value *state, const struct operands *in,
-                               uint32_t at, unsigned word, struct value s[OPERANDS_MAX + 2])
+/* The value of result `word` of a sum, a product, a sum of shifted values, or a shift. `s` has the
+ * low words of its operands, and room for two predicates. */
+static struct value arithmetic(struct machine *machine, const struct value *state,
+                               const struct operands *in, uint32_t at, unsigned word,
+                               struct value s[OPERANDS_MAX + 2])
 {
     struct lane_tables *lanes = &machine->lanes;
     const bool extended = in->high >> 10 & 1;
@@ -312,7 +336,8 @@ static struct value arithmetic(struct machine *machine, const struct value *stat
 
         if (in->source[0].negated)
             s[0] = value_negate(lanes, s[0]);
-        if (of_high && !extended && by > 0 && in->source[2].number == REGISTER_ZERO && (in->high >> 8 & 5) == 0) {
+        if (of_high && !extended && by > 0 && in->source[2].number == REGISTER_ZERO &&
+            (in->high >> 8 & 5) == 0) {
             /* The operand, shifted to the right: .SX32 brings its sign. */
             high = value_shift_right(lanes, value_plain(s[0]), WORD_BITS - by, in->high >> 9 & 1);
             if (high.lanes != LANES_ANY && high.lanes != LANES_GIVEN && !(s[1].flags & FLAG_HIGH))
@@ -322,7 +347,8 @@ static struct value arithmetic(struct machine *machine, const struct value *stat
             s[3] = machine_predicate(machine, state, in->condition, in->condition_negated);
             return high_word(s, 4, NULL);
         }
-        return value_add(lanes, value_multiply(lanes, value_plain(s[0]), value_number(1u << by)), s[1]);
+        return value_add(lanes, value_multiply(lanes, value_plain(s[0]), value_number(1u << by)),
+                         s[1]);
     }
     default: {
         const unsigned type = in->high >> 9 & 7;
@@ -335,7 +361,8 @@ static struct value arithmetic(struct machine *machine, const struct value *stat
             s[0] = value_plain(s[0]);
             s[2] = value_plain(s[2]);
             if (!right && !of_high && (small || by < 32))
-                return by < 32 ? value_multiply(lanes, s[0], value_number(1u << by)) : value_number(0);
+                return by < 32 ? value_multiply(lanes, s[0], value_number(1u << by))
+                               : value_number(0);
             if (right && of_high && small &&
                 (in->source[0].number == REGISTER_ZERO || in->source[0].number == UNIFORM_ZERO))
                 return value_shift_right(lanes, s[2], by, is_signed);
@@ -346,12 +373,15 @@ static struct value arithmetic(struct machine *machine, const struct value *stat
 }
 
 /* The value that each lane gets by a shuffle. */
-static struct value shuffled(const struct value *state, const struct operands *in, struct value values)
+static struct value shuffled(const struct value *state, const struct operands *in,
+                             struct value values)
 {
     /* From one lane to all: by index, with all lanes in one part. */
-    const bool by_index = (in->low >> 58 & 3) == 0, whole = (in->low >> 40 & 0x1fff) == WARP_LANES - 1;
+    const bool by_index = (in->low >> 58 & 3) == 0,
+               whole = (in->low >> 40 & 0x1fff) == WARP_LANES - 1;
     const bool known_form = in->form == 2 || in->form == 7;
-    const struct value lane = in->form == 7 ? value_number(0) : machine_register(state, in->low >> 32 & 0xff);
+    const struct value lane =
+        in->form == 7 ? value_number(0) : machine_register(state, in->low >> 32 & 0xff);
     const bool given = known_form && !((values.flags | lane.flags) & FLAG_DATA);
     struct value shared = value_shared(LEVEL_WARP);
 
@@ -365,8 +395,8 @@ static struct value shuffled(const struct value *state, const struct operands *i
 }
 
 /* The value of result `word` of an instruction that writes registers. */
-static struct value result_of(struct machine *machine, const struct value *state, const struct operands *in,
-                              uint32_t at, unsigned word)
+static struct value result_of(struct machine *machine, const struct value *state,
+                              const struct operands *in, uint32_t at, unsigned word)
 {
     struct lane_tables *lanes = &machine->lanes;
     struct value s[OPERANDS_MAX + 2], high;
@@ -391,33 +421,41 @@ static struct value result_of(struct machine *machine, const struct value *state
         return value_logic(lanes, s, table);
     }
     case TRANSFER_PERMUTE: {
-        /* Bytes 0 and 1 of one operand, which stay where they are; above, their sign, zeros, or what is left there. */
+        /* Bytes 0 and 1 of one operand, which stay where they are; above, their sign, zeros, or
+         * what is left there. */
         const uint32_t by = s[1].known, sign = (by >> 4 & 0xf) | 8, first = by >> 2 & 1 ? 2 : 0;
         const uint32_t zero = in->uniform ? UNIFORM_ZERO : REGISTER_ZERO;
         const bool extended = (by >> 8 & 0xff) == sign * 0x11;
 
-        if (!value_is_number(&s[1]) || in->high >> 8 & 7 || (by & 0xbb) != 0x10 || (by >> 2 & 1) != (by >> 6 & 1))
+        if (!value_is_number(&s[1]) || in->high >> 8 & 7 || (by & 0xbb) != 0x10 ||
+            (by >> 2 & 1) != (by >> 6 & 1))
             break;
-        if (!extended &&
-            (in->source[by >> 10 & 1 ? 2 : 0].number != zero || in->source[by >> 14 & 1 ? 2 : 0].number != zero))
+        if (!extended && (in->source[by >> 10 & 1 ? 2 : 0].number != zero ||
+                          in->source[by >> 14 & 1 ? 2 : 0].number != zero))
             return value_half(s[first], s[2 - first].flags);
-        return value_shift_right(lanes, value_multiply(lanes, value_plain(s[first]), value_number(1u << HALF_BITS)),
+        return value_shift_right(lanes,
+                                 value_multiply(lanes, value_plain(s[first]),
+                                                value_number(1u << HALF_BITS)),
                                  HALF_BITS, extended);
     }
     case TRANSFER_SELECT:
-        if (in->operation != 0x007 && in->operation != 0x087 && (in->source[0].negated || in->source[1].negated))
+        if (in->operation != 0x007 && in->operation != 0x087 &&
+            (in->source[0].negated || in->source[1].negated))
             break;
-        return value_select(lanes, machine_predicate(machine, state, in->condition, in->condition_negated),
+        return value_select(lanes,
+                            machine_predicate(machine, state, in->condition, in->condition_negated),
                             machine_source(machine, state, in, at, 0, word),
                             machine_source(machine, state, in, at, 1, word));
     case TRANSFER_HALVES:
         /* 0 * 0 and a number: this is how compilers move one. */
-        if (in->form == 2 && in->source[0].number == REGISTER_ZERO && in->source[1].number == REGISTER_ZERO)
+        if (in->form == 2 && in->source[0].number == REGISTER_ZERO &&
+            in->source[1].number == REGISTER_ZERO)
             return s[2];
         break;
     case TRANSFER_SPECIAL:
         if (in->operation == 0x005 || in->operation == 0x0cb)
-            return (in->high >> 8 & 0xff) == 0xff ? value_number(0) : special(machine, in->high >> 8 & 0xff);
+            return (in->high >> 8 & 0xff) == 0xff ? value_number(0)
+                                                  : special(machine, in->high >> 8 & 0xff);
         high = special(machine, in->high >> 8 & 0xff);
         if (in->uniform && !value_is_shared(&high))
             return value_shared(LEVEL_WARP);
@@ -428,7 +466,8 @@ static struct value result_of(struct machine *machine, const struct value *state
         return shuffled(state, in, s[0]);
     case TRANSFER_WARP:
         if (in->operation == 0x0ca || in->operation == 0x1c2)
-            return value_is_shared(&s[0]) ? s[0] : value_relied(value_shared(LEVEL_WARP), s[0].flags);
+            return value_is_shared(&s[0]) ? s[0]
+                                          : value_relied(value_shared(LEVEL_WARP), s[0].flags);
         return value_shared(LEVEL_WARP);
     case TRANSFER_ATOMIC:
         return value_any(WHY_DATA);
@@ -451,8 +490,8 @@ static struct value result_of(struct machine *machine, const struct value *state
 }
 
 /* The value of a predicate that an instruction writes. */
-static struct value answer_of(struct machine *machine, const struct value *state, const struct operands *in,
-                              uint32_t at, bool first)
+static struct value answer_of(struct machine *machine, const struct value *state,
+                              const struct operands *in, uint32_t at, bool first)
 {
     struct value s[8];
     size_t count = 0;
@@ -460,14 +499,18 @@ static struct value answer_of(struct machine *machine, const struct value *state
     if (in->transfer == TRANSFER_WARP && in->operation != 0x1c4)
         return value_shared(LEVEL_WARP);
     if (in->transfer >= TRANSFER_SPECIAL || in->transfer <= TRANSFER_NOTHING)
-        return value_any(in->transfer == TRANSFER_LOAD || in->transfer == TRANSFER_ATOMIC ? WHY_DATA : WHY_LANES);
+        return value_any(in->transfer == TRANSFER_LOAD || in->transfer == TRANSFER_ATOMIC
+                             ? WHY_DATA
+                             : WHY_LANES);
     for (unsigned i = 0; i < OPERANDS_MAX; i++)
         s[i] = machine_source(machine, state, in, at, i, 0);
     s[3] = machine_predicate(machine, state, in->condition, in->condition_negated);
-    /* The answer of a comparison: each lane's, where both are known, under no condition, which branches would lose. */
-    if (in->transfer == TRANSFER_COMPARE && first && in->source[0].words == 1 && (in->high >> 10 & 3) == 0 &&
-        !(in->high >> 8 & 1) && value_is_number(&s[3]) && (s[3].known & 1) && value_is_known(&s[0]) &&
-        value_is_known(&s[1]) && s[0].origin == 0 && s[1].origin == 0 && !((s[0].flags | s[1].flags) & FLAG_RELIED)) {
+    /* The answer of a comparison: each lane's, where both are known, under no condition, which
+     * branches would lose. */
+    if (in->transfer == TRANSFER_COMPARE && first && in->source[0].words == 1 &&
+        (in->high >> 10 & 3) == 0 && !(in->high >> 8 & 1) && value_is_number(&s[3]) &&
+        (s[3].known & 1) && value_is_known(&s[0]) && value_is_known(&s[1]) && s[0].origin == 0 &&
+        s[1].origin == 0 && !((s[0].flags | s[1].flags) & FLAG_RELIED)) {
         const unsigned test = in->high >> 12 & 7;
         uint32_t lanes[WARP_LANES];
 
@@ -476,12 +519,14 @@ static struct value answer_of(struct machine *machine, const struct value *state
             const uint32_t y = s[1].known + lane_of(&machine->lanes, &s[1], i);
             const bool less = in->high >> 9 & 1 ? (int32_t)x < (int32_t)y : x < y;
 
-            lanes[i] = ((test & 1) && less) || ((test & 2) && x == y) || ((test & 4) && !less && x != y);
+            lanes[i] =
+                ((test & 1) && less) || ((test & 2) && x == y) || ((test & 4) && !less && x != y);
         }
         return value_lanes(&machine->lanes, lanes);
     }
     /* A carry: it goes into the high word alone. */
-    if (in->transfer == TRANSFER_ADD || in->transfer == TRANSFER_SHIFT_ADD || in->transfer == TRANSFER_MULTIPLY_WIDE) {
+    if (in->transfer == TRANSFER_ADD || in->transfer == TRANSFER_SHIFT_ADD ||
+        in->transfer == TRANSFER_MULTIPLY_WIDE) {
         s[4] = machine_register(state, in->carry);
         return high_word(s, 5, NULL);
     }
@@ -498,14 +543,15 @@ static struct value answer_of(struct machine *machine, const struct value *state
     return value_function(s, count);
 }
 
-/* The value of a register where the guard of an instruction holds, or does not; NULL: not known apart. */
-static struct guarded *guarded_at(struct machine *machine, const struct value *state, const struct operands *in,
-                                  uint32_t number, bool holds)
+/* The value of a register where the guard of an instruction holds, or does not; NULL: not known
+ * apart. */
+static struct guarded *guarded_at(struct machine *machine, const struct value *state,
+                                  const struct operands *in, uint32_t number, bool holds)
 {
     struct guarded *of = &machine->guarded[number];
 
-    return of->visit == machine->visit && of->guard == in->guard && of->negated == (in->guard_negated == holds) &&
-                   of->from == state[in->guard].from
+    return of->visit == machine->visit && of->guard == in->guard &&
+                   of->negated == (in->guard_negated == holds) && of->from == state[in->guard].from
                ? of
                : NULL;
 }
@@ -522,7 +568,8 @@ void machine_exchange(struct machine *machine, struct value *state, const struct
             if (in->source[i].kind == OPERAND_REGISTER || in->source[i].kind == OPERAND_UNIFORM)
                 numbers[count++] = in->source[i].number + word;
     for (size_t i = 0; i < count; i++) {
-        struct guarded *of = numbers[i] < REGISTER_COUNT ? guarded_at(machine, state, in, numbers[i], true) : NULL;
+        struct guarded *of =
+            numbers[i] < REGISTER_COUNT ? guarded_at(machine, state, in, numbers[i], true) : NULL;
         struct value value;
 
         for (size_t k = 0; k < i; k++) /* a register that is read twice is exchanged once */
@@ -560,7 +607,8 @@ void machine_execute(struct machine *machine, struct value *state, uint32_t at)
             for (unsigned i = 0; i < words; i++) {
                 struct value *old = &state[REGISTER_COUNT + slot + i];
 
-                *old = value_select(&machine->lanes, guard, machine_source(machine, state, &in, at, 2, i), *old);
+                *old = value_select(&machine->lanes, guard,
+                                    machine_source(machine, state, &in, at, 2, i), *old);
                 old->from = at;
             }
         } else if (in.operation == 0x187 || address.origin < ORIGIN_PARAMETER) {
@@ -572,8 +620,9 @@ void machine_execute(struct machine *machine, struct value *state, uint32_t at)
     }
     for (unsigned i = 0; i < in.results; i++)
         for (unsigned k = 0; k < in.result[i].count && k < 4; k++)
-            results[i][k] = in.result[i].first >= PREDICATE_FIRST ? answer_of(machine, state, &in, at, i == 0)
-                                                                  : result_of(machine, state, &in, at, k);
+            results[i][k] = in.result[i].first >= PREDICATE_FIRST
+                                ? answer_of(machine, state, &in, at, i == 0)
+                                : result_of(machine, state, &in, at, k);
     machine_exchange(machine, state, &in);
     for (unsigned i = 0; i < in.results; i++)
         for (unsigned k = 0; k < in.result[i].count; k++) {
@@ -586,8 +635,8 @@ void machine_execute(struct machine *machine, struct value *state, uint32_t at)
                        ? now
                        : value_select(&machine->lanes, guard, now, other ? other->value : *old);
             old->from = at;
-            machine->guarded[number] =
-                (struct guarded){now, machine->visit, state[in.guard].from, in.guard, in.guard_negated};
+            machine->guarded[number] = (struct guarded){now, machine->visit, state[in.guard].from,
+                                                        in.guard, in.guard_negated};
             machine->guarded[number].value.from = at;
         }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What instructions do to the values of registers: see value.h. Registers of all kinds and words of the stack have one
- * numbering: see operands.h. */
+ * What instructions do to the values of registers: see value.h. Registers of all kinds and words of
+ * the stack have one numbering: see operands.h. */
 #pragma once
 
 #include "code_facts.h"
@@ -14,8 +14,8 @@ enum {
     SPECIAL_TID_Z = 0x23
 };
 
-/* The value of a register where the predicate holds under which it was written last. Compilers guard an address and its
- * load by one predicate. */
+/* The value of a register where the predicate holds under which it was written last. Compilers
+ * guard an address and its load by one predicate. */
 struct guarded {
     struct value value;
     uint32_t visit; /* of a block; of another one, it does not count */
@@ -44,15 +44,17 @@ struct value machine_constant(const struct machine *machine, unsigned bank, uint
 struct value machine_register(const struct value *state, uint32_t number);
 
 /* The value of a predicate, or its inverse. */
-struct value machine_predicate(struct machine *machine, const struct value *state, uint32_t number, bool negated);
+struct value machine_predicate(struct machine *machine, const struct value *state, uint32_t number,
+                               bool negated);
 
 /* Word `word` of source `i` of the instruction number `at`. */
-struct value machine_source(struct machine *machine, const struct value *state, const struct operands *in, uint32_t at,
-                            unsigned i, unsigned word);
+struct value machine_source(struct machine *machine, const struct value *state,
+                            const struct operands *in, uint32_t at, unsigned i, unsigned word);
 
 /* The address of a load or store: its low word, and in *high its high word. */
-struct value machine_address(struct machine *machine, const struct value *state, const struct operands *in, uint32_t at,
-                             struct value *high);
+struct value machine_address(struct machine *machine, const struct value *state,
+                             const struct operands *in, uint32_t at, struct value *high);
 
-/* Exchanges the values that an instruction reads with those that they have under its guard; and back. */
+/* Exchanges the values that an instruction reads with those that they have under its guard; and
+ * back. */
 void machine_exchange(struct machine *machine, struct value *state, const struct operands *in);

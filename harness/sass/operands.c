@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Fields of a row. Operands are in the order of the disassembly: A at bit 24, B and C as the form says. */
+/* Fields of a row. Operands are in the order of the disassembly: A at bit 24, B and C as the form
+ * says. */
 enum {
     A = 1 << 0,
     B = 1 << 1,
@@ -235,7 +236,9 @@ enum {
 
 static uint32_t bits(uint64_t low, uint64_t high, unsigned at, unsigned count)
 {
-    const uint64_t value = at >= 64 ? high >> (at - 64) : at == 0 ? low : low >> at | high << (64 - at);
+    const uint64_t value = at >= 64  ? high >> (at - 64)
+                           : at == 0 ? low
+                                     : low >> at | high << (64 - at);
 
     return (uint32_t)(value & ((1ull << count) - 1));
 }
@@ -244,7 +247,8 @@ static uint32_t bits(uint64_t low, uint64_t high, unsigned at, unsigned count)
 static uint32_t uniform_number(uint32_t number, uint32_t architecture)
 {
     if (architecture < LATE_FIRST)
-        return (number & URZ_BEFORE) == URZ_BEFORE ? UNIFORM_ZERO : UNIFORM_FIRST + (number & URZ_BEFORE);
+        return (number & URZ_BEFORE) == URZ_BEFORE ? UNIFORM_ZERO
+                                                   : UNIFORM_FIRST + (number & URZ_BEFORE);
     return UNIFORM_FIRST + number;
 }
 
@@ -257,24 +261,27 @@ static void add_result(struct operands *out, uint32_t first, uint32_t count)
     out->result[out->results++].count = (uint16_t)count;
 }
 
-/* The sources of arithmetic. A form (bits 9 to 11) says what is at bits 32 to 63, and whether that is B or C: the other
- * one is a register at bit 64. */
-static void arithmetic_sources(uint64_t low, uint64_t high, uint32_t architecture, const struct row *row, unsigned form,
-                               struct operands *out)
+/* The sources of arithmetic. A form (bits 9 to 11) says what is at bits 32 to 63, and whether that
+ * is B or C: the other one is a register at bit 64. */
+static void arithmetic_sources(uint64_t low, uint64_t high, uint32_t architecture,
+                               const struct row *row, unsigned form, struct operands *out)
 {
-    const bool third = !(row->fields & FIXED) && row->fields & C && (form == 2 || form == 3 || form == 7);
+    const bool third =
+        !(row->fields & FIXED) && row->fields & C && (form == 2 || form == 3 || form == 7);
     struct operand *special = &out->source[third ? 2 : 1], *other = &out->source[third ? 1 : 2];
     const bool uniform = row->fields & U;
 
     /* R2UR and REDUX read a register of the threads. */
     out->source[0] =
-        (struct operand){.kind = uniform && row->transfer != TRANSFER_WARP ? OPERAND_UNIFORM : OPERAND_REGISTER,
+        (struct operand){.kind = uniform && row->transfer != TRANSFER_WARP ? OPERAND_UNIFORM
+                                                                           : OPERAND_REGISTER,
                          .number = bits(low, high, 24, 8),
                          .negated = bits(low, high, 72, 1)};
     *other = (struct operand){.kind = uniform ? OPERAND_UNIFORM : OPERAND_REGISTER,
                               .number = bits(low, high, 64, 8),
                               .negated = bits(low, high, 75, 1)};
-    *special = (struct operand){.kind = uniform ? OPERAND_UNIFORM : OPERAND_REGISTER, .number = bits(low, high, 32, 8)};
+    *special = (struct operand){.kind = uniform ? OPERAND_UNIFORM : OPERAND_REGISTER,
+                                .number = bits(low, high, 32, 8)};
     special->negated = bits(low, high, 63, 1);
     if (form == 2 || form == 4) {
         special->kind = OPERAND_IMMEDIATE;
@@ -300,14 +307,21 @@ static void arithmetic_sources(uint64_t low, uint64_t high, uint32_t architectur
 }
 
 /* The address of a load or store, and what is stored. */
-static void memory_sources(uint64_t low, uint64_t high, uint32_t architecture, const struct row *row,
-                           struct operands *out)
+static void memory_sources(uint64_t low, uint64_t high, uint32_t architecture,
+                           const struct row *row, struct operands *out)
 {
-    enum { GLOBAL_DESCRIPTOR_FIRST = 80 /* architecture */, LD = 0x180, LDG = 0x181, ST = 0x185, STG = 0x186 };
+    enum {
+        GLOBAL_DESCRIPTOR_FIRST = 80 /* architecture */,
+        LD = 0x180,
+        LDG = 0x181,
+        ST = 0x185,
+        STG = 0x186
+    };
     const unsigned operation = low & (OPERATIONS - 1);
-    const bool global =
-        operation == LD || operation == LDG || operation == ST || operation == STG || row->transfer == TRANSFER_ATOMIC;
-    const bool wide = global && bits(low, high, 72, 1), whole = bits(low, high, 90, 1), added = bits(low, high, 91, 1);
+    const bool global = operation == LD || operation == LDG || operation == ST ||
+                        operation == STG || row->transfer == TRANSFER_ATOMIC;
+    const bool wide = global && bits(low, high, 72, 1), whole = bits(low, high, 90, 1),
+               added = bits(low, high, 91, 1);
     /* From sm_80 on, the uniform register beside an address of 64 bits describes the memory. */
     const bool described = global && architecture >= GLOBAL_DESCRIPTOR_FIRST && whole;
     const unsigned uniform_at = row->fields & DATA ? 64 : 32;
@@ -317,26 +331,31 @@ static void memory_sources(uint64_t low, uint64_t high, uint32_t architecture, c
     out->source[0] = (struct operand){.kind = OPERAND_REGISTER, .number = bits(low, high, 24, 8)};
     out->source[0].words = wide && (!added || whole) ? 2 : 1;
     if (added && !described)
-        out->source[1] = (struct operand){.kind = OPERAND_UNIFORM,
-                                          .number = uniform_number(bits(low, high, uniform_at, 8), architecture),
-                                          .words = wide ? 2 : 1};
+        out->source[1] =
+            (struct operand){.kind = OPERAND_UNIFORM,
+                             .number = uniform_number(bits(low, high, uniform_at, 8), architecture),
+                             .words = wide ? 2 : 1};
     if (row->fields & DATA)
-        out->source[2] = (struct operand){.kind = OPERAND_REGISTER, .number = bits(low, high, 32, 8), .words = 4};
+        out->source[2] = (struct operand){.kind = OPERAND_REGISTER,
+                                          .number = bits(low, high, 32, 8),
+                                          .words = 4};
 }
 
-/* Whether an operation of sm_100 or later, LONG, is on pairs: USEL has the form of a uniform operand for them. */
+/* Whether an operation of sm_100 or later, LONG, is on pairs: USEL has the form of a uniform
+ * operand for them. */
 static bool form_is_long(const struct operands *of)
 {
     enum { USEL = 0x087 };
     const bool compare = of->transfer == TRANSFER_COMPARE, select = of->transfer == TRANSFER_SELECT;
 
-    return of->high >> 16 & 1 || (!compare && of->form == 2) || (select && (of->form == 3 || of->form == 7)) ||
-           (of->operation == USEL && of->form == 6);
+    return of->high >> 16 & 1 || (!compare && of->form == 2) ||
+           (select && (of->form == 3 || of->form == 7)) || (of->operation == USEL && of->form == 6);
 }
 
 void operands_at(const unsigned char *code, size_t at, uint32_t architecture, struct operands *out)
 {
-    static const uint8_t registers[] = {1, 1, 1, 1, 1, 2, 4, 4}; /* by the field of the size of a load */
+    /* by the field of the size of a load */
+    static const uint8_t registers[] = {1, 1, 1, 1, 1, 2, 4, 4};
     static const uint8_t short_forms[] = {0, 1, 4, 1, 4, 5, 6, 6}; /* of operations on pairs */
     struct row changed;
     const struct row *row;
@@ -370,7 +389,8 @@ void operands_at(const unsigned char *code, size_t at, uint32_t architecture, st
         form = short_forms[form];
         row = &changed;
     }
-    const bool uniform = row->fields & U, predicates_uniform = uniform && row->transfer != TRANSFER_WARP;
+    const bool uniform = row->fields & U,
+               predicates_uniform = uniform && row->transfer != TRANSFER_WARP;
     const uint32_t predicates = predicates_uniform ? UNIFORM_PREDICATE_FIRST : PREDICATE_FIRST;
 
     /* The guard of an instruction on uniform registers is a uniform predicate. */
@@ -388,15 +408,18 @@ void operands_at(const unsigned char *code, size_t at, uint32_t architecture, st
     } else if (row->fields & BANK) {
         const uint32_t index = bits(low, high, 24, 8);
 
-        out->source[0] =
-            (struct operand){.kind = row->fields & A ? OPERAND_REGISTER : OPERAND_NONE, .number = index, .words = 1};
+        out->source[0] = (struct operand){.kind = row->fields & A ? OPERAND_REGISTER : OPERAND_NONE,
+                                          .number = index,
+                                          .words = 1};
         if (uniform && (row->fields & A))
-            out->source[0] =
-                (struct operand){.kind = OPERAND_UNIFORM, .number = uniform_number(index, architecture), .words = 1};
+            out->source[0] = (struct operand){.kind = OPERAND_UNIFORM,
+                                              .number = uniform_number(index, architecture),
+                                              .words = 1};
         out->source[1] =
             (struct operand){.kind = OPERAND_CONSTANT,
                              /* LDCU has one more bit. */
-                             .number = out->operation == LDCU ? bits(low, high, 37, 17) : bits(low, high, 38, 16),
+                             .number = out->operation == LDCU ? bits(low, high, 37, 17)
+                                                              : bits(low, high, 38, 16),
                              .bank = (uint8_t)bits(low, high, 54, 5)};
         out->offset = (int32_t)(int16_t)out->source[1].number;
     } else {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The operands of machine code: registers that an instruction reads and writes. One row per operation says which fields
- * are operands. The encoding is the one of 128 bits, of sm_70 to sm_121: see sass.h. */
+ * The operands of machine code: registers that an instruction reads and writes. One row per
+ * operation says which fields are operands. The encoding is the one of 128 bits, of sm_70 to
+ * sm_121: see sass.h. */
 #pragma once
 
 #include "sass.h"
@@ -32,7 +33,13 @@ enum transfer {
     TRANSFER_BRANCH, /* and what else changes the flow */
 };
 
-enum operand_kind { OPERAND_NONE, OPERAND_REGISTER, OPERAND_UNIFORM, OPERAND_IMMEDIATE, OPERAND_CONSTANT };
+enum operand_kind {
+    OPERAND_NONE,
+    OPERAND_REGISTER,
+    OPERAND_UNIFORM,
+    OPERAND_IMMEDIATE,
+    OPERAND_CONSTANT
+};
 
 /* Registers of all kinds have one numbering. */
 enum {
@@ -63,7 +70,8 @@ struct operands {
     uint16_t operation;
     uint8_t form; /* bits 9 to 11 */
     enum transfer transfer;
-    struct operand source[OPERANDS_MAX]; /* a, b, c of the arithmetic; of memory: address, its uniform part, data */
+    /* a, b, c of the arithmetic; of memory: address, its uniform part, data */
+    struct operand source[OPERANDS_MAX];
     struct {
         uint16_t first, count;
     } result[RESULTS_MAX]; /* registers and predicates that it may write */

@@ -8,7 +8,7 @@
 
 enum { TABLES_MAX = 1 << 14, SLOTS = 1 << 15 };
 
-/* -- what lanes add ------------------------------------------------------------------------------------ */
+/* -- what lanes add ---------------------------------------------------------------------------- */
 
 enum status lane_tables_open(struct lane_tables *out)
 {
@@ -30,7 +30,8 @@ uint32_t lane_of(const struct lane_tables *tables, const struct value *value, un
 }
 
 /* Gives the value these lanes, whose first goes to the shared part. */
-static struct value with_lanes(struct lane_tables *tables, struct value value, const uint32_t lanes[WARP_LANES])
+static struct value with_lanes(struct lane_tables *tables, struct value value,
+                               const uint32_t lanes[WARP_LANES])
 {
     uint32_t table[WARP_LANES], hash = 2166136261u;
     bool same = true;
@@ -64,7 +65,7 @@ static struct value with_lanes(struct lane_tables *tables, struct value value, c
     return value_any(WHY_ARITHMETIC);
 }
 
-/* -- values -------------------------------------------------------------------------------------------- */
+/* -- values ------------------------------------------------------------------------------------ */
 
 struct value value_number(uint32_t number)
 {
@@ -83,13 +84,18 @@ struct value value_shared(enum level level)
 
 struct value value_any(enum why why)
 {
-    return (
-        struct value){.level = LEVEL_WARP, .lanes = LANES_ANY, .why = (uint8_t)why, .flags = FLAG_DATA | FLAG_SIGNED};
+    return (struct value){.level = LEVEL_WARP,
+                          .lanes = LANES_ANY,
+                          .why = (uint8_t)why,
+                          .flags = FLAG_DATA | FLAG_SIGNED};
 }
 
 struct value value_given(enum why why)
 {
-    return (struct value){.level = LEVEL_WARP, .lanes = LANES_GIVEN, .why = (uint8_t)why, .flags = FLAG_SIGNED};
+    return (struct value){.level = LEVEL_WARP,
+                          .lanes = LANES_GIVEN,
+                          .why = (uint8_t)why,
+                          .flags = FLAG_SIGNED};
 }
 
 struct value value_lanes(struct lane_tables *tables, const uint32_t lanes[WARP_LANES])
@@ -220,7 +226,8 @@ struct value value_add(struct lane_tables *tables, struct value a, struct value 
     out.origin = a.origin == 0 ? b.origin : b.origin == 0 ? a.origin : 2 /* ORIGIN_MIXED */;
     if (out.lanes == LANES_ANY)
         return leveled(out);
-    if ((a.lanes != LANES_SAME && a.lanes < LANES_TABLE) || (b.lanes != LANES_SAME && b.lanes < LANES_TABLE)) {
+    if ((a.lanes != LANES_SAME && a.lanes < LANES_TABLE) ||
+        (b.lanes != LANES_SAME && b.lanes < LANES_TABLE)) {
         if (!lanes_are_even(tables, &a) || !lanes_are_even(tables, &b))
             return not_followed(out, value_is_given(&a) && value_is_given(&b), WHY_ARITHMETIC);
         out.lanes = LANES_STRIDE;
@@ -279,13 +286,15 @@ struct value value_multiply(struct lane_tables *tables, struct value a, struct v
         out.known = a.known * b.known;
         return leveled(out);
     }
-    if ((a.lanes == LANES_SAME || b.lanes == LANES_SAME) && lanes_are_even(tables, &a) && lanes_are_even(tables, &b)) {
+    if ((a.lanes == LANES_SAME || b.lanes == LANES_SAME) && lanes_are_even(tables, &a) &&
+        lanes_are_even(tables, &b)) {
         out.lanes = LANES_STRIDE;
         return leveled(out);
     }
     return not_followed(out,
                         !(out.flags & FLAG_DATA) ||
-                            (a.lanes == LANES_SAME && !(a.flags & FLAG_DATA) && value_is_given(&b)) ||
+                            (a.lanes == LANES_SAME && !(a.flags & FLAG_DATA) &&
+                             value_is_given(&b)) ||
                             (b.lanes == LANES_SAME && !(b.flags & FLAG_DATA) && value_is_given(&a)),
                         WHY_ARITHMETIC);
 }
@@ -295,7 +304,8 @@ struct value value_negate(struct lane_tables *tables, struct value a)
     return value_multiply(tables, value_number(UINT32_MAX), a);
 }
 
-struct value value_shift_right(struct lane_tables *tables, struct value a, unsigned by, bool is_signed)
+struct value value_shift_right(struct lane_tables *tables, struct value a, unsigned by,
+                               bool is_signed)
 {
     struct value out = a;
     uint32_t lanes[WARP_LANES];
@@ -318,7 +328,8 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
         }
         return value_relied(value_lanes(tables, lanes), a.flags);
     }
-    if (is_signed && by >= WORD_BITS - 1 && !(a.flags & FLAG_SIGNED)) /* the sign, as divisions take it */
+    if (is_signed && by >= WORD_BITS - 1 &&
+        !(a.flags & FLAG_SIGNED)) /* the sign, as divisions take it */
         return value_relied(value_number(0), a.flags & FLAG_RELIED);
     out.flags &= is_signed ? UINT8_MAX : (uint8_t)~FLAG_SIGNED;
     out.known = by < WORD_BITS ? a.known >> by : 0;
@@ -328,10 +339,12 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
     for (unsigned i = 0; i < WARP_LANES; i++)
         negative |= (int64_t)a.known + (int32_t)lane_of(tables, &a, i) < 0;
     if (a.lanes >= LANES_TABLE && by <= a.bits && (is_signed || !negative)) {
-        /* The shared part is a multiple of 2^bits and what is known, to which lanes add: no other carry reaches the
-         * result. A part of a lane that is negative is a small number below zero, which an unsigned shift makes large. */
+        /* The shared part is a multiple of 2^bits and what is known, to which lanes add: no other
+         * carry reaches the result. A part of a lane that is negative is a small number below zero,
+         * which an unsigned shift makes large. */
         for (unsigned i = 0; i < WARP_LANES; i++)
-            lanes[i] = (uint32_t)(((int64_t)a.known + (int32_t)lane_of(tables, &a, i)) >> by) - out.known;
+            lanes[i] =
+                (uint32_t)(((int64_t)a.known + (int32_t)lane_of(tables, &a, i)) >> by) - out.known;
         out.flags |= a.flags & FLAG_WHOLE ? FLAG_RELIED : 0;
         return leveled(with_lanes(tables, out, lanes));
     }
@@ -350,19 +363,22 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
     return not_followed(out, !(a.flags & FLAG_DATA), WHY_ARITHMETIC);
 }
 
-/* The bits for which one of these rows of LOP3's table can hold: those where the operands can be 1, and where 0. */
+/* The bits for which one of these rows of LOP3's table can hold: those where the operands can be 1,
+ * and where 0. */
 static uint32_t bits_of_rows(unsigned rows, const uint32_t ones[3], const uint32_t zeros[3])
 {
     uint32_t bits = 0;
 
     for (unsigned row = 0; row < 8; row++)
         if (rows >> row & 1)
-            bits |= (row & 4 ? ones : zeros)[0] & (row & 2 ? ones : zeros)[1] & (row & 1 ? ones : zeros)[2];
+            bits |= (row & 4 ? ones : zeros)[0] & (row & 2 ? ones : zeros)[1] &
+                    (row & 1 ? ones : zeros)[2];
     return bits;
 }
 
 /* Where an operand can be 1, and where 0; returns where lanes can differ. */
-static uint32_t bits_of(const struct lane_tables *tables, const struct value *value, uint32_t *ones, uint32_t *zeros)
+static uint32_t bits_of(const struct lane_tables *tables, const struct value *value, uint32_t *ones,
+                        uint32_t *zeros)
 {
     const bool followed = value->lanes == LANES_SAME || value->lanes >= LANES_TABLE;
     const uint32_t above = ~low_bits(value->bits);
@@ -380,11 +396,13 @@ static uint32_t bits_of(const struct lane_tables *tables, const struct value *va
            (value->flags & FLAG_HALF ? above & ~low_bits(HALF_BITS) : 0);
 }
 
-struct value value_logic(struct lane_tables *tables, const struct value operands[3], unsigned results)
+struct value value_logic(struct lane_tables *tables, const struct value operands[3],
+                         unsigned results)
 {
     static const unsigned without[3] = {0x0f, 0x33, 0x55}; /* rows in which the operand is 0 */
     struct value out = joined(&operands[0], &operands[1]);
-    uint32_t lanes[WARP_LANES], ones[3], zeros[3], differing[3], varying = 0, whole = UINT32_MAX, either;
+    uint32_t lanes[WARP_LANES], ones[3], zeros[3], differing[3], varying = 0, whole = UINT32_MAX,
+                                                                 either;
     bool differ = false;
 
     out = joined(&out, &operands[2]);
@@ -398,7 +416,8 @@ struct value value_logic(struct lane_tables *tables, const struct value operands
         out.flags |= FLAG_RELIED;
     out.flags |= results & 1 ? FLAG_SIGNED : 0;
     for (unsigned i = 0; i < 3; i++) {
-        const unsigned flipped = (results >> (4 >> i) & without[i]) | (results & without[i]) << (4 >> i);
+        const unsigned flipped = (results >> (4 >> i) & without[i]) | (results & without[i])
+                                                                          << (4 >> i);
 
         varying |= bits_of_rows(results ^ flipped, ones, zeros) & differing[i] & ~whole;
     }
@@ -433,7 +452,8 @@ struct value value_function(const struct value *values, size_t count)
         const struct value plain = value_plain(values[i]);
 
         if (!value_is_shared(&plain)) {
-            out.why = (uint8_t)worse((enum why)out.why, plain.why ? (enum why)plain.why : WHY_ARITHMETIC);
+            out.why =
+                (uint8_t)worse((enum why)out.why, plain.why ? (enum why)plain.why : WHY_ARITHMETIC);
             shared = false;
         }
         out.level = out.level > plain.level ? out.level : plain.level;
@@ -450,11 +470,12 @@ struct value value_of_both(struct value a, struct value b)
 bool value_equal(const struct value *a, const struct value *b)
 {
     return a->known == b->known && a->displacement == b->displacement && a->lanes == b->lanes &&
-           a->origin == b->origin && a->bits == b->bits && a->level == b->level && a->why == b->why &&
-           a->flags == b->flags;
+           a->origin == b->origin && a->bits == b->bits && a->level == b->level &&
+           a->why == b->why && a->flags == b->flags;
 }
 
-struct value value_meet(struct value a, struct value b, enum level level, enum why why, uint8_t flags)
+struct value value_meet(struct value a, struct value b, enum level level, enum why why,
+                        uint8_t flags)
 {
     struct value out = value_relied(joined(&a, &b), flags);
     const uint32_t differ = a.known ^ b.known;
@@ -481,7 +502,8 @@ struct value value_meet(struct value a, struct value b, enum level level, enum w
                         WHY_NONE);
 }
 
-struct value value_select(struct lane_tables *tables, struct value predicate, struct value yes, struct value no)
+struct value value_select(struct lane_tables *tables, struct value predicate, struct value yes,
+                          struct value no)
 {
     uint32_t lanes[WARP_LANES];
 
@@ -489,7 +511,8 @@ struct value value_select(struct lane_tables *tables, struct value predicate, st
         return value_relied(predicate.known & 1 ? yes : no, predicate.flags);
     if (value_is_known(&predicate) && value_is_known(&yes) && value_is_known(&no)) {
         for (unsigned i = 0; i < WARP_LANES; i++) {
-            const struct value *chosen = (predicate.known + lane_of(tables, &predicate, i)) & 1 ? &yes : &no;
+            const struct value *chosen =
+                (predicate.known + lane_of(tables, &predicate, i)) & 1 ? &yes : &no;
 
             lanes[i] = chosen->known + lane_of(tables, chosen, i);
         }
@@ -498,6 +521,7 @@ struct value value_select(struct lane_tables *tables, struct value predicate, st
     if (value_is_shared(&predicate))
         return value_meet(yes, no, (enum level)predicate.level, WHY_NONE, predicate.flags);
     return value_meet(yes, no, LEVEL_WARP,
-                      predicate.lanes == LANES_ANY && predicate.why == WHY_DATA ? WHY_DATA : WHY_BRANCH,
+                      predicate.lanes == LANES_ANY && predicate.why == WHY_DATA ? WHY_DATA
+                                                                                : WHY_BRANCH,
                       predicate.flags);
 }

@@ -31,23 +31,26 @@ enum why {
     WHY_COUNT
 };
 
-/* Kinds of the lanes' part. LANES_GIVEN: some function of the thread, the block, and what is the same in the grid. From
- * LANES_TABLE on, it is known: the number of a table. */
+/* Kinds of the lanes' part. LANES_GIVEN: some function of the thread, the block, and what is the
+ * same in the grid. From LANES_TABLE on, it is known: the number of a table. */
 enum { LANES_SAME, LANES_ANY, LANES_STRIDE, LANES_GIVEN, LANES_TABLE };
 
 enum {
-    FLAG_HIGH = 1, /* it may differ in the lanes, as the high word of 64 bits does when the low one carries */
+    /* it may differ in the lanes, as the high word of 64 bits does when the low one carries */
+    FLAG_HIGH = 1,
     FLAG_WHOLE = 2, /* its low bits are known if blockDim.x is a multiple of 32 ... */
     FLAG_RELIED = 4, /* ... and that has decided something */
     FLAG_HALF = 8, /* all this is of its low 16 bits: those above are not known */
-    /* Data may be in it, which threads of the grid do not share: in the shared part, or the stride. Always of LANES_ANY. */
+    /* Data may be in it, which threads of the grid do not share: in the shared part, or the stride.
+     * Always of LANES_ANY. */
     FLAG_DATA = 16,
     FLAG_SIGNED = 32, /* it may be below zero as a signed number, overflow aside */
 };
 
 struct value {
     uint32_t known; /* the low `bits` bits of the shared part */
-    uint32_t displacement; /* what constants were added to it: the offset of a table, if it is the address of one */
+    /* what constants were added to it: the offset of a table, if it is the address of one */
+    uint32_t displacement;
     uint32_t from; /* the instruction that made it, or the block in which ways met */
     uint16_t lanes, origin;
     uint8_t bits, level, why, flags;
@@ -79,32 +82,39 @@ struct value value_relied(struct value value, uint8_t flags);
 
 bool value_is_number(const struct value *value); /* one number */
 bool value_is_known(const struct value *value); /* a number in each lane */
-bool value_is_shared(const struct value *value); /* the same in all lanes, and no high word of others */
+/* the same in all lanes, and no high word of others */
+bool value_is_shared(const struct value *value);
 bool value_is_given(const struct value *value); /* lanes are apart by what is no data */
 
 /* The same value, where it is used as anything but the high word of an address. */
 struct value value_plain(struct value value);
 
-/* The value where 16-bit operations leave something in its upper half: of values with these flags. */
+/* The value where 16-bit operations leave something in its upper half: of values with these
+ * flags. */
 struct value value_half(struct value value, uint8_t flags);
 
 struct value value_add(struct lane_tables *tables, struct value a, struct value b);
 struct value value_negate(struct lane_tables *tables, struct value a);
 struct value value_multiply(struct lane_tables *tables, struct value a, struct value b);
-struct value value_shift_right(struct lane_tables *tables, struct value a, unsigned by, bool is_signed);
+struct value value_shift_right(struct lane_tables *tables, struct value a, unsigned by,
+                               bool is_signed);
 
 /* Three operands and a table of 8 results, as of LOP3. */
-struct value value_logic(struct lane_tables *tables, const struct value operands[3], unsigned results);
+struct value value_logic(struct lane_tables *tables, const struct value operands[3],
+                         unsigned results);
 
 /* Some function of the values that is not followed. */
 struct value value_function(const struct value *values, size_t count);
 struct value value_of_both(struct value a, struct value b); /* the same of two */
 
 /* One of two, by a predicate. */
-struct value value_select(struct lane_tables *tables, struct value predicate, struct value yes, struct value no);
+struct value value_select(struct lane_tables *tables, struct value predicate, struct value yes,
+                          struct value no);
 
-/* Where ways meet: at which level the choice is, if it differs by thread why, and the flags of what it follows from. */
-struct value value_meet(struct value a, struct value b, enum level level, enum why why, uint8_t flags);
+/* Where ways meet: at which level the choice is, if it differs by thread why, and the flags of what
+ * it follows from. */
+struct value value_meet(struct value a, struct value b, enum level level, enum why why,
+                        uint8_t flags);
 
 /* Whether nothing but where they are from differs. */
 bool value_equal(const struct value *a, const struct value *b);

@@ -14,8 +14,8 @@ enum { VISITS_MAX = 48, STACK_POINTER = 1 };
 /* Some of the values. */
 typedef bool value_set[VALUES];
 
-/* At which level ways part: LEVEL_CONSTANT and LEVEL_GRID, together; why, if each thread goes its own; FLAG_RELIED and
- * FLAG_DATA of what they go by. */
+/* At which level ways part: LEVEL_CONSTANT and LEVEL_GRID, together; why, if each thread goes its
+ * own; FLAG_RELIED and FLAG_DATA of what they go by. */
 struct parting {
     uint8_t level, why, flags;
 };
@@ -45,12 +45,13 @@ struct vary {
     size_t return_count, call_count;
     uint32_t spreads;
     bool tangled; /* a loop is entered by several blocks */
-    uint16_t used[VALUES]; /* values that some instruction writes: all others stay as they are at the begin */
+    /* values that some instruction writes: all others stay as they are at the begin */
+    uint16_t used[VALUES];
     size_t used_count;
     struct value in[VALUES];
 };
 
-/* -- where ways meet ----------------------------------------------------------------------------------- */
+/* -- where ways meet --------------------------------------------------------------------------- */
 
 static bool add_parting(struct parting *to, struct parting with)
 {
@@ -63,7 +64,8 @@ static bool add_parting(struct parting *to, struct parting with)
 }
 
 /* A value after it left loops that threads leave at different times. */
-static struct value left_loops(const struct vary *vary, struct value value, unsigned i, uint32_t from, uint32_t to)
+static struct value left_loops(const struct vary *vary, struct value value, unsigned i,
+                               uint32_t from, uint32_t to)
 {
     for (uint32_t loop = vary->flow->blocks[from].loop;
          loop != FLOW_NONE && !flow_within(vary->flow, vary->flow->blocks[to].loop, loop);
@@ -72,9 +74,11 @@ static struct value left_loops(const struct vary *vary, struct value value, unsi
 
         if (!state->written[i] || value_is_known(&value) || state->left.level <= LEVEL_GRID)
             continue;
-        value = value_meet(value, value, (enum level)state->left.level,
-                           state->left.why && state->left.why != WHY_DATA ? WHY_LOOP : (enum why)state->left.why,
-                           state->left.flags);
+        value =
+            value_meet(value, value, (enum level)state->left.level,
+                       state->left.why && state->left.why != WHY_DATA ? WHY_LOOP
+                                                                      : (enum why)state->left.why,
+                       state->left.flags);
         value.from = PHI | to;
     }
     return value;
@@ -87,14 +91,16 @@ static struct value meet_at(struct value a, struct value b, uint32_t block, stru
     /* Nothing less can be known than of data. */
     if ((a.from == b.from && value_equal(&a, &b)) ||
         (a.lanes == LANES_ANY && a.why == WHY_DATA && a.from == (PHI | block) &&
-         (a.origin == b.origin || a.origin == ORIGIN_MIXED) && !((b.flags | parting.flags) & ~a.flags)))
+         (a.origin == b.origin || a.origin == ORIGIN_MIXED) &&
+         !((b.flags | parting.flags) & ~a.flags)))
         return a;
     out = value_meet(a, b, (enum level)parting.level, (enum why)parting.why, parting.flags);
     out.from = PHI | block;
     return out;
 }
 
-/* The value of register or slot `i` behind a call. False: the call does not come back, as far as is known. */
+/* The value of register or slot `i` behind a call. False: the call does not come back, as far as is
+ * known. */
 static bool behind_call(struct vary *vary, uint32_t caller, unsigned i, struct value *out)
 {
     const struct flow *flow = vary->flow;
@@ -118,14 +124,16 @@ static bool behind_call(struct vary *vary, uint32_t caller, unsigned i, struct v
 
         operands_at(flow->code, (size_t)flow->blocks[caller].last * 16, flow->architecture, &in);
         *out = value_select(&vary->machine.lanes,
-                            machine_predicate(&vary->machine, vary->blocks[caller].out, in.guard, in.guard_negated),
+                            machine_predicate(&vary->machine, vary->blocks[caller].out, in.guard,
+                                              in.guard_negated),
                             *out, vary->blocks[caller].out[i]);
         out->from = PHI | caller;
     }
     return found;
 }
 
-/* The state at the begin of a block, in vary->in. False: nothing that leads here has been visited. */
+/* The state at the begin of a block, in vary->in. False: nothing that leads here has been
+ * visited. */
 static bool enter_block(struct vary *vary, uint32_t block)
 {
     const struct flow *flow = vary->flow;
@@ -136,12 +144,14 @@ static bool enter_block(struct vary *vary, uint32_t block)
     if (block == flow->functions[0]) {
         for (unsigned k = 0; k < vary->used_count; k++)
             vary->in[vary->used[k]] = value_any(WHY_UNSET);
-        vary->in[STACK_POINTER] = machine_constant(&vary->machine, 0, flow->architecture >= 100 ? 0x37c : 0x28);
+        vary->in[STACK_POINTER] =
+            machine_constant(&vary->machine, 0, flow->architecture >= 100 ? 0x37c : 0x28);
         found = true;
     }
     for (size_t k = 0; k < vary->call_count && of->is_called; k++) {
         const bool several = block == 0 || of->entries > 0;
-        const struct parting parting = {LEVEL_WARP, several ? WHY_BRANCH : WHY_NONE, several ? FLAG_DATA : 0};
+        const struct parting parting = {LEVEL_WARP, several ? WHY_BRANCH : WHY_NONE,
+                                        several ? FLAG_DATA : 0};
         const uint32_t caller = vary->calls[k];
 
         if (flow->blocks[caller].called != block || !vary->blocks[caller].out)
@@ -157,18 +167,22 @@ static bool enter_block(struct vary *vary, uint32_t block)
         }
         found = true;
     }
-    /* First the ways that lead here, then those that lead back: what a loop does not write comes back as it was. */
+    /* First the ways that lead here, then those that lead back: what a loop does not write comes
+     * back as it was. */
     for (uint32_t e = 0; e < 2 * of->entries; e++) {
         const uint32_t from = flow->edges[flow->entering[of->entry + e % of->entries]].from;
         const bool back = flow->blocks[from].order >= of->order;
-        const bool kept = back && found && of->loop != FLOW_NONE && flow->loops[of->loop].header == block &&
-                          !flow->loops[of->loop].entered_twice && flow_within(flow, flow->blocks[from].loop, of->loop);
-        const bool leaves =
-            flow->blocks[from].loop != FLOW_NONE && !flow_within(flow, of->loop, flow->blocks[from].loop);
+        const bool kept = back && found && of->loop != FLOW_NONE &&
+                          flow->loops[of->loop].header == block &&
+                          !flow->loops[of->loop].entered_twice &&
+                          flow_within(flow, flow->blocks[from].loop, of->loop);
+        const bool leaves = flow->blocks[from].loop != FLOW_NONE &&
+                            !flow_within(flow, of->loop, flow->blocks[from].loop);
         struct value value, left;
         bool own;
 
-        if (back != (e >= of->entries) || flow->blocks[from].order == FLOW_NONE || !vary->blocks[from].out)
+        if (back != (e >= of->entries) || flow->blocks[from].order == FLOW_NONE ||
+            !vary->blocks[from].out)
             continue;
         for (unsigned u = 0; u < vary->used_count; u++) {
             const unsigned i = vary->used[u];
@@ -183,13 +197,15 @@ static bool enter_block(struct vary *vary, uint32_t block)
             value = left;
             if (!found)
                 vary->in[i] = value;
-            else if (!own && memcmp(&vary->in[i], &value, sizeof(value)) != 0) /* own: it comes back as it left */
+            else if (!own && memcmp(&vary->in[i], &value, sizeof(value)) !=
+                                 0) /* own: it comes back as it left */
                 vary->in[i] = meet_at(vary->in[i], value, block, state->join);
             if (u + 1 == vary->used_count)
                 found = true;
         }
     }
-    /* A value once of this block stays so: loops within loops would hand it to and fro without end. */
+    /* A value once of this block stays so: loops within loops would hand it to and fro without
+     * end. */
     for (unsigned u = 0; u < vary->used_count && (of->entries > 1 || of->is_called); u++) {
         const unsigned i = vary->used[u];
 
@@ -201,7 +217,7 @@ static bool enter_block(struct vary *vary, uint32_t block)
     return found;
 }
 
-/* -- where ways part ----------------------------------------------------------------------------------- */
+/* -- where ways part --------------------------------------------------------------------------- */
 
 /* Follows the ways of a branch until they meet: blocks that two of them reach are joins. */
 static void spread(struct vary *vary, uint32_t branch, struct parting parting)
@@ -215,13 +231,16 @@ static void spread(struct vary *vary, uint32_t branch, struct parting parting)
         const struct flow_block *at = &flow->blocks[from];
 
         for (uint32_t e = at->edge; e < at->edge + at->edges; e++) {
-            const uint32_t to = flow->edges[e].to, label = from == branch ? to : vary->blocks[from].label;
+            const uint32_t to = flow->edges[e].to,
+                           label = from == branch ? to : vary->blocks[from].label;
             struct block_state *state = &vary->blocks[to];
 
-            for (uint32_t loop = at->loop; loop != FLOW_NONE && !flow_within(flow, flow->blocks[to].loop, loop);
+            for (uint32_t loop = at->loop;
+                 loop != FLOW_NONE && !flow_within(flow, flow->blocks[to].loop, loop);
                  loop = flow->loops[loop].outer)
                 /* The branch is in the loop: threads leave it at different times. */
-                if (flow_within(flow, of->loop, loop) && add_parting(&vary->loops[loop].left, parting))
+                if (flow_within(flow, of->loop, loop) &&
+                    add_parting(&vary->loops[loop].left, parting))
                     for (size_t k = 0; k < flow->reached; k++)
                         vary->blocks[flow->sequence[k]].dirty = true;
             if (to == branch && state->spread == number && state->label == label)
@@ -243,7 +262,8 @@ static void spread(struct vary *vary, uint32_t branch, struct parting parting)
             }
             cursor = flow->blocks[to].order < cursor ? flow->blocks[to].order : cursor;
         }
-        /* One way that is left meets no other, unless it leads back into a loop beside its header. */
+        /* One way that is left meets no other, unless it leads back into a loop beside its
+         * header. */
         if (pending == 0 || (pending == 1 && !vary->tangled))
             break;
         while (!vary->blocks[flow->sequence[cursor]].pending)
@@ -257,8 +277,10 @@ static void spread(struct vary *vary, uint32_t branch, struct parting parting)
             vary->blocks[flow->sequence[cursor]].pending = false;
             pending--;
         }
-    /* In a loop that is entered beside its header, threads of one round catch up with those of another. */
-    for (uint32_t loop = vary->tangled ? of->loop : FLOW_NONE; loop != FLOW_NONE; loop = flow->loops[loop].outer)
+    /* In a loop that is entered beside its header, threads of one round catch up with those of
+     * another. */
+    for (uint32_t loop = vary->tangled ? of->loop : FLOW_NONE; loop != FLOW_NONE;
+         loop = flow->loops[loop].outer)
         for (size_t k = 0; flow->loops[loop].entered_twice && k < flow->reached; k++) {
             const struct flow_block *inside = &flow->blocks[flow->sequence[k]];
             struct block_state *state = &vary->blocks[flow->sequence[k]];
@@ -268,9 +290,10 @@ static void spread(struct vary *vary, uint32_t branch, struct parting parting)
         }
 }
 
-/* -- all blocks ---------------------------------------------------------------------------------------- */
+/* -- all blocks -------------------------------------------------------------------------------- */
 
-/* Adds what a block writes to its function and to the loops around it. Whether the function has more then. */
+/* Adds what a block writes to its function and to the loops around it. Whether the function has
+ * more then. */
 static bool add_written(struct vary *vary, const struct flow_block *block, const value_set written)
 {
     bool *const all = vary->functions[block->function];
@@ -300,11 +323,12 @@ static void find_written(struct vary *vary)
             struct operands in;
 
             operands_at(flow->code, (size_t)at * 16, flow->architecture, &in);
-            vary->machine.flat &= !(in.transfer == TRANSFER_SPECIAL && ((in.high >> 8 & 0xff) == SPECIAL_TID_X + 1 ||
-                                                                        (in.high >> 8 & 0xff) == SPECIAL_TID_Z));
+            vary->machine.flat &=
+                !(in.transfer == TRANSFER_SPECIAL && ((in.high >> 8 & 0xff) == SPECIAL_TID_X + 1 ||
+                                                      (in.high >> 8 & 0xff) == SPECIAL_TID_Z));
             for (unsigned i = 0; i < in.results; i++)
-                for (unsigned n = in.result[i].first; n < in.result[i].first + in.result[i].count && n < REGISTER_COUNT;
-                     n++)
+                for (unsigned n = in.result[i].first;
+                     n < in.result[i].first + in.result[i].count && n < REGISTER_COUNT; n++)
                     written[n] = true;
             if (in.transfer == TRANSFER_STORE)
                 memset(written + REGISTER_COUNT, true, SLOTS);
@@ -319,7 +343,8 @@ static void find_written(struct vary *vary)
             const struct flow_block *block = &flow->blocks[flow->sequence[k]];
 
             if (block->called != FLOW_NONE)
-                more |= add_written(vary, block, vary->functions[flow->blocks[block->called].function]);
+                more |=
+                    add_written(vary, block, vary->functions[flow->blocks[block->called].function]);
         }
     }
     for (unsigned i = 0; i < VALUES; i++) {
@@ -346,7 +371,8 @@ static enum status visit_block(struct vary *vary, uint32_t block, bool *changed)
     vary->machine.visit++;
     for (uint32_t at = of->first; at <= of->last; at++)
         machine_execute(&vary->machine, vary->in, at);
-    for (unsigned k = 0; k < vary->used_count && (of->end == FLOW_CALL_OUT || state->visits == VISITS_MAX); k++)
+    for (unsigned k = 0;
+         k < vary->used_count && (of->end == FLOW_CALL_OUT || state->visits == VISITS_MAX); k++)
         vary->in[vary->used[k]] = value_any(state->visits == VISITS_MAX ? WHY_ROUNDS : WHY_CALL);
     state->visits++;
     if (!state->out) {
@@ -375,15 +401,19 @@ static enum status visit_block(struct vary *vary, uint32_t block, bool *changed)
         operands_at(vary->flow->code, (size_t)of->last * 16, vary->flow->architecture, &in);
         values[count++] = machine_predicate(&vary->machine, out, in.guard, false);
         values[count++] = machine_register(out, in.condition);
-        /* Where threads of a warp are apart, BRA.DIV leads all of them to a copy of what follows. */
+        /* Where threads of a warp are apart, BRA.DIV leads all of them to a copy of what
+         * follows. */
         if (in.operation == 0x147 && in.high >> 27 & 1)
-            values[count++] = in.form == 2 ? machine_register(out, UNIFORM_PREDICATE_FIRST + (in.low >> 24 & 7))
-                                           : value_shared(LEVEL_WARP);
+            values[count++] =
+                in.form == 2 ? machine_register(out, UNIFORM_PREDICATE_FIRST + (in.low >> 24 & 7))
+                             : value_shared(LEVEL_WARP);
         for (unsigned word = 0; word < 2 && in.source[0].kind != OPERAND_NONE; word++)
             values[count++] = machine_source(&vary->machine, out, &in, of->last, 0, word);
         all = value_function(values, count);
         parting.level = all.lanes == LANES_SAME ? all.level : LEVEL_WARP;
-        parting.why = all.lanes == LANES_SAME ? WHY_NONE : all.why == WHY_DATA ? WHY_DATA : WHY_BRANCH;
+        parting.why = all.lanes == LANES_SAME ? WHY_NONE
+                      : all.why == WHY_DATA   ? WHY_DATA
+                                              : WHY_BRANCH;
         parting.flags = all.flags & (FLAG_RELIED | FLAG_DATA);
         if (add_parting(&state->parted, parting) && parting.level > LEVEL_GRID)
             spread(vary, block, state->parted);
@@ -391,7 +421,7 @@ static enum status visit_block(struct vary *vary, uint32_t block, bool *changed)
     return STATUS_OK;
 }
 
-/* -- loads --------------------------------------------------------------------------------------------- */
+/* -- loads ------------------------------------------------------------------------------------- */
 
 static const char *const reasons[WHY_COUNT] = {
     [WHY_DATA] = "the index comes from memory",
@@ -409,9 +439,11 @@ static const char *const reasons[WHY_COUNT] = {
     [WHY_IMAGE] = "an image, whose coordinates are not followed",
 };
 
-static void classify(const struct vary *vary, struct value low, struct value high, struct varying_load *load)
+static void classify(const struct vary *vary, struct value low, struct value high,
+                     struct varying_load *load)
 {
-    const enum variation shared[] = {VARIATION_GRID, VARIATION_GRID, VARIATION_BLOCK, VARIATION_WARP};
+    const enum variation shared[] = {VARIATION_GRID, VARIATION_GRID, VARIATION_BLOCK,
+                                     VARIATION_WARP};
     const enum level level = (enum level)(low.level > high.level ? low.level : high.level);
 
     load->origin = high.origin == ORIGIN_SHARED ? ORIGIN_SHARED : low.origin;
@@ -439,7 +471,8 @@ static void classify(const struct vary *vary, struct value low, struct value hig
                                                                         : VARIATION_UNKNOWN;
         load->reason = reasons[why];
     } else if (low.lanes == LANES_SAME) {
-        load->variation = value_is_number(&low) && value_is_number(&high) ? VARIATION_CONSTANT : shared[level];
+        load->variation =
+            value_is_number(&low) && value_is_number(&high) ? VARIATION_CONSTANT : shared[level];
         load->addresses = 1;
     } else {
         const int32_t stride = (int32_t)lane_of(&vary->machine.lanes, &low, 1);
@@ -462,7 +495,8 @@ static void classify(const struct vary *vary, struct value low, struct value hig
 }
 
 /* Whether an instruction is a load, and how its address varies before it is executed. */
-static bool classify_at(struct vary *vary, uint32_t at, const struct operands *in, struct varying_load *load)
+static bool classify_at(struct vary *vary, uint32_t at, const struct operands *in,
+                        struct varying_load *load)
 {
     enum { LDSM = 0x03b };
     struct value low = value_number(0), high = value_number(0), guard;
@@ -475,16 +509,18 @@ static bool classify_at(struct vary *vary, uint32_t at, const struct operands *i
     /* The rows of a matrix are no table. */
     is_load = in->operation != LDSM;
     if (in->transfer == TRANSFER_LOAD && in->operation >= 0x160 && in->operation <= 0x16f) {
-        /* TLD takes whole numbers. The highest three bits are 0 for one dimension. The coordinates of an image lie in as
-         * many registers as it has dimensions. */
+        /* TLD takes whole numbers. The highest three bits are 0 for one dimension. The coordinates
+         * of an image lie in as many registers as it has dimensions. */
         load->image = (in->operation != 0x166 && in->operation != 0x167) || in->low >> 61 != 0;
         low = machine_source(&vary->machine, vary->in, in, at, 1, 0);
         low.origin = 0;
         /* An element has as many bytes as the texture says. */
-        low = load->image ? value_any(WHY_IMAGE)
-                          : value_add(&vary->machine.lanes, low,
-                                      value_multiply(&vary->machine.lanes, value_shared(LEVEL_GRID),
-                                                     machine_source(&vary->machine, vary->in, in, at, 0, 0)));
+        low =
+            load->image
+                ? value_any(WHY_IMAGE)
+                : value_add(&vary->machine.lanes, low,
+                            value_multiply(&vary->machine.lanes, value_shared(LEVEL_GRID),
+                                           machine_source(&vary->machine, vary->in, in, at, 0, 0)));
     } else if (in->transfer == TRANSFER_LOAD && in->source[1].kind == OPERAND_CONSTANT) {
         if (in->source[0].kind != OPERAND_NONE)
             low = machine_source(&vary->machine, vary->in, in, at, 0, 0);
@@ -511,7 +547,8 @@ static bool classify_at(struct vary *vary, uint32_t at, const struct operands *i
     return true;
 }
 
-/* The instruction that made the operand of another that says least; 0: none, or several where ways met. */
+/* The instruction that made the operand of another that says least; 0: none, or several where ways
+ * met. */
 static uint32_t decided_by(struct vary *vary, const struct operands *in)
 {
     unsigned most = 0;
@@ -533,10 +570,12 @@ static uint32_t decided_by(struct vary *vary, const struct operands *in)
     return from & PHI ? 0 : from;
 }
 
-enum status vary_loads(const struct flow *flow, const struct code_facts *facts, vary_visit *visit, void *context)
+enum status vary_loads(const struct flow *flow, const struct code_facts *facts, vary_visit *visit,
+                       void *context)
 {
     struct vary *vary = calloc(1, sizeof(*vary));
-    enum status status = vary ? lane_tables_open(&vary->machine.lanes) : log_memory("the values of registers");
+    enum status status =
+        vary ? lane_tables_open(&vary->machine.lanes) : log_memory("the values of registers");
     bool more = true, changed;
     uint32_t *deciding;
 
@@ -557,7 +596,8 @@ enum status vary_loads(const struct flow *flow, const struct code_facts *facts, 
     vary->returns = calloc(flow->block_count + 1, sizeof(*vary->returns));
     vary->calls = calloc(flow->block_count + 1, sizeof(*vary->calls));
     deciding = calloc(flow->instructions + 1, sizeof(*deciding));
-    if (!deciding || !vary->blocks || !vary->loops || !vary->functions || !vary->returns || !vary->calls)
+    if (!deciding || !vary->blocks || !vary->loops || !vary->functions || !vary->returns ||
+        !vary->calls)
         status = log_memory("%zu blocks", flow->block_count);
     else
         find_written(vary);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * How the address of each load varies, by a data-flow analysis of the machine code.
  *
- * A value is the sum of a part that all threads of a warp share and one that each lane adds. The shared part has a level,
- * from a known number to the same in a warp alone. The lanes' part is a table of 32 numbers, or not known. Where ways
- * meet that different threads take, a value is not known. Without a proof it is not known, with a reason. */
+ * A value is the sum of a part that all threads of a warp share and one that each lane adds. The
+ * shared part has a level, from a known number to the same in a warp alone. The lanes' part is a
+ * table of 32 numbers, or not known. Where ways meet that different threads take, a value is not
+ * known. Without a proof it is not known, with a reason. */
 #pragma once
 
 #include "code_facts.h"
@@ -17,7 +18,9 @@ enum variation {
     VARIATION_WARP,
     VARIATION_AFFINE, /* a stride from each thread to the next */
     VARIATION_UNEVEN, /* the distances of a warp's threads are known, and are no stride */
-    VARIATION_THREAD, /* the distances follow from thread, block, and what is the same in the grid: no data is in them */
+    /* the distances follow from thread, block, and what is the same in the grid: no data is in
+     * them */
+    VARIATION_THREAD,
     VARIATION_DATA, /* the index comes from memory */
     VARIATION_UNKNOWN,
     VARIATION_COUNT
@@ -38,12 +41,14 @@ struct varying_load {
     int64_t offset; /* bytes: the part of the address that is known in the code */
     const char *reason; /* why it is not known; NULL: none */
     const char *condition; /* under which all this holds; NULL: none */
-    uint32_t evidence[EVIDENCE_MAX]; /* instructions: the load, then each that made what decided the one before */
+    /* instructions: the load, then each that made what decided the one before */
+    uint32_t evidence[EVIDENCE_MAX];
     uint32_t evidence_count;
 };
 
 typedef void vary_visit(const struct varying_load *load, void *context);
 
-/* Visits the loads that can be reached, in the order of their addresses. STATUS_ENVIRONMENT, logged, when out of
- * memory. */
-enum status vary_loads(const struct flow *flow, const struct code_facts *facts, vary_visit *visit, void *context);
+/* Visits the loads that can be reached, in the order of their addresses. STATUS_ENVIRONMENT,
+ * logged, when out of memory. */
+enum status vary_loads(const struct flow *flow, const struct code_facts *facts, vary_visit *visit,
+                       void *context);

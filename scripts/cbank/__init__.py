@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: MIT
 """The analysis of what cbank measured: documents as tables, figures, reports, stores.
 
-`cbank.load(paths)` reads documents into one pandas DataFrame. Every module NAME with a `main(words)` in the table of
-`cbank.__main__` is the command `cbank NAME`. The instrument, a C program, measures and judges; this package asks it for
-every verdict, by `cbank.instrument`.
+`cbank.load(paths)` reads documents into one pandas DataFrame. Every module NAME with a
+`main(words)` in the table of `cbank.__main__` is the command `cbank NAME`. The instrument, a C
+program, measures and judges; this package asks it for every verdict, by `cbank.instrument`.
 """
 
 import os
 import sys
 
-if sys.argv[:1] == ["-m"]:  # python3 -m cbank: no module of the current folder is imported, as with python3 -I
+# python3 -m cbank: no module of the current folder is imported, as with python3 -I
+if sys.argv[:1] == ["-m"]:
     try:
         sys.path[:] = [path for path in sys.path if path not in ("", os.getcwd())]
     except FileNotFoundError:  # that folder was removed
@@ -28,4 +29,5 @@ __all__ = ["Failure", "load"]
 def load(paths: "str | os.PathLike | list[str | os.PathLike]") -> "pandas.DataFrame":
     """The rows of documents, as one pandas DataFrame; see `cbank.frames`."""
     from . import frames  # pandas takes half a second: only who needs it pays
+
     return frames.load(paths)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The commands of the analysis: `cbank NAME ...`, or `python3 -I -m cbank NAME ...` where the package was installed by pip.
+"""The commands of the analysis: `cbank NAME ...`, or `python3 -I -m cbank NAME ...` where the
+package was installed by pip.
 
-The instrument's own table, harness/report/analysis.c, lists the same names for its help; a test compares the two.
+The instrument's own table, harness/report/analysis.c, lists the same names for its help; a test
+compares the two.
 """
 
 from __future__ import annotations
@@ -15,40 +17,63 @@ from collections import namedtuple
 
 from .errors import ENVIRONMENT, USAGE, Failure, say
 
-# A command is a module with `main(words)`, which returns the exit code. `needs`: modules of the distribution's packages.
+# A command is a module with `main(words)`, which returns the exit code. `needs`: modules of the
+# distribution's packages.
 Command = namedtuple("Command", "module summary needs")
 
 DRAWN = ("pandas", "matplotlib", "jinja2")
 
 COMMANDS = {
     "report": Command("report", "Write a static page of documents, with figures and tables", DRAWN),
-    "plot": Command("plot", "Draw figures of documents, for papers, as SVG, PDF or PNG", ("pandas", "matplotlib")),
+    "plot": Command(
+        "plot",
+        "Draw figures of documents, for papers, as SVG, PDF or PNG",
+        ("pandas", "matplotlib"),
+    ),
     "convert": Command("convert", "Convert results to the formats of other tools", ("pandas",)),
     "atlas": Command("atlas", "Compare what is known of several chips in one table", DRAWN),
-    "contribute": Command("contribute", "Measure all that the folder of a chip holds, on the first GPU", ()),
+    "contribute": Command(
+        "contribute", "Measure all that the folder of a chip holds, on the first GPU", ()
+    ),
     "show": Command("show", "Print a screen of a document", ("numpy",)),
     "check": Command("check", "Check documents, stores, or the folder of a chip", ()),
-    "ingest": Command("ingest", "Put results into a store, an SQLite file for questions over time", ()),
+    "ingest": Command(
+        "ingest", "Put results into a store, an SQLite file for questions over time", ()
+    ),
     "forget": Command("forget", "Take a run out of a store, for good", ()),
-    "fleet": Command("fleet", "Say of a store which GPUs became slower, since when, and which did not answer", ("numpy", "scipy")),
-    "history": Command("history", "Print one line a run, or the series of cells, and since when levels changed", ("numpy", "scipy")),
+    "fleet": Command(
+        "fleet",
+        "Say of a store which GPUs became slower, since when, and which did not answer",
+        ("numpy", "scipy"),
+    ),
+    "history": Command(
+        "history",
+        "Print one line a run, or the series of cells, and since when levels changed",
+        ("numpy", "scipy"),
+    ),
 }
 
 USAGE_TEXT = "usage: python3 -I -m cbank COMMAND [OPTION...] [ARGUMENT...]\n\n"
 
 
 def need_modules(name: str, needs: tuple[str, ...]) -> None:
-    """Raises Failure, with the packages to install, where a module that the command needs is not there."""
+    """Raises Failure, with the packages to install, where a module that the command needs is not
+    there."""
     missing = sorted(module for module in needs if not importlib.util.find_spec(module))
     if missing:
         packages = " ".join(f"python3-{module}" for module in missing)
-        raise Failure(f"cbank {name} needs Debian's {packages}; run: apt-get install {packages}", ENVIRONMENT)
+        raise Failure(
+            f"cbank {name} needs Debian's {packages}; run: apt-get install {packages}", ENVIRONMENT
+        )
 
 
 def run(words: list[str]) -> int:
     """Runs the command line `words`; its exit code."""
     if not words or words[0] in ("help", "--help", "-h"):
-        print(USAGE_TEXT + "\n".join(f"  {name:<12} {command.summary}" for name, command in COMMANDS.items()))
+        print(
+            USAGE_TEXT
+            + "\n".join(f"  {name:<12} {command.summary}" for name, command in COMMANDS.items())
+        )
         return 0 if words else USAGE
     name = words[0]
     if name not in COMMANDS:
@@ -57,7 +82,8 @@ def run(words: list[str]) -> int:
     if not importlib.util.find_spec(f"{__package__}.{command.module}"):
         raise Failure(f"cbank {name} is not built yet", ENVIRONMENT)
     need_modules(name, command.needs)
-    if "matplotlib" in command.needs:  # which reads its settings from the current folder, that may be a downloaded one
+    # which reads its settings from the current folder, that may be a downloaded one
+    if "matplotlib" in command.needs:
         here = os.open(".", os.O_PATH)
         os.chdir("/")
         importlib.import_module("matplotlib")
@@ -67,10 +93,21 @@ def run(words: list[str]) -> int:
 
 
 def main(words: list[str]) -> int:
-    """Runs the command line `words`; the exit code, whatever happens: no failure of the environment ends in a traceback."""
+    """Runs the command line `words`; the exit code, whatever happens: no failure of the
+    environment ends in a traceback."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # closed: the next opened file would take its number. Opened the wrong way around, its use fails.
-            setattr(sys, name, open(os.open(os.devnull, os.O_WRONLY if mode == "r" else os.O_RDONLY), mode, encoding="utf-8"))
+        # closed: the next opened file would take its number. Opened the wrong way around, its use
+        # fails.
+        if getattr(sys, name) is None:
+            setattr(
+                sys,
+                name,
+                open(
+                    os.open(os.devnull, os.O_WRONLY if mode == "r" else os.O_RDONLY),
+                    mode,
+                    encoding="utf-8",
+                ),
+            )
     try:
         status = run(words)
         sys.stdout.flush()
@@ -84,7 +121,13 @@ def main(words: list[str]) -> int:
         say("error", f"{error.filename or 'standard output'}: {error.strerror or error}")
     except ImportError as error:  # a library does not fit into the address space, or is broken
         status = ENVIRONMENT
-        say("error", f"Python cannot load {error.name or 'a module'}: {str(error).strip().splitlines()[-1]}; free some memory, or install it again")
+        say(
+            "error",
+            (
+                f"Python cannot load {error.name or 'a module'}:"
+                f" {str(error).strip().splitlines()[-1]}; free some memory, or install it again"
+            ),
+        )
     except (MemoryError, SystemError):  # which libraries make of the first
         status = ENVIRONMENT
         say("error", "out of memory; give fewer files at a time")
@@ -97,7 +140,13 @@ def main(words: list[str]) -> int:
         if os.environ.get("CBANK_TRACEBACK"):
             raise
         status = USAGE
-        say("error", f"{type(error).__name__}, {error}: cbank stumbled over what no check refuses; CBANK_TRACEBACK=1 shows where, please report it")
+        say(
+            "error",
+            (
+                f"{type(error).__name__}, {error}: cbank stumbled over what no check refuses;"
+                " CBANK_TRACEBACK=1 shows where, please report it"
+            ),
+        )
     except SystemExit as end:  # of argparse
         status = end.code if isinstance(end.code, int) else 0
     for stream in (sys.stdout, sys.stderr):
@@ -113,7 +162,8 @@ def main(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would make each exit code of a child 0
+    # ignored, it would make each exit code of a child 0
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for stream in filter(None, (sys.stdout, sys.stderr)):
         stream.reconfigure(errors="backslashreplace")  # of locales that have few characters
     sys.exit(main(sys.argv[1:]))

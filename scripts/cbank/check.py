@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""`cbank check FILE|DIR|STORE...`: what is malformed, missing in the folder of a chip, or in contradiction to the rest.
+"""`cbank check FILE|DIR|STORE...`: what is malformed, missing in the folder of a chip, or in
+contradiction to the rest.
 
-A FILE is a result, a characterization, a calibration or a card: all of it must be as its schema says. A result must be
-complete, and its exact counters must be as expected. A DIR is the folder of a chip, as cbank contribute makes it: what
-its files say of each other, and whether the two processes of the default plan differ. A STORE is a file that cbank
-ingest made: which pages, tables, runs and cells are not as it wrote them.
+A FILE is a result, a characterization, a calibration or a card: all of it must be as its schema
+says. A result must be complete, and its exact counters must be as expected. A DIR is the folder of
+a chip, as cbank contribute makes it: what its files say of each other, and whether the two
+processes of the default plan differ. A STORE is a file that cbank ingest made: which pages, tables,
+runs and cells are not as it wrote them.
 
-Exit code 1: something is missing, malformed or contradicts itself; each with the file and what to do. 2: no such file."""
+Exit code 1: something is missing, malformed or contradicts itself; each with the file and what to
+do. 2: no such file."""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ from .errors import FINDING, Failure, Parser, printable
 
 BYTES_MAX = 10 << 20  # of a folder
 AGAIN = "remove it and let cbank contribute make it again"
-ONE_GPU = "a folder is of one GPU, one driver and one program: remove what is of another and let cbank contribute measure it"
+ONE_GPU = (
+    "a folder is of one GPU, one driver and one program: remove what is of another and let cbank"
+    " contribute measure it"
+)
 
 
 def print_filled(line: str) -> None:
@@ -28,26 +34,44 @@ def print_filled(line: str) -> None:
     print(textwrap.fill(printable(line), 80, subsequent_indent="    ", break_on_hyphens=False))
 
 
-CHECKED = {name: kind for name, kind in documents.KINDS.items() if kind[0] in ("result", "characterization", "calibration", "card")}
+CHECKED = {
+    name: kind
+    for name, kind in documents.KINDS.items()
+    if kind[0] in ("result", "characterization", "calibration", "card")
+}
 
 
 def is_measured(kind: str, content: dict) -> bool:
     """Whether a GPU answered."""
-    return {"result": content.get("engine") != "model", "characterization": content.get("replayed") is None,
-            "calibration": content.get("modelled") is False}.get(kind, False)
+    return {
+        "result": content.get("engine") != "model",
+        "characterization": content.get("replayed") is None,
+        "calibration": content.get("modelled") is False,
+    }.get(kind, False)
 
 
 def wrong_of(kind: str, content: dict) -> tuple[str, str] | None:
     """(what, remedy) of a document that is as its schema says."""
     if kind != "result":
         return None
-    differing = sum(counter["value"] != counter["expected"] for cell in content["cells"] for counter in cell["counters"].values()
-                    if counter["kind"] == "exact" and counter["status"] == "ok" and counter["expected"] is not None)
+    differing = sum(
+        counter["value"] != counter["expected"]
+        for cell in content["cells"]
+        for counter in cell["counters"].values()
+        if counter["kind"] == "exact"
+        and counter["status"] == "ok"
+        and counter["expected"] is not None
+    )
     if not content["complete"]:
         return "is of a run that did not end", "cbank run --resume FILE goes on with it"
     if differing:
-        return (f"has {differing} exact counters that differ from what the kernels ask for",
-                "cbank counters FILE names them; the driver or the compiler changed the kernels: report it")
+        return (
+            f"has {differing} exact counters that differ from what the kernels ask for",
+            (
+                "cbank counters FILE names them; the driver or the compiler changed the kernels:"
+                " report it"
+            ),
+        )
     return None
 
 
@@ -59,19 +83,31 @@ def check_document(path: str) -> dict:
         kind, measured = document.kind, is_measured(document.kind, document.content)
         wrong = wrong_of(kind, document.content)
     except documents.Foreign:
-        wrong = "is no result, characterization, calibration or card", "take a file that cbank wrote"
+        wrong = (
+            "is no result, characterization, calibration or card",
+            "take a file that cbank wrote",
+        )
     except documents.OtherKind:
-        wrong = "is another document than a result, characterization, calibration or card", "it needs no check"
+        wrong = (
+            "is another document than a result, characterization, calibration or card",
+            "it needs no check",
+        )
     except Failure as failure:
         said = str(failure).partition(";")[0].removeprefix(path)
-        wrong = (f"is not valid{said}" if said.startswith(":") else said.strip()), "take the file as cbank wrote it, or write it again"
-    return {"file": path, "kind": kind, "measured": measured,
-            "findings": [dict(zip(("what", "remedy"), wrong))] if wrong else []}
+        wrong = (
+            f"is not valid{said}" if said.startswith(":") else said.strip()
+        ), "take the file as cbank wrote it, or write it again"
+    return {
+        "file": path,
+        "kind": kind,
+        "measured": measured,
+        "findings": [dict(zip(("what", "remedy"), wrong))] if wrong else [],
+    }
 
 
 class Check:
-    """One folder. `findings` are (file, what, remedy); `said`, by key, what the first file with that key says of the GPU,
-    its board, its driver and the program."""
+    """One folder. `findings` are (file, what, remedy); `said`, by key, what the first file with
+    that key says of the GPU, its board, its driver and the program."""
 
     def __init__(self, folder: str, brief: bool):
         self.folder, self.brief = folder, brief
@@ -92,7 +128,11 @@ class Check:
             self.check_file(name)
         self.check_steps()
         if self.bytes > BYTES_MAX:
-            self.add(None, f"has {self.bytes / (1 << 20):.1f} MiB, more than {BYTES_MAX >> 20}", "measure with fewer samples")
+            self.add(
+                None,
+                f"has {self.bytes / (1 << 20):.1f} MiB, more than {BYTES_MAX >> 20}",
+                "measure with fewer samples",
+            )
         if not self.findings:  # else there is nothing to compare
             self.compare_processes()
         return self
@@ -109,8 +149,11 @@ class Check:
             return
         self.manifest, self.credit = manifest, manifest["credit"]
         if manifest["brief"] and not self.brief:
-            self.add(chips.MANIFEST, "is of the short plans of tests, which say nothing of a chip",
-                     "run cbank contribute without --brief, in another folder")
+            self.add(
+                chips.MANIFEST,
+                "is of the short plans of tests, which say nothing of a chip",
+                "run cbank contribute without --brief, in another folder",
+            )
             return
         self.check_head(chips.MANIFEST, manifest)
 
@@ -119,16 +162,27 @@ class Check:
         return next((entry for entry in self.manifest["files"] if entry["name"] == name), None)
 
     def check_file(self, name: str) -> None:
-        """Looks at a file as far as all are alike: what the manifest says of it, and what it is of."""
+        """Looks at a file as far as all are alike: what the manifest says of it, and what it is
+        of."""
         found = chips.entry_of(self.folder, name)
         self.bytes += found["bytes"]
         if self.manifest:
             listed = self.listed(name)
             if not listed:
-                self.add(name, "is not in the manifest", "remove it, or run cbank contribute again, which writes the manifest")
+                self.add(
+                    name,
+                    "is not in the manifest",
+                    "remove it, or run cbank contribute again, which writes the manifest",
+                )
             elif listed != found:
-                self.add(name, f"is not the file of the manifest: {found['bytes']} bytes with SHA-256 {found['sha256'][:12]}, "
-                               f"not {listed['bytes']} with {listed['sha256'][:12]}")
+                self.add(
+                    name,
+                    (
+                        f"is not the file of the manifest: {found['bytes']} bytes with SHA-256"
+                        f" {found['sha256'][:12]}, not {listed['bytes']} with"
+                        f" {listed['sha256'][:12]}"
+                    ),
+                )
         try:
             self.contents[name] = documents.load(self.path(name))
         except Failure as failure:
@@ -137,27 +191,54 @@ class Check:
         self.check_head(name, self.contents[name].content)
 
     def check_head(self, name: str, content: dict) -> None:
-        """Compares the GPU, the driver and the program of a document with those of the first one."""
-        device, tool = ({key: value for key, value in found.items() if isinstance(value, (str, bool))}
-                        if isinstance(found, dict) else {} for found in (content.get("device"), content.get("tool")))
+        """Compares the GPU, the driver and the program of a document with those of the first
+        one."""
+        device, tool = (
+            (
+                {key: value for key, value in found.items() if isinstance(value, (str, bool))}
+                if isinstance(found, dict)
+                else {}
+            )
+            for found in (content.get("device"), content.get("tool"))
+        )
         if device and not self.first:
             self.first = name
-        for what, value in (("the GPU", device.get("name")), ("the board", device.get("uuid")),
-                            ("driver", device.get("driver")), ("commit", tool.get("git_commit"))):
+        for what, value in (
+            ("the GPU", device.get("name")),
+            ("the board", device.get("uuid")),
+            ("driver", device.get("driver")),
+            ("commit", tool.get("git_commit")),
+        ):
             if value and self.said.setdefault(what, value) != value:
-                self.add(name, f"is of {what} {value}, and {self.first} of {self.said[what]}", ONE_GPU)
+                self.add(
+                    name, f"is of {what} {value}, and {self.first} of {self.said[what]}", ONE_GPU
+                )
         if tool.get("git_dirty") is True and not self.brief:
-            self.add(name, "is of a program with changes that no commit has",
-                     "commit the changes, or take a clean clone, and measure again")
+            self.add(
+                name,
+                "is of a program with changes that no commit has",
+                "commit the changes, or take a clean clone, and measure again",
+            )
 
     def check_steps(self) -> None:
         """Looks at each file that belongs to a chip as what it is."""
         for step in chips.STEPS:
             document = self.contents.get(step.file)
             if step.file not in self.names:
-                self.add(step.file, f"is missing: {step.what}", "run cbank contribute, which makes what is not there")
+                self.add(
+                    step.file,
+                    f"is missing: {step.what}",
+                    "run cbank contribute, which makes what is not there",
+                )
             elif not document or document.kind != step.kind:
-                self.add(step.file, f"is no {step.kind}: {self.refused[step.file]}" if step.file in self.refused else f"is no {step.kind}")
+                self.add(
+                    step.file,
+                    (
+                        f"is no {step.kind}: {self.refused[step.file]}"
+                        if step.file in self.refused
+                        else f"is no {step.kind}"
+                    ),
+                )
             elif step.kind != "card" and not is_measured(step.kind, document.content):
                 self.add(step.file, "is a prediction or a replay: nothing was measured")
             elif wrong := wrong_of(step.kind, document.content):
@@ -168,78 +249,195 @@ class Check:
                 self.check_card(step.file, document.content)
         for entry in self.manifest["files"] if self.manifest else []:
             if entry["name"] not in self.names:
-                self.add(entry["name"], "is missing: the manifest names it",
-                         "run cbank contribute again, which writes the manifest")
+                self.add(
+                    entry["name"],
+                    "is missing: the manifest names it",
+                    "run cbank contribute again, which writes the manifest",
+                )
 
     def check_card(self, name: str, card: dict) -> None:
         """Compares the card with the device and the files of the folder."""
         device = self.manifest["device"] if self.manifest else {}
-        of_card = [card["name"], f"{card['cc_major']}.{card['cc_minor']}", *(card["model"][key] and card["model"][key]["value"] for key in ("sm_count", "l2_bytes"))]
-        of_device = [device.get("name", "").removeprefix("NVIDIA "), device.get("compute_capability"),
-                     device.get("sm_count"), device.get("l2_bytes")]
+        of_card = [
+            card["name"],
+            f"{card['cc_major']}.{card['cc_minor']}",
+            *(
+                card["model"][key] and card["model"][key]["value"]
+                for key in ("sm_count", "l2_bytes")
+            ),
+        ]
+        of_device = [
+            device.get("name", "").removeprefix("NVIDIA "),
+            device.get("compute_capability"),
+            device.get("sm_count"),
+            device.get("l2_bytes"),
+        ]
         if device and of_card != of_device:
-            self.add(name, f"is a card of {' '.join(map(str, of_card))}, and the results are of {' '.join(map(str, of_device))}")
+            self.add(
+                name,
+                (
+                    f"is a card of {' '.join(map(str, of_card))}, and the results are of"
+                    f" {' '.join(map(str, of_device))}"
+                ),
+            )
         for evidence in card["evidence"].values() if self.manifest else []:
             base = os.path.basename(evidence["file"])
             listed = self.listed(base)
             if not listed or listed["sha256"] != evidence["sha256"]:
-                self.add(name, f"rests on {base} with SHA-256 {evidence['sha256'][:12]}, which is not in the folder")
+                self.add(
+                    name,
+                    (
+                        f"rests on {base} with SHA-256 {evidence['sha256'][:12]}, which is not in"
+                        " the folder"
+                    ),
+                )
 
     def compare_processes(self) -> None:
         """Adds a finding where the two processes of the default plan do not say the same."""
         base, new = self.path("core-matrix.json"), self.path("second-process.json")
-        told = instrument.ask(["compare", "--quiet", "--json", "-", "--threshold", "1%", "--calibration", self.path("calibration.json"),
-                               base, new], (0, FINDING, 4))
+        told = instrument.ask(
+            [
+                "compare",
+                "--quiet",
+                "--json",
+                "-",
+                "--threshold",
+                "1%",
+                "--calibration",
+                self.path("calibration.json"),
+                base,
+                new,
+            ],
+            (0, FINDING, 4),
+        )
         differ = told["counts"]["improved"] + told["counts"]["regressed"]
         if differ:
-            self.add("second-process.json",
-                     f"differs from core-matrix.json, the same plan by the same program, in {differ} of {len(told['cells'])} "
-                     "cells: cbank compare says by how much",
-                     "remove both, keep other programs off the GPU, and let cbank contribute measure them again")
+            self.add(
+                "second-process.json",
+                (
+                    "differs from core-matrix.json, the same plan by the same program, in"
+                    f" {differ} of {len(told['cells'])} cells: cbank compare says by how much"
+                ),
+                (
+                    "remove both, keep other programs off the GPU, and let cbank contribute measure"
+                    " them again"
+                ),
+            )
 
     def json(self) -> dict:
         """As results/check.schema.json has it."""
-        return {"folder": self.folder, "gpu": self.said.get("the GPU"), "driver": self.said.get("driver"),
-                "credit": self.credit, "files": len(self.names), "bytes": self.bytes,
-                "findings": [dict(zip(("file", "what", "remedy"), finding)) for finding in self.findings]}
+        return {
+            "folder": self.folder,
+            "gpu": self.said.get("the GPU"),
+            "driver": self.said.get("driver"),
+            "credit": self.credit,
+            "files": len(self.names),
+            "bytes": self.bytes,
+            "findings": [
+                dict(zip(("file", "what", "remedy"), finding)) for finding in self.findings
+            ],
+        }
 
     def print(self) -> None:
         """Prints the folder and its findings for 80 columns."""
         count = len(self.findings)
-        found = f"{count} finding{'s' * (count != 1)}" if count else "nothing is missing, nothing contradicts"
-        lines = [f"{self.folder}: {self.said.get('the GPU', 'no GPU')}, driver {self.said.get('driver', 'not known')}, "
-                 f"{len(self.names)} files, {self.bytes / (1 << 20):.1f} MiB, measured by {self.credit or 'nobody'}: {found}"]
-        lines += [f"  {file or 'the folder'} {what}; {remedy}" for file, what, remedy in self.findings]
+        found = (
+            f"{count} finding{'s' * (count != 1)}"
+            if count
+            else "nothing is missing, nothing contradicts"
+        )
+        lines = [
+            f"{self.folder}: {self.said.get('the GPU', 'no GPU')}, driver"
+            f" {self.said.get('driver', 'not known')}, {len(self.names)} files,"
+            f" {self.bytes / (1 << 20):.1f} MiB, measured by {self.credit or 'nobody'}: {found}"
+        ]
+        lines += [
+            f"  {file or 'the folder'} {what}; {remedy}" for file, what, remedy in self.findings
+        ]
         for line in lines:
             print_filled(line)
 
 
 def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
-    parser = Parser(prog="cbank check", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("paths", metavar="FILE|DIR|STORE", nargs="+", help="a document, the folder of a chip, or a file that cbank ingest made")
-    parser.add_argument("--json", action="store_true", help="print JSON, as results/check.schema.json describes it")
-    parser.add_argument("--brief", action="store_true", help=argparse.SUPPRESS)  # of contribute --brief
+    parser = Parser(
+        prog="cbank check",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "paths",
+        metavar="FILE|DIR|STORE",
+        nargs="+",
+        help="a document, the folder of a chip, or a file that cbank ingest made",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON, as results/check.schema.json describes it"
+    )
+    # of contribute --brief
+    parser.add_argument("--brief", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(words)
-    stores = {path: store.findings(path) for path in options.paths if os.path.isfile(path) and store.is_store(path)}
-    files = [check_document(path) for path in options.paths if not os.path.isdir(path) and path not in stores]
-    checks = [Check(folder.rstrip("/") or "/", options.brief).run() for folder in options.paths if os.path.isdir(folder)]
+    stores = {
+        path: store.findings(path)
+        for path in options.paths
+        if os.path.isfile(path) and store.is_store(path)
+    }
+    files = [
+        check_document(path)
+        for path in options.paths
+        if not os.path.isdir(path) and path not in stores
+    ]
+    checks = [
+        Check(folder.rstrip("/") or "/", options.brief).run()
+        for folder in options.paths
+        if os.path.isdir(folder)
+    ]
     for i, check in enumerate(checks):
-        same = next((other for other in checks[:i]
-                     if "the GPU" in check.said and other.said.get("the GPU") == check.said["the GPU"]), None)
+        same = next(
+            (
+                other
+                for other in checks[:i]
+                if "the GPU" in check.said and other.said.get("the GPU") == check.said["the GPU"]
+            ),
+            None,
+        )
         if same:
-            check.add(chips.MANIFEST, f"is of the same chip as {same.folder}, {check.said['the GPU']}",
-                      "keep one of the two folders")
+            check.add(
+                chips.MANIFEST,
+                f"is of the same chip as {same.folder}, {check.said['the GPU']}",
+                "keep one of the two folders",
+            )
     if options.json:
-        print(json.dumps({"schema": {"name": "cbank-check", "version": "1.0"}, "documents": files,
-                          "folders": [check.json() for check in checks],
-                          "stores": [{"store": path, "findings": found} for path, found in stores.items()]}, indent=1))
+        print(
+            json.dumps(
+                {
+                    "schema": {"name": "cbank-check", "version": "1.0"},
+                    "documents": files,
+                    "folders": [check.json() for check in checks],
+                    "stores": [
+                        {"store": path, "findings": found} for path, found in stores.items()
+                    ],
+                },
+                indent=1,
+            )
+        )
     else:
         for document in files:
-            said = "; ".join(f"{finding['what']}; {finding['remedy']}" for finding in document["findings"])
-            print_filled(f"{document['file']}: {said or 'a valid ' + document['kind'] + ', measured' * document['measured']}")
+            said = "; ".join(
+                f"{finding['what']}; {finding['remedy']}" for finding in document["findings"]
+            )
+            print_filled(
+                f"{document['file']}:"
+                f" {said or 'a valid ' + document['kind'] + ', measured' * document['measured']}"
+            )
         for path, found in stores.items():
             print("\n".join(map(printable, found or [f"{path}: every row fits its checksum"])))
         for check in checks:
             check.print()
-    return FINDING if any(check.findings for check in checks) or any(stores.values()) or any(document["findings"] for document in files) else 0
+    return (
+        FINDING
+        if any(check.findings for check in checks)
+        or any(stores.values())
+        or any(document["findings"] for document in files)
+        else 0
+    )

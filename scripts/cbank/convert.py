@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """`cbank convert`: results in the formats of other tools.
 
-  gbench        JSON of Google Benchmark, for its tools/compare.py: an entry a sample, then aggregates of each cell
-  bmf           Bencher Metric Format v0: the time and the counters of each cell; of several results the median and the range
+  gbench        JSON of Google Benchmark, for its tools/compare.py: an entry a sample, then
+                aggregates of each cell
+  bmf           Bencher Metric Format v0: the time and the counters of each cell; of several results
+                the median and the range
   kernel_tuner  T4 results of Kernel Tuner, schema 1.0.0: a configuration a cell, times in ms
 
 Cells of several GPUs are several: the name of each begins with its GPU.
@@ -27,7 +29,8 @@ NS_PER_MS = 1e6
 
 
 class Catalogue:
-    """Cells of several results, each once, in the order in which they come. With several GPUs, each has its own, named after it."""
+    """Cells of several results, each once, in the order in which they come. With several GPUs,
+    each has its own, named after it."""
 
     def __init__(self, results: list[dict]):
         self.results = results
@@ -35,7 +38,9 @@ class Catalogue:
         self.cells = {}  # {identity: [(result, cell)]}
         for result in results:
             for cell in result["cells"]:
-                self.cells.setdefault(self.gpu(result) + cell["identity"], []).append((result, cell))
+                self.cells.setdefault(self.gpu(result) + cell["identity"], []).append(
+                    (result, cell)
+                )
 
     def gpu(self, result: dict) -> str:
         """The name of its GPU with a / behind it; "" where there is one GPU."""
@@ -49,7 +54,12 @@ def gpu_of(result: dict) -> tuple[str, str | None]:
 def gpu_names(results: list[dict]) -> dict[tuple, str]:
     """{GPU: name}; where several have one name, with the UUID up to its first group."""
     gpus = dict.fromkeys(map(gpu_of, results))
-    return {(name, uuid): name if sum(its[0] == name for its in gpus) == 1 else f"{name} {short_uuid(uuid or '')}" for name, uuid in gpus}
+    return {
+        (name, uuid): (
+            name if sum(its[0] == name for its in gpus) == 1 else f"{name} {short_uuid(uuid or '')}"
+        )
+        for name, uuid in gpus
+    }
 
 
 def time_of(cell: dict) -> float | None:
@@ -66,63 +76,132 @@ def dump(value: object) -> str:
     return json.dumps(value, indent=1, allow_nan=False).replace("\x7f", "\\u007f") + "\n"
 
 
-# -- Google Benchmark ---------------------------------------------------------------------------------------------
+# -- Google Benchmark ------------------------------------------------------------------------------
 
 
 def gbench(catalogue: Catalogue) -> str:
-    """As its json_reporter.cc writes it, json_schema_version 1. cpu_time repeats real_time: compare.py takes none for 0."""
+    """As its json_reporter.cc writes it, json_schema_version 1. cpu_time repeats real_time:
+    compare.py takes none for 0."""
     entries, without = [], {}
     for index, (name, of) in enumerate(catalogue.cells.items()):
         timed = [(result, cell, sample) for result, cell in of for sample in samples_of(cell)]
         if not timed:
             without[name] = printable(of[0][1]["reason"] or of[0][1]["status"])
-        same = {"family_index": index, "per_family_instance_index": 0, "run_name": name, "repetitions": len(timed), "threads": 1}
+        same = {
+            "family_index": index,
+            "per_family_instance_index": 0,
+            "run_name": name,
+            "repetitions": len(timed),
+            "threads": 1,
+        }
         for repetition, (result, cell, sample) in enumerate(timed):
-            entries.append({"name": name, **same, "run_type": "iteration", "repetition_index": repetition,
-                            "iterations": cell["time_ns"].get("launches_per_sample") or 1, "real_time": sample,
-                            "cpu_time": sample, "time_unit": "ns",
-                            **({"label": "modelled"} if result["engine"] != "cuda" else {})})
+            entries.append(
+                {
+                    "name": name,
+                    **same,
+                    "run_type": "iteration",
+                    "repetition_index": repetition,
+                    "iterations": cell["time_ns"].get("launches_per_sample") or 1,
+                    "real_time": sample,
+                    "cpu_time": sample,
+                    "time_unit": "ns",
+                    **({"label": "modelled"} if result["engine"] != "cuda" else {}),
+                }
+            )
         values = [sample for _, _, sample in timed]
         for key, value in aggregates(values).items() if len(values) > 1 else ():
-            entries.append({"name": f"{name}_{key}", **same, "run_type": "aggregate", "aggregate_name": key,
-                            "aggregate_unit": "percentage" if key == "cv" else "time", "iterations": len(values),
-                            "real_time": value, "cpu_time": value, "time_unit": "ns"})
+            entries.append(
+                {
+                    "name": f"{name}_{key}",
+                    **same,
+                    "run_type": "aggregate",
+                    "aggregate_name": key,
+                    "aggregate_unit": "percentage" if key == "cv" else "time",
+                    "iterations": len(values),
+                    "real_time": value,
+                    "cpu_time": value,
+                    "time_unit": "ns",
+                }
+            )
     first = catalogue.results[0]
-    context = {"date": first["started_utc"], "executable": "cbank", "json_schema_version": 1, "results": len(catalogue.results),
-               "engine": first["engine"], "device": ", ".join(catalogue.gpus.values()), "uuid": ", ".join(uuid or "" for _, uuid in catalogue.gpus),
-               "driver": ", ".join(dict.fromkeys(result["device"]["driver"] or "" for result in catalogue.results)), "cells_without_time": without}
+    context = {
+        "date": first["started_utc"],
+        "executable": "cbank",
+        "json_schema_version": 1,
+        "results": len(catalogue.results),
+        "engine": first["engine"],
+        "device": ", ".join(catalogue.gpus.values()),
+        "uuid": ", ".join(uuid or "" for _, uuid in catalogue.gpus),
+        "driver": ", ".join(
+            dict.fromkeys(result["device"]["driver"] or "" for result in catalogue.results)
+        ),
+        "cells_without_time": without,
+    }
     return dump({"context": context, "benchmarks": entries})
 
 
 def aggregates(values: list[float]) -> dict[str, float]:
     mean, deviation = statistics.fmean(values), statistics.stdev(values)
-    return {"mean": mean, "median": statistics.median(values), "stddev": deviation, "cv": deviation / mean}
+    return {
+        "mean": mean,
+        "median": statistics.median(values),
+        "stddev": deviation,
+        "cv": deviation / mean,
+    }
 
 
-# -- Bencher ------------------------------------------------------------------------------------------------------
+# -- Bencher ---------------------------------------------------------------------------------------
 
 
 def bmf(catalogue: Catalogue) -> str:
     """Cells that no chip of the results can have are left out."""
-    return dump({name: measures_of([cell for _, cell in of]) for name, of in catalogue.cells.items()
-                 if any(cell["status"] != "skipped" for _, cell in of)})
+    return dump(
+        {
+            name: measures_of([cell for _, cell in of])
+            for name, of in catalogue.cells.items()
+            if any(cell["status"] != "skipped" for _, cell in of)
+        }
+    )
 
 
 def measures_of(cells: list[dict]) -> dict[str, dict]:
-    """The time and every counter of a cell; with one result the bounds of the time are its interval."""
+    """The time and every counter of a cell; with one result the bounds of the time are its
+    interval."""
     values = {"time_ns": [time_of(cell) for cell in cells]}
     for name in dict.fromkeys(name for cell in cells for name in cell["counters"]):
         counters = [cell["counters"].get(name) for cell in cells]
-        values[name] = [number(counter["value"]) for counter in counters if counter and counter["status"] == "ok"]
+        values[name] = [
+            number(counter["value"])
+            for counter in counters
+            if counter and counter["status"] == "ok"
+        ]
     made = {}
     for name, found in values.items():
         found = [value for value in found if value is not None]
         if found and len(name) > MEASURE_LETTERS_MAX:
-            say("warning", f"{name} is left out: a name in the Bencher Metric Format has {MEASURE_LETTERS_MAX} letters at most")
+            say(
+                "warning",
+                (
+                    f"{name} is left out: a name in the Bencher Metric Format has"
+                    f" {MEASURE_LETTERS_MAX} letters at most"
+                ),
+            )
         elif found:
             made[name] = {"value": statistics.median(found)}
-            bounds = (min(found), max(found)) if len(found) > 1 else interval_of(cells) if name == "time_ns" else (None, None)
-            made[name].update({key: bound for key, bound in zip(("lower_value", "upper_value"), bounds) if bound is not None})
+            bounds = (
+                (min(found), max(found))
+                if len(found) > 1
+                else interval_of(cells)
+                if name == "time_ns"
+                else (None, None)
+            )
+            made[name].update(
+                {
+                    key: bound
+                    for key, bound in zip(("lower_value", "upper_value"), bounds)
+                    if bound is not None
+                }
+            )
     return made
 
 
@@ -131,42 +210,81 @@ def interval_of(cells: list[dict]) -> tuple[float | None, float | None]:
     return number(time.get("ci_low")), number(time.get("ci_high"))
 
 
-# -- Kernel Tuner -------------------------------------------------------------------------------------------------
+# -- Kernel Tuner ----------------------------------------------------------------------------------
 
-INVALIDITIES = {"pending": "timeout", "ok": "correct", "skipped": "constraints", "failed": "runtime"}
+INVALIDITIES = {
+    "pending": "timeout",
+    "ok": "correct",
+    "skipped": "constraints",
+    "failed": "runtime",
+}
 
 
 def kernel_tuner(catalogue: Catalogue) -> str:
-    results = [tuner_result(result, cell, catalogue.gpu(result)) for result in catalogue.results for cell in result["cells"]]
-    return dump({"schema_version": "1.0.0", "metadata": {"timeunit": "milliseconds"}, "results": results})
+    results = [
+        tuner_result(result, cell, catalogue.gpu(result))
+        for result in catalogue.results
+        for cell in result["cells"]
+    ]
+    return dump(
+        {"schema_version": "1.0.0", "metadata": {"timeunit": "milliseconds"}, "results": results}
+    )
 
 
 def tuner_result(result: dict, cell: dict, gpu: str) -> dict:
-    # A parameter that is left out of a cell has its default; width and size of the table are always said.
-    said = {"width_bytes": cell.get("width_bytes"), "table_bytes": cell.get("table_bytes"), "gpu": gpu.rstrip("/") or None,
-            **(cell["parameters"] or {}), **(cell.get("kernel_file") or {})}
-    counted = [(name, number(counter["value"]), counter["unit"]) for name, counter in cell["counters"].items()
-               if counter["status"] == "ok"]
+    # A parameter that is left out of a cell has its default; width and size of the table are always
+    # said.
+    said = {
+        "width_bytes": cell.get("width_bytes"),
+        "table_bytes": cell.get("table_bytes"),
+        "gpu": gpu.rstrip("/") or None,
+        **(cell["parameters"] or {}),
+        **(cell.get("kernel_file") or {}),
+    }
+    counted = [
+        (name, number(counter["value"]), counter["unit"])
+        for name, counter in cell["counters"].items()
+        if counter["status"] == "ok"
+    ]
     time = time_of(cell)
     measured = [("time", time and time / NS_PER_MS, "ms"), *counted]
-    return {"timestamp": result["started_utc"],
-            "configuration": {**{key: cell[key] for key in documents.CELL_KEYS},
-                              **{key: value for key, value in said.items() if value is not None}},
-            "objectives": ["time"], "times": {"runtimes": [sample / NS_PER_MS for sample in samples_of(cell)]},
-            "invalidity": INVALIDITIES[cell["status"]], "correctness": int(cell["verified"] is True),
-            "measurements": [{"name": name, "value": value, "unit": unit or ""} for name, value, unit in measured
-                             if value is not None]}
+    return {
+        "timestamp": result["started_utc"],
+        "configuration": {
+            **{key: cell[key] for key in documents.CELL_KEYS},
+            **{key: value for key, value in said.items() if value is not None},
+        },
+        "objectives": ["time"],
+        "times": {"runtimes": [sample / NS_PER_MS for sample in samples_of(cell)]},
+        "invalidity": INVALIDITIES[cell["status"]],
+        "correctness": int(cell["verified"] is True),
+        "measurements": [
+            {"name": name, "value": value, "unit": unit or ""}
+            for name, value, unit in measured
+            if value is not None
+        ],
+    }
 
 
-# -- the command --------------------------------------------------------------------------------------------------
+# -- the command -----------------------------------------------------------------------------------
 
 FORMATS = {"gbench": gbench, "bmf": bmf, "kernel_tuner": kernel_tuner}
 
 
 def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
-    parser = Parser(prog="cbank convert", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--to", required=True, choices=FORMATS, metavar="FORMAT", help=f"one of {', '.join(FORMATS)}")
+    parser = Parser(
+        prog="cbank convert",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--to",
+        required=True,
+        choices=FORMATS,
+        metavar="FORMAT",
+        help=f"one of {', '.join(FORMATS)}",
+    )
     parser.add_argument("files", metavar="FILE", nargs="+", help="results, or folders of results")
     asked = parser.parse_args(words)
     found, _ = documents.read_all(asked.files)

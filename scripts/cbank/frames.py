@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Documents as one tidy table: a row for each cell and process, or for each number of a document without cells.
+"""Documents as one tidy table: a row for each cell and process, or for each number of a document
+without cells.
 
-results/table.schema.json documents every column with its unit. Beside them there is a column for each parameter of a cell
-(such as `distinct`, `stride_bytes`) and for each counter (such as `idc_requests`, of one launch). Columns that no document has are
-left out, and a value that a document does not have is missing (NaN or None).
+results/table.schema.json documents every column with its unit. Beside them there is a column for
+each parameter of a cell (such as `distinct`, `stride_bytes`) and for each counter (such as
+`idc_requests`, of one launch). Columns that no document has are left out, and a value that a
+document does not have is missing (NaN or None).
 """
 
 from __future__ import annotations
@@ -16,24 +18,36 @@ import pandas
 from . import documents
 
 COLUMNS = documents.schema_of("table.schema.json")["properties"]
-TEXTS = {name for name, column in COLUMNS.items() if "type" not in column}  # columns that are not made numbers
+# columns that are not made numbers
+TEXTS = {name for name, column in COLUMNS.items() if "type" not in column}
 
 
 def cell_columns(cell: dict) -> dict:
-    """The columns that identify a cell, with one for each parameter. The path of a user's kernel says where each table lives."""
+    """The columns that identify a cell, with one for each parameter. The path of a user's kernel
+    says where each table lives."""
     parameters, kernel = dict(cell.get("parameters") or {}), cell.get("kernel_file")
     columns = {"identity": cell["identity"], **{key: cell[key] for key in documents.CELL_KEYS}}
     if kernel:
         columns["path"], parameters["kernel"] = kernel["spaces"], kernel["hash"]
-    return {**columns, "parameters": " ".join(f"{name}={value}" for name, value in sorted(parameters.items())), **parameters}
+    return {
+        **columns,
+        "parameters": " ".join(f"{name}={value}" for name, value in sorted(parameters.items())),
+        **parameters,
+    }
 
 
 def origin_columns(content: dict) -> dict:
     """The columns that say where and when a document was measured."""
     device, host = content.get("device") or {}, content.get("host") or {}
-    return {"engine": content.get("engine", "cuda"), "device": device.get("name"), "uuid": device.get("uuid"),
-            "driver": device.get("driver"), "host": host.get("name"), "slot": device.get("pci_bus_id"),
-            "started_utc": content.get("started_utc")}
+    return {
+        "engine": content.get("engine", "cuda"),
+        "device": device.get("name"),
+        "uuid": device.get("uuid"),
+        "driver": device.get("driver"),
+        "host": host.get("name"),
+        "slot": device.get("pci_bus_id"),
+        "started_utc": content.get("started_utc"),
+    }
 
 
 def result_rows(content: dict) -> Iterator[dict]:
@@ -41,61 +55,123 @@ def result_rows(content: dict) -> Iterator[dict]:
     origin = origin_columns(content)
     for cell in content["cells"]:
         time, exact = cell["time_ns"] or {}, cell["exact_counters"]
-        values = {name: documents.number(counter["value"]) for name, counter in cell["counters"].items()
-                  if counter["status"] == "ok"}
-        yield {**origin, **cell_columns(cell), "width_bytes": cell.get("width_bytes"), "table_bytes": cell.get("table_bytes"),
-               "status": cell["status"], "reason": cell["reason"], "verified": cell["verified"],
-               "flags": " ".join(cell["flags"] + (cell.get("case") or {}).get("findings", [])), "time_ns": documents.number(time.get("value")),
-               "time_ns_low": documents.number(time.get("ci_low")), "time_ns_high": documents.number(time.get("ci_high")),
-               "samples_ns": time.get("samples"), "launches_per_sample": time.get("launches_per_sample"),
-               "cycles": documents.number(cell.get("cycles")), "sm_clock_mhz": documents.number(cell.get("sm_clock_mhz")),
-               "counters_compared": exact["compared"], "counters_equal": exact["equal"], **values}
+        values = {
+            name: documents.number(counter["value"])
+            for name, counter in cell["counters"].items()
+            if counter["status"] == "ok"
+        }
+        yield {
+            **origin,
+            **cell_columns(cell),
+            "width_bytes": cell.get("width_bytes"),
+            "table_bytes": cell.get("table_bytes"),
+            "status": cell["status"],
+            "reason": cell["reason"],
+            "verified": cell["verified"],
+            "flags": " ".join(cell["flags"] + (cell.get("case") or {}).get("findings", [])),
+            "time_ns": documents.number(time.get("value")),
+            "time_ns_low": documents.number(time.get("ci_low")),
+            "time_ns_high": documents.number(time.get("ci_high")),
+            "samples_ns": time.get("samples"),
+            "launches_per_sample": time.get("launches_per_sample"),
+            "cycles": documents.number(cell.get("cycles")),
+            "sm_clock_mhz": documents.number(cell.get("sm_clock_mhz")),
+            "counters_compared": exact["compared"],
+            "counters_equal": exact["equal"],
+            **values,
+        }
 
 
 def comparison_rows(content: dict) -> Iterator[dict]:
     """A row for each cell that was compared; times in ns."""
     side = content["new"]
-    origin = {"engine": side["engine"], "device": side["device"]["name"], "driver": side["device"]["driver"],
-              "started_utc": side["started_utc"], "threshold": content["options"]["threshold"]}
+    origin = {
+        "engine": side["engine"],
+        "device": side["device"]["name"],
+        "driver": side["device"]["driver"],
+        "started_utc": side["started_utc"],
+        "threshold": content["options"]["threshold"],
+    }
     for cell in content["cells"]:
         ratio = cell["ratio"] or {}
-        yield {**origin, "uuid": cell.get("uuid"), **cell_columns(cell), "verdict": cell["verdict"],
-               "base_ns": documents.number(cell["base_ns"]), "new_ns": documents.number(cell["new_ns"]),
-               "ratio": documents.number(ratio.get("value")), "ratio_low": documents.number(ratio.get("ci_low")),
-               "ratio_high": documents.number(ratio.get("ci_high")), "reason": cell["note"]}
+        yield {
+            **origin,
+            "uuid": cell.get("uuid"),
+            **cell_columns(cell),
+            "verdict": cell["verdict"],
+            "base_ns": documents.number(cell["base_ns"]),
+            "new_ns": documents.number(cell["new_ns"]),
+            "ratio": documents.number(ratio.get("value")),
+            "ratio_low": documents.number(ratio.get("ci_low")),
+            "ratio_high": documents.number(ratio.get("ci_high")),
+            "reason": cell["note"],
+        }
 
 
 def calibration_rows(content: dict) -> Iterator[dict]:
     """A row for each cell; time in ns, deviation as a share."""
     for cell in content["cells"]:
-        yield {**origin_columns(content), **cell_columns(cell), "time_ns": documents.number(cell["median_ns"]),
-               "noise": documents.number(cell["noise"]),
-               "deviation": documents.number((cell.get("process_deviation") or {}).get("value"))}
+        yield {
+            **origin_columns(content),
+            **cell_columns(cell),
+            "time_ns": documents.number(cell["median_ns"]),
+            "noise": documents.number(cell["noise"]),
+            "deviation": documents.number((cell.get("process_deviation") or {}).get("value")),
+        }
 
 
-NUMBER_KEYS = {"level", "distinct", "stride_bytes", "warps", "before", "width_bytes", "unit", "method", "reason"}
+NUMBER_KEYS = {
+    "level",
+    "distinct",
+    "stride_bytes",
+    "warps",
+    "before",
+    "width_bytes",
+    "unit",
+    "method",
+    "reason",
+}
 
 
 def number_columns(entry: dict) -> dict:
     """Columns of a number with its interval."""
-    return {"value": documents.number(entry["value"]), "low": documents.number(entry["low"]),
-            "high": documents.number(entry["high"]), **{key: entry[key] for key in NUMBER_KEYS if key in entry}}
+    return {
+        "value": documents.number(entry["value"]),
+        "low": documents.number(entry["low"]),
+        "high": documents.number(entry["high"]),
+        **{key: entry[key] for key in NUMBER_KEYS if key in entry},
+    }
 
 
 def characterization_rows(content: dict) -> Iterator[dict]:
     """A row for each number, answer and level of an experiment."""
     origin = origin_columns(content)
     for experiment in content["experiments"]:
-        same = {**origin, "experiment": experiment["name"], "path": experiment["path"], "status": experiment["status"]}
+        same = {
+            **origin,
+            "experiment": experiment["name"],
+            "path": experiment["path"],
+            "status": experiment["status"],
+        }
         if experiment["status"] != "ok":
             yield {**same, "reason": experiment["reason"]}
         for entry in experiment["numbers"]:
             yield {**same, "number": entry["name"], **number_columns(entry)}
         for entry in experiment["verdicts"]:
-            yield {**same, "number": entry["name"], "text": entry["value"] or "unclear", "reason": entry["reason"],
-                   **{key: entry[key] for key in NUMBER_KEYS if key in entry}}
+            yield {
+                **same,
+                "number": entry["name"],
+                "text": entry["value"] or "unclear",
+                "reason": entry["reason"],
+                **{key: entry[key] for key in NUMBER_KEYS if key in entry},
+            }
         if experiment.get("groups"):
-            yield {**same, "number": "largest_group", "value": max(map(len, experiment["groups"])), "unit": "SMs"}
+            yield {
+                **same,
+                "number": "largest_group",
+                "value": max(map(len, experiment["groups"])),
+                "unit": "SMs",
+            }
         for number, level in enumerate((experiment.get("geometry") or {}).get("levels") or [], 1):
             here = {**same, "level": number}
             for name, entry in level.items():
@@ -106,54 +182,107 @@ def characterization_rows(content: dict) -> Iterator[dict]:
 
 
 def card_rows(content: dict) -> Iterator[dict]:
-    """A row for each number of the model that is known, and for each number that another source gives."""
+    """A row for each number of the model that is known, and for each number that another source
+    gives."""
     for key, entry in content["model"].items():
         if entry:
-            yield {"device": content["name"], "number": key, "origin": entry["from"], "method": entry.get("method"),
-                   **{name: documents.number(entry[name]) for name in ("value", "low", "high")}}
+            yield {
+                "device": content["name"],
+                "number": key,
+                "origin": entry["from"],
+                "method": entry.get("method"),
+                **{name: documents.number(entry[name]) for name in ("value", "low", "high")},
+            }
     for entry in content.get("numbers") or []:
-        yield {"device": content["name"], "experiment": entry["experiment"], "number": entry["name"], **number_columns(entry)}
+        yield {
+            "device": content["name"],
+            "experiment": entry["experiment"],
+            "number": entry["name"],
+            **number_columns(entry),
+        }
 
 
 def fleet_rows(content: dict) -> Iterator[dict]:
     """A row for each GPU and path; change as a share."""
     for gpu in content["gpus"]:
-        same = {"engine": "model" if gpu["modelled"] else "cuda", "device": gpu["name"],
-                **{key: gpu[key] for key in ("uuid", "driver", "host", "slot", "answered", "verdict")}, "started_utc": gpu["last_utc"]}
+        same = {
+            "engine": "model" if gpu["modelled"] else "cuda",
+            "device": gpu["name"],
+            **{key: gpu[key] for key in ("uuid", "driver", "host", "slot", "answered", "verdict")},
+            "started_utc": gpu["last_utc"],
+        }
         for change in gpu["changes"] or [{"path": None, "change": None}]:
             yield {**same, "path": change["path"], "change": documents.number(change["change"])}
 
 
 def history_rows(content: dict) -> Iterator[dict]:
     """A row for each run, or point of a series; time in ns, change as a share."""
-    changes = {(change["cell"], change["uuid"], change["since_utc"]): change for change in content["changes"]}
+    changes = {
+        (change["cell"], change["uuid"], change["since_utc"]): change
+        for change in content["changes"]
+    }
     for row in content["rows"]:
         change = changes.get((row.get("cell"), row["uuid"], row["started_utc"]), {})
-        yield {**{key: row[key] for key in ("engine", "device", "uuid", "driver", "host", "slot", "started_utc")},
-               **(cell_of(row["cell"]) if row.get("cell") else {}), "time_ns": documents.number(row.get("time_ns")),
-               "state": row.get("state"), "change": documents.number(change.get("change")),
-               "change_low": documents.number(change.get("ci_low")), "change_high": documents.number(change.get("ci_high")),
-               "with": change.get("with")}
+        yield {
+            **{
+                key: row[key]
+                for key in ("engine", "device", "uuid", "driver", "host", "slot", "started_utc")
+            },
+            **(cell_of(row["cell"]) if row.get("cell") else {}),
+            "time_ns": documents.number(row.get("time_ns")),
+            "state": row.get("state"),
+            "change": documents.number(change.get("change")),
+            "change_low": documents.number(change.get("ci_low")),
+            "change_high": documents.number(change.get("ci_high")),
+            "with": change.get("with"),
+        }
 
 
 def cell_of(identity: str) -> dict:
-    """The columns of a cell that is given as text: workload/path/pattern/elements/block_size/cache state/key=value..."""
+    """The columns of a cell that is given as text:
+    workload/path/pattern/elements/block_size/cache state/key=value..."""
     words = identity.split("/")
-    keys, parameters = words[:len(documents.CELL_KEYS)], words[len(documents.CELL_KEYS):]
-    cell = dict(zip(documents.CELL_KEYS, (int(word) if word.isdigit() else word for word in keys), strict=True))
+    keys, parameters = words[: len(documents.CELL_KEYS)], words[len(documents.CELL_KEYS) :]
+    cell = dict(
+        zip(
+            documents.CELL_KEYS,
+            (int(word) if word.isdigit() else word for word in keys),
+            strict=True,
+        )
+    )
     pairs = dict(word.split("=", 1) for word in parameters)
     kernel, spaces = pairs.pop("kernel", None), pairs.pop("spaces", cell["path"])
-    return cell_columns({"identity": identity, **cell, "kernel_file": kernel and {"hash": kernel, "spaces": spaces},
-                         "parameters": {key: int(value) if value.isdigit() else value for key, value in pairs.items()}})
+    return cell_columns(
+        {
+            "identity": identity,
+            **cell,
+            "kernel_file": kernel and {"hash": kernel, "spaces": spaces},
+            "parameters": {
+                key: int(value) if value.isdigit() else value for key, value in pairs.items()
+            },
+        }
+    )
 
 
-ROWS = {"result": result_rows, "comparison": comparison_rows, "calibration": calibration_rows, "card": card_rows,
-        "characterization": characterization_rows, "fleet": fleet_rows, "history": history_rows}
+ROWS = {
+    "result": result_rows,
+    "comparison": comparison_rows,
+    "calibration": calibration_rows,
+    "card": card_rows,
+    "characterization": characterization_rows,
+    "fleet": fleet_rows,
+    "history": history_rows,
+}
 
 
 def frame(document: documents.Document, process: int = 0) -> pandas.DataFrame:
     """The rows of one document. Raises Failure where it is not what its schema says."""
-    same = {"document": document.kind, "source": document.name, "source_sha256": document.sha256, "process": process}
+    same = {
+        "document": document.kind,
+        "source": document.name,
+        "source_sha256": document.sha256,
+        "process": process,
+    }
     with documents.blamed([document]):
         made = pandas.DataFrame([{**same, **row} for row in ROWS[document.kind](document.content)])
         if made.empty:
@@ -167,16 +296,28 @@ def frame(document: documents.Document, process: int = 0) -> pandas.DataFrame:
 
 def whole(rows: pandas.DataFrame) -> pandas.DataFrame:
     """Rows with every column of COLUMNS, also those that no row has a value of."""
-    return rows.assign(**{name: pandas.Series(None, rows.index, object if name in TEXTS else float) for name in COLUMNS if name not in rows})
+    return rows.assign(
+        **{
+            name: pandas.Series(None, rows.index, object if name in TEXTS else float)
+            for name in COLUMNS
+            if name not in rows
+        }
+    )
 
 
 def load(paths: str | os.PathLike | list[str | os.PathLike]) -> pandas.DataFrame:
-    """The rows of documents as one table. `paths`: a path, or several; a folder stands for the documents in it.
+    """The rows of documents as one table. `paths`: a path, or several; a folder stands for the
+    documents in it.
 
-    Raises Failure, with the remedy, for a file that cannot be read or that is not a document of cbank."""
+    Raises Failure, with the remedy, for a file that cannot be read or that is not a document of
+    cbank."""
     one = isinstance(paths, (str, os.PathLike))
     found, _ = documents.read_all([os.fspath(path) for path in ([paths] if one else paths)])
     made = [frame(document, process) for process, document in enumerate(found)]
-    whole = pandas.concat(made, ignore_index=True) if made else pandas.DataFrame(columns=list(COLUMNS))
+    whole = (
+        pandas.concat(made, ignore_index=True) if made else pandas.DataFrame(columns=list(COLUMNS))
+    )
     order = [column for column in COLUMNS if column in whole]
-    return whole[order + [column for column in whole if column not in COLUMNS]].dropna(axis="columns", how="all")
+    return whole[order + [column for column in whole if column not in COLUMNS]].dropna(
+        axis="columns", how="all"
+    )

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Print one line a run, or the series of cells, and since when levels changed.
 
-PATH is a result, a folder of them, or a store. Below the runs stand the levels that changed: since which run, on which GPU,
-in which cell, by how much. The driver, the VBIOS or the code that changed at the same time is named. A level holds for
-two runs at least. Runs that cbank forget took out of a store are listed.
+PATH is a result, a folder of them, or a store. Below the runs stand the levels that changed: since
+which run, on which GPU, in which cell, by how much. The driver, the VBIOS or the code that changed
+at the same time is named. A level holds for two runs at least. Runs that cbank forget took out of a
+store are listed.
 """
 
 from __future__ import annotations
@@ -26,7 +27,18 @@ from .change_points import compress, difference_scale, levels, partition
 from .errors import Failure, printable, say
 from .ingest import add_all, files_of
 from .noise import EFFICIENCY_OF_DIFFERENCE, Deviation, Known, Noise, on_days, pool, scaled
-from .store import command_line, is_store, modulo, open_in_memory, point_hash, reading, sum_of, text_hash, time_hash, write_time
+from .store import (
+    command_line,
+    is_store,
+    modulo,
+    open_in_memory,
+    point_hash,
+    reading,
+    sum_of,
+    text_hash,
+    time_hash,
+    write_time,
+)
 
 DOUBTFUL = {"unstable", "multimodal", "contended"}  # flags of a time that nothing is concluded from
 RUNS_OF_A_LEVEL = 2
@@ -39,7 +51,7 @@ def natural(identity: str) -> list:
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", identity)]
 
 
-# ---- Reading ---------------------------------------------------------------------------------------------------------
+# ---- Reading -------------------------------------------------------------------------------------
 
 
 class History:
@@ -52,71 +64,131 @@ class History:
         self.known, self.setups, self.forgotten = Known(), [], []
         self.identities, self.hashes = {}, {None: 0}  # numbers of cells and kernels
         stores = [path for path in paths if os.path.isfile(path) and is_store(path)]
-        files = [file for path in paths if path not in stores for file in files_of(path, deep=False)]
+        files = [
+            file for path in paths if path not in stores for file in files_of(path, deep=False)
+        ]
         runs, points = [], []
         for path in stores:
-            with reading(path, None if glob else "quick_check(1)") as store:  # of a few cells, what is read is verified
+            # of a few cells, what is read is verified
+            with reading(path, None if glob else "quick_check(1)") as store:
                 self.read(store, glob, runs, points)
             if not len(runs[-1]["started"]):
                 raise Failure(f"{path} has no run; cbank ingest puts results in")
         if files:
             self.read_files(files, glob, runs, points)
-        self.runs, self.points = ({key: np.concatenate([of[key] for of in all_of]) for key in all_of[0]} for all_of in (runs, points))
+        self.runs, self.points = (
+            {key: np.concatenate([of[key] for of in all_of]) for key in all_of[0]}
+            for all_of in (runs, points)
+        )
         self.sort(len(runs) > 1)
 
-    def read_files(self, files: list[str], glob: str | None, runs: list[dict], points: list[dict]) -> None:
+    def read_files(
+        self, files: list[str], glob: str | None, runs: list[dict], points: list[dict]
+    ) -> None:
         with contextlib.closing(open_in_memory()) as store:
             counts = add_all(store, files)
             if counts["refused"]:
-                raise Failure(f"{counts['refused']} of {len(files)} files were refused; write them again, or leave them out")
+                raise Failure(
+                    f"{counts['refused']} of {len(files)} files were refused; write them again, or"
+                    " leave them out"
+                )
             if counts["known"]:
-                say("warning", f"{counts['known']} of {len(files)} files were read already; they count once")
+                say(
+                    "warning",
+                    f"{counts['known']} of {len(files)} files were read already; they count once",
+                )
             if not counts["new"]:
                 raise Failure(f"{files[0]} is no result; name results, folders of them or stores")
             self.read(store, glob, runs, points)
 
-    def read(self, store: sqlite3.Connection, glob: str | None, runs: list[dict], points: list[dict]) -> None:
+    def read(
+        self, store: sqlite3.Connection, glob: str | None, runs: list[dict], points: list[dict]
+    ) -> None:
         """Adds what a store says."""
         self.known.read(store)
-        self.forgotten += store.execute("SELECT started_ms, uuid, file, forgotten_ms, why, hash FROM forgotten ORDER BY started_ms").fetchall()
+        self.forgotten += store.execute(
+            "SELECT started_ms, uuid, file, forgotten_ms, why, hash FROM forgotten ORDER BY"
+            " started_ms"
+        ).fetchall()
         setup_of = {}
-        for setup_id, *values in store.execute(f"SELECT setup_id, {', '.join(RUN_TEXTS)} FROM setups"):
+        for setup_id, *values in store.execute(
+            f"SELECT setup_id, {', '.join(RUN_TEXTS)} FROM setups"
+        ):
             setup_of[setup_id] = len(self.setups)
             self.setups.append(dict(zip(RUN_TEXTS, values)))
         first = sum(len(of["started"]) for of in runs)
-        rows = store.execute("SELECT run_id, started_ms, setup_id, cells, failed, file, hash FROM runs ORDER BY started_ms, file, run_id").fetchall()
+        rows = store.execute(
+            "SELECT run_id, started_ms, setup_id, cells, failed, file, hash FROM runs ORDER BY"
+            " started_ms, file, run_id"
+        ).fetchall()
         run_id, started, setup, cells, failed, file, key = zip(*rows) if rows else [()] * 7
         run_id = np.array(run_id, dtype=int)
-        runs.append({"started": np.array(started, dtype=np.int64), "setup": np.array([setup_of[of] for of in setup], dtype=int),
-                     "cells": np.array(cells, dtype=int), "failed": np.array(failed, dtype=int),
-                     "file": np.array(file, dtype=object), "hash": np.array(key, dtype=object)})
+        runs.append(
+            {
+                "started": np.array(started, dtype=np.int64),
+                "setup": np.array([setup_of[of] for of in setup], dtype=int),
+                "cells": np.array(cells, dtype=int),
+                "failed": np.array(failed, dtype=int),
+                "file": np.array(file, dtype=object),
+                "hash": np.array(key, dtype=object),
+            }
+        )
         place_of = np.full(int(run_id.max(initial=0)) + 1, -1)
         place_of[run_id] = first + np.arange(len(run_id))
-        hash_of = {kernel_id: self.hashes.setdefault(sha, len(self.hashes)) for kernel_id, sha in store.execute("SELECT kernel_id, sass_sha256 FROM kernels")}
-        for identity_id, identity in store.execute("SELECT identity_id, identity FROM identities").fetchall():
+        hash_of = {
+            kernel_id: self.hashes.setdefault(sha, len(self.hashes))
+            for kernel_id, sha in store.execute("SELECT kernel_id, sass_sha256 FROM kernels")
+        }
+        for identity_id, identity in store.execute(
+            "SELECT identity_id, identity FROM identities"
+        ).fetchall():
             if glob is None or fnmatch.fnmatchcase(identity, glob):
                 cell = self.identities.setdefault(printable(identity), len(self.identities))
                 points.append(self.read_cell(store, identity_id, cell, place_of, hash_of))
         if not points:
             points.append(self.read_cell(store, -1, 0, place_of, hash_of))
 
-    def read_cell(self, store: sqlite3.Connection, identity_id: int, cell: int, place_of: np.ndarray, hash_of: dict[int, int]) -> dict[str, np.ndarray]:
+    def read_cell(
+        self,
+        store: sqlite3.Connection,
+        identity_id: int,
+        cell: int,
+        place_of: np.ndarray,
+        hash_of: dict[int, int],
+    ) -> dict[str, np.ndarray]:
         """Columns of the points of a cell."""
-        rows = store.execute("SELECT run_id, time_ns, ci_low_ns, ci_high_ns, flags, kernel_id FROM times WHERE identity_id = ? ORDER BY run_id",
-                             (identity_id,)).fetchall()
+        rows = store.execute(
+            (
+                "SELECT run_id, time_ns, ci_low_ns, ci_high_ns, flags, kernel_id FROM times WHERE"
+                " identity_id = ? ORDER BY run_id"
+            ),
+            (identity_id,),
+        ).fetchall()
         run_id, time_ns, low, high, flags, kernel = zip(*rows) if rows else [()] * 6
         doubtful = {of: of is not None and not DOUBTFUL.isdisjoint(of.split()) for of in set(flags)}
         ns, low, high = (np.array(of, dtype=float) for of in (time_ns, low, high))
         hash_of_flags = {of: text_hash(of) for of in set(flags)}
-        of_run, flag, code = (np.array(of, dtype=np.uint64) for of in (run_id, [hash_of_flags[of] for of in flags], [of or 0 for of in kernel]))
-        hashes = (np.where(np.isnan(ns), 0, time_hash(identity_id, of_run, ns.view(np.uint64)))
-                  + point_hash(identity_id, of_run, low.view(np.uint64), high.view(np.uint64), flag, code))
+        of_run, flag, code = (
+            np.array(of, dtype=np.uint64)
+            for of in (run_id, [hash_of_flags[of] for of in flags], [of or 0 for of in kernel])
+        )
+        hashes = np.where(
+            np.isnan(ns), 0, time_hash(identity_id, of_run, ns.view(np.uint64))
+        ) + point_hash(identity_id, of_run, low.view(np.uint64), high.view(np.uint64), flag, code)
         if modulo(hashes.sum()) != sum_of(store, "times", identity_id):
-            raise sqlite3.DatabaseError(f"the times of cell {identity_id} do not fit their checksum")
+            raise sqlite3.DatabaseError(
+                f"the times of cell {identity_id} do not fit their checksum"
+            )
         with np.errstate(invalid="ignore"):
             half = (high - low) / 2 / np.where(ns > 0, ns, np.nan)
-        return {"run": place_of[np.array(run_id, dtype=int)], "cell": np.full(len(rows), cell), "ns": ns, "half": half,
-                "doubtful": np.array([doubtful[of] for of in flags], dtype=bool), "kernel": np.array([hash_of.get(of, 0) for of in kernel], dtype=int)}
+        return {
+            "run": place_of[np.array(run_id, dtype=int)],
+            "cell": np.full(len(rows), cell),
+            "ns": ns,
+            "half": half,
+            "doubtful": np.array([doubtful[of] for of in flags], dtype=bool),
+            "kernel": np.array([hash_of.get(of, 0) for of in kernel], dtype=int),
+        }
 
     def sort(self, merge: bool) -> None:
         """Brings all into order. merge: the runs are of several sources."""
@@ -139,7 +211,9 @@ class History:
         self.points = self.drop_repeated(points)
         points = self.points
         same = np.zeros(len(points["run"]), dtype=bool)  # the point before is of the same series
-        same[1:] = (points["cell"][1:] == points["cell"][:-1]) & (points["gpu"][1:] == points["gpu"][:-1])
+        same[1:] = (points["cell"][1:] == points["cell"][:-1]) & (
+            points["gpu"][1:] == points["gpu"][:-1]
+        )
         points["change"] = np.full(len(same), np.nan)
         at = np.flatnonzero(same)
         points["change"][at] = points["ns"][at] / points["ns"][at - 1] - 1
@@ -147,13 +221,26 @@ class History:
 
     def drop_repeated(self, points: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Points of a run that was read twice count once. Predictions tell no run from another."""
-        modelled = np.array([bool(of["modelled"]) for of in self.setups], dtype=bool)[self.runs["setup"]]
+        modelled = np.array([bool(of["modelled"]) for of in self.setups], dtype=bool)[
+            self.runs["setup"]
+        ]
         started = self.runs["started"][points["run"]]
         same = np.zeros(len(started), dtype=bool)
-        same[1:] = ((points["cell"][1:] == points["cell"][:-1]) & (points["gpu"][1:] == points["gpu"][:-1]) & (started[1:] == started[:-1])
-                    & (points["ns"][1:] == points["ns"][:-1]) & ~modelled[points["run"][1:]])
+        same[1:] = (
+            (points["cell"][1:] == points["cell"][:-1])
+            & (points["gpu"][1:] == points["gpu"][:-1])
+            & (started[1:] == started[:-1])
+            & (points["ns"][1:] == points["ns"][:-1])
+            & ~modelled[points["run"][1:]]
+        )
         if same.any():
-            say("warning", f"{same.sum()} of {len(same)} times are of runs that were read already; they count once")
+            say(
+                "warning",
+                (
+                    f"{same.sum()} of {len(same)} times are of runs that were read already; they"
+                    " count once"
+                ),
+            )
         return {key: of[~same] for key, of in points.items()}
 
     def setup(self, run: int) -> dict:
@@ -164,7 +251,7 @@ class History:
         return self.names[int(self.points["cell"][point])]
 
 
-# ---- Changes of levels -----------------------------------------------------------------------------------------------
+# ---- Changes of levels ---------------------------------------------------------------------------
 
 
 @dataclass
@@ -184,7 +271,8 @@ class Change:
 
 
 def find_changes(history: History, threshold: float) -> list[Change]:
-    """Changes of all series with four points or more whose times settled; the latest first. `threshold` is relative."""
+    """Changes of all series with four points or more whose times settled; the latest first.
+    `threshold` is relative."""
     points = history.points
     good = np.flatnonzero((points["ns"] > 0) & ~points["doubtful"])
     number = np.searchsorted(history.starts, good, side="right") - 1  # of the series
@@ -200,39 +288,80 @@ def find_changes(history: History, threshold: float) -> list[Change]:
     last = partition(values, counted, np.full(len(long), RUNS_OF_A_LEVEL), *spread)
     found = []
     for row in np.flatnonzero(last[np.arange(len(long)), counted] > 0):
-        own = values[row, :counted[row]]
-        members = good[first[long[row]]:first[long[row]] + counted[row]]
-        found += changes_of(history, members, own, levels(own, last[row], counted[row]), noise[row], threshold)
+        own = values[row, : counted[row]]
+        members = good[first[long[row]] : first[long[row]] + counted[row]]
+        found += changes_of(
+            history, members, own, levels(own, last[row], counted[row]), noise[row], threshold
+        )
     order = {name: index for index, name in enumerate(history.names)}
     return sorted(found, key=lambda change: (-change.after, order[change.cell]))
 
 
-def noise_of(history: History, firsts: np.ndarray, values: np.ndarray, counts: np.ndarray) -> tuple[list[Noise | None], np.ndarray]:
-    """How far values of several occasions differ, by the first point of each series: what is known, scaled to all cells of a model, None of
-    predictions; and the deviation with what each series shows."""
+def noise_of(
+    history: History, firsts: np.ndarray, values: np.ndarray, counts: np.ndarray
+) -> tuple[list[Noise | None], np.ndarray]:
+    """How far values of several occasions differ, by the first point of each series: what is
+    known, scaled to all cells of a model, None of predictions; and the deviation with what each
+    series shows."""
     points, models, found = history.points, {}, [None] * len(firsts)
-    own = [Deviation(float(scale), EFFICIENCY_OF_DIFFERENCE * (count - 1)) for scale, count in zip(difference_scale(values, counts), counts)]
+    own = [
+        Deviation(float(scale), EFFICIENCY_OF_DIFFERENCE * (count - 1))
+        for scale, count in zip(difference_scale(values, counts), counts)
+    ]
     for row, point in enumerate(firsts):
-        of, ns, name = history.setup(points["run"][point]), float(points["ns"][point]), history.name(point)
+        of, ns, name = (
+            history.setup(points["run"][point]),
+            float(points["ns"][point]),
+            history.name(point),
+        )
         if not of["modelled"]:
             sha = list(history.hashes)[points["kernel"][point]] if history.known.cells else None
-            known = history.known.find(name, ns, {of["uuid"]} - {None}, of["name"], of["driver"] or "", sha)
+            known = history.known.find(
+                name, ns, {of["uuid"]} - {None}, of["name"], of["driver"] or "", sha
+            )
             before = on_days(Deviation(known.deviation, known.degrees), name, ns)
-            models.setdefault(of["name"], []).append((row, known.origin, ("/cold" in name, before, own[row])))
+            models.setdefault(of["name"], []).append(
+                (row, known.origin, ("/cold" in name, before, own[row]))
+            )
     for series in models.values():
         for (row, origin, _), of in zip(series, scaled([evidence for *_, evidence in series])):
             found[row] = Noise(*of, origin)
-    return found, np.array([pool(Deviation(*of[:2]), each) if of else Deviation(0.0, 1e5) for of, each in zip(found, own)]).T
+    return (
+        found,
+        np.array(
+            [
+                pool(Deviation(*of[:2]), each) if of else Deviation(0.0, 1e5)
+                for of, each in zip(found, own)
+            ]
+        ).T,
+    )
 
 
-def changes_of(history: History, members: np.ndarray, values: np.ndarray, found: list[tuple[int, int, float]],
-               noise: Noise | None, threshold: float) -> Iterator[Change]:
-    """The changes of one series. members: its points; values: their logarithms; threshold: relative."""
+def changes_of(
+    history: History,
+    members: np.ndarray,
+    values: np.ndarray,
+    found: list[tuple[int, int, float]],
+    noise: Noise | None,
+    threshold: float,
+) -> Iterator[Change]:
+    """The changes of one series. members: its points; values: their logarithms; threshold:
+    relative."""
     from scipy.special import stdtrit  # which takes long to import, and is for changes alone
 
     rest = len(values) - len(found)
-    spread = math.sqrt(sum(((values[first:first + count] - mean) ** 2).sum() for first, count, mean in found) / rest) if rest else 0.0
-    deviation = pool(Deviation(noise.deviation, noise.degrees) if noise else Deviation(0.0, 0), Deviation(spread, rest))
+    spread = (
+        math.sqrt(
+            sum(((values[first : first + count] - mean) ** 2).sum() for first, count, mean in found)
+            / rest
+        )
+        if rest
+        else 0.0
+    )
+    deviation = pool(
+        Deviation(noise.deviation, noise.degrees) if noise else Deviation(0.0, 0),
+        Deviation(spread, rest),
+    )
     quantile = -float(stdtrit(deviation.degrees, (1 - CONFIDENCE) / 2))
     for (_, n, old), (first, m, new) in zip(found, found[1:]):
         half = deviation.value * math.sqrt(1 / n + 1 / m) * quantile
@@ -240,38 +369,82 @@ def changes_of(history: History, members: np.ndarray, values: np.ndarray, found:
         if abs(np.expm1(size)) >= threshold:
             before, after = members[first - 1], members[first]
             runs = [int(history.points["run"][at]) for at in (before, after)]
-            yield Change(history.name(after), *runs, *(float(np.expm1(x)) for x in (size, size - half, size + half)),
-                         n, m, noise, together(history, before, after))
+            yield Change(
+                history.name(after),
+                *runs,
+                *(float(np.expm1(x)) for x in (size, size - half, size + half)),
+                n,
+                m,
+                noise,
+                together(history, before, after),
+            )
 
 
 def together(history: History, before: int, after: int) -> str:
     """Names the driver, VBIOS or code that changed at the same time."""
     old, new = (history.setup(history.points["run"][at]) for at in (before, after))
     kernels = [history.points["kernel"][at] for at in (before, after)]
-    said = [f"{name} {printable(old[key])} -> {printable(new[key])}" for name, key in (("driver", "driver"), ("VBIOS", "vbios"))
-            if old[key] and new[key] and old[key] != new[key]]
-    return "; ".join(said + (["the code changed"] if all(kernels) and kernels[0] != kernels[1] else []))
+    said = [
+        f"{name} {printable(old[key])} -> {printable(new[key])}"
+        for name, key in (("driver", "driver"), ("VBIOS", "vbios"))
+        if old[key] and new[key] and old[key] != new[key]
+    ]
+    return "; ".join(
+        said + (["the code changed"] if all(kernels) and kernels[0] != kernels[1] else [])
+    )
 
 
-# ---- Output ----------------------------------------------------------------------------------------------------------
+# ---- Output --------------------------------------------------------------------------------------
 
 
 def write_times(ms: np.ndarray) -> list[str]:
     """As write_time, of an array."""
-    whole = np.datetime_as_string((np.asarray(ms, dtype=np.int64) // 1000).astype("datetime64[s]")).tolist()
-    return [f"{text_of}.{of % 1000:03}Z" if of % 1000 else text_of + "Z" for text_of, of in zip(whole, ms.tolist())]
+    whole = np.datetime_as_string(
+        (np.asarray(ms, dtype=np.int64) // 1000).astype("datetime64[s]")
+    ).tolist()
+    return [
+        f"{text_of}.{of % 1000:03}Z" if of % 1000 else text_of + "Z"
+        for text_of, of in zip(whole, ms.tolist())
+    ]
 
 
-RUN_COLUMNS = (text.Column("started"), text.Column("engine", rank=5), text.Column("times"), text.Column("device", rank=4), text.Column("UUID", rank=1),
-               text.Column("host", rank=2), text.Column("driver"))
-COLUMNS = {False: (*RUN_COLUMNS, text.Column("cells", True), text.Column("change", True)),
-           True: (*RUN_COLUMNS, text.Column("time", True), text.Column("95% CI", True, 3), text.Column("change", True))}
-CHANGE_COLUMNS = (text.Column("since"), text.Column("UUID"), text.Column("host"), text.Column("change", True), text.Column("95% CI", True))
-FORGOTTEN_COLUMNS = (text.Column("started"), text.Column("UUID"), text.Column("file"), text.Column("forgotten"), text.Column("hash", rank=1))
+RUN_COLUMNS = (
+    text.Column("started"),
+    text.Column("engine", rank=5),
+    text.Column("times"),
+    text.Column("device", rank=4),
+    text.Column("UUID", rank=1),
+    text.Column("host", rank=2),
+    text.Column("driver"),
+)
+COLUMNS = {
+    False: (*RUN_COLUMNS, text.Column("cells", True), text.Column("change", True)),
+    True: (
+        *RUN_COLUMNS,
+        text.Column("time", True),
+        text.Column("95% CI", True, 3),
+        text.Column("change", True),
+    ),
+}
+CHANGE_COLUMNS = (
+    text.Column("since"),
+    text.Column("UUID"),
+    text.Column("host"),
+    text.Column("change", True),
+    text.Column("95% CI", True),
+)
+FORGOTTEN_COLUMNS = (
+    text.Column("started"),
+    text.Column("UUID"),
+    text.Column("file"),
+    text.Column("forgotten"),
+    text.Column("hash", rank=1),
+)
 
 
 class View:
-    """Rows of a history: the runs, each with the cell that became slower most; or with `series` all points, by cell, then by run."""
+    """Rows of a history: the runs, each with the cell that became slower most; or with `series`
+    all points, by cell, then by run."""
 
     def __init__(self, history: History, series: bool):
         self.history, self.series, points = history, series, history.points
@@ -279,9 +452,12 @@ class View:
             self.points = np.lexsort((points["run"], points["cell"]))
             self.runs = points["run"][self.points]
         else:
-            self.runs, self.points = np.arange(len(history.runs["started"])), np.full(len(history.runs["started"]), -1)
+            self.runs, self.points = np.arange(len(history.runs["started"])), np.full(
+                len(history.runs["started"]), -1
+            )
             known = np.flatnonzero(~np.isnan(points["change"]))
-            known = known[np.argsort(points["change"][known], kind="stable")][::-1]  # the largest first
+            # the largest first
+            known = known[np.argsort(points["change"][known], kind="stable")][::-1]
             runs, first = np.unique(points["run"][known], return_index=True)
             self.points[runs] = known[first]
         self.started = write_times(history.runs["started"][self.runs])
@@ -291,14 +467,19 @@ class View:
         """A column of the points, `otherwise` where a row has none or it is not known."""
         values = self.history.points[key]
         found = values[self.points].tolist() if len(values) else [otherwise] * len(self.points)
-        return [value if point >= 0 and value == value else otherwise for value, point in zip(found, self.points.tolist())]
+        return [
+            value if point >= 0 and value == value else otherwise
+            for value, point in zip(found, self.points.tolist())
+        ]
 
     def of_runs(self, key: str) -> list:
         return self.history.runs[key][self.runs].tolist()
 
     def cells(self) -> list[str | None]:
         """The cell of each row, or None."""
-        return [None if cell is None else self.history.names[cell] for cell in self.of_points("cell")]
+        return [
+            None if cell is None else self.history.names[cell] for cell in self.of_points("cell")
+        ]
 
     def titles(self) -> list[tuple[str | None, int, int]]:
         """(cell, first row, end) of each table: one for each cell, or one of all runs."""
@@ -306,50 +487,129 @@ class View:
             return [(None, 0, len(self.runs))]
         cells = self.history.points["cell"][self.points]
         starts = np.flatnonzero(np.diff(cells, prepend=-1)).tolist()
-        return [(self.history.names[cells[first]], first, end) for first, end in zip(starts, [*starts[1:], len(cells)])]
+        return [
+            (self.history.names[cells[first]], first, end)
+            for first, end in zip(starts, [*starts[1:], len(cells)])
+        ]
 
     def columns(self) -> list[list[str]]:
         """Texts of COLUMNS, for people."""
-        heads = list(zip(*[tuple(printable(value or "-") for value in (of["engine"], "modelled" if of["modelled"] else "measured", of["name"],
-                                                                      text.short_uuid(of["uuid"] or ""), of["host"], of["driver"]))
-                           for of in self.history.setups]))
+        heads = list(
+            zip(
+                *[
+                    tuple(
+                        printable(value or "-")
+                        for value in (
+                            of["engine"],
+                            "modelled" if of["modelled"] else "measured",
+                            of["name"],
+                            text.short_uuid(of["uuid"] or ""),
+                            of["host"],
+                            of["driver"],
+                        )
+                    )
+                    for of in self.history.setups
+                ]
+            )
+        )
         points, change = self.history.points, text.changes(self.of_points("change", np.nan))
-        own = [text.times(points["ns"][self.points]), text.half_widths(points["half"][self.points])] if self.series else [list(map(str, self.of_runs("cells")))]
-        return [self.started, *([head[setup] for setup in self.setups] for head in heads), *own, change]
+        own = (
+            [text.times(points["ns"][self.points]), text.half_widths(points["half"][self.points])]
+            if self.series
+            else [list(map(str, self.of_runs("cells")))]
+        )
+        return [
+            self.started,
+            *([head[setup] for setup in self.setups] for head in heads),
+            *own,
+            change,
+        ]
 
     def notes(self) -> list[list[str]]:
         """Lines below each run: how many cells failed, and which became slower most."""
-        return [[*([f"{failed} failed"] if failed else []), *([f"worst: {cell}{' (unstable)' if doubtful else ''}"] if cell else [])]
-                for failed, cell, doubtful in zip(self.of_runs("failed"), self.cells(), self.of_points("doubtful", False))]
+        return [
+            [
+                *([f"{failed} failed"] if failed else []),
+                *([f"worst: {cell}{' (unstable)' if doubtful else ''}"] if cell else []),
+            ]
+            for failed, cell, doubtful in zip(
+                self.of_runs("failed"), self.cells(), self.of_points("doubtful", False)
+            )
+        ]
 
     def json(self) -> list[dict]:
         """Rows as JSON has them: dicts."""
-        heads = [{"engine": of["engine"], "times": "modelled" if of["modelled"] else "measured", "device": of["name"] or None,
-                  "gpu": text.short_uuid(of["uuid"] or "") or None, **{key: of[key] for key in ("uuid", "host", "slot", "driver", "vbios")}}
-                 for of in self.history.setups]
-        own = {"time_ns": self.of_points("ns"), "relative_half_width": self.of_points("half")} if self.series else {"cells": self.of_runs("cells")}
-        columns = {**own, "change": self.of_points("change"), "cell": self.cells(),
-                   "state": ["unstable" if doubtful else None for doubtful in self.of_points("doubtful", False)],
-                   **{key: self.of_runs(key) for key in ("failed", "file", "hash")}}
-        return [{"started_utc": started, **heads[setup], **dict(zip(columns, values))}
-                for started, setup, *values in zip(self.started, self.setups, *columns.values())]
+        heads = [
+            {
+                "engine": of["engine"],
+                "times": "modelled" if of["modelled"] else "measured",
+                "device": of["name"] or None,
+                "gpu": text.short_uuid(of["uuid"] or "") or None,
+                **{key: of[key] for key in ("uuid", "host", "slot", "driver", "vbios")},
+            }
+            for of in self.history.setups
+        ]
+        own = (
+            {"time_ns": self.of_points("ns"), "relative_half_width": self.of_points("half")}
+            if self.series
+            else {"cells": self.of_runs("cells")}
+        )
+        columns = {
+            **own,
+            "change": self.of_points("change"),
+            "cell": self.cells(),
+            "state": [
+                "unstable" if doubtful else None for doubtful in self.of_points("doubtful", False)
+            ],
+            **{key: self.of_runs(key) for key in ("failed", "file", "hash")},
+        }
+        return [
+            {"started_utc": started, **heads[setup], **dict(zip(columns, values))}
+            for started, setup, *values in zip(self.started, self.setups, *columns.values())
+        ]
 
 
 def change_json(history: History, change: Change) -> dict:
     """A change as JSON has it; changes are relative."""
     before, after = history.setup(change.before), history.setup(change.after)
-    since, until = (write_time(int(history.runs["started"][run])) for run in (change.after, change.before))
-    return {"since_utc": since, "until_utc": until, "uuid": after["uuid"], "device": after["name"] or None, "host": after["host"], "slot": after["slot"],
-            "cell": change.cell, "change": change.change, "ci_low": change.low, "ci_high": change.high, "runs_before": change.runs_before,
-            "runs_after": change.runs_after, "driver_before": before["driver"], "driver_after": after["driver"], "vbios_before": before["vbios"],
-            "vbios_after": after["vbios"], "with": change.together or None, "noise": change.noise.deviation if change.noise else 0.0,
-            "noise_degrees_of_freedom": change.noise.degrees if change.noise else 0.0, "noise_origin": change.noise.origin if change.noise else None}
+    since, until = (
+        write_time(int(history.runs["started"][run])) for run in (change.after, change.before)
+    )
+    return {
+        "since_utc": since,
+        "until_utc": until,
+        "uuid": after["uuid"],
+        "device": after["name"] or None,
+        "host": after["host"],
+        "slot": after["slot"],
+        "cell": change.cell,
+        "change": change.change,
+        "ci_low": change.low,
+        "ci_high": change.high,
+        "runs_before": change.runs_before,
+        "runs_after": change.runs_after,
+        "driver_before": before["driver"],
+        "driver_after": after["driver"],
+        "vbios_before": before["vbios"],
+        "vbios_after": after["vbios"],
+        "with": change.together or None,
+        "noise": change.noise.deviation if change.noise else 0.0,
+        "noise_degrees_of_freedom": change.noise.degrees if change.noise else 0.0,
+        "noise_origin": change.noise.origin if change.noise else None,
+    }
 
 
 def forgotten_json(row: tuple) -> dict:
     """A forgotten run as JSON has it."""
     started, uuid, file, forgotten, why, key = row
-    return {"started_utc": write_time(started), "uuid": uuid, "file": file, "forgotten_utc": write_time(forgotten), "why": why, "hash": key}
+    return {
+        "started_utc": write_time(started),
+        "uuid": uuid,
+        "file": file,
+        "forgotten_utc": write_time(forgotten),
+        "why": why,
+        "hash": key,
+    }
 
 
 def below(history: History, changes: list[Change]) -> list[str]:
@@ -358,15 +618,30 @@ def below(history: History, changes: list[Change]) -> list[str]:
     if changes:
         rows = [change_json(history, change) for change in changes]
         low, high = (text.changes([row[key] for row in rows]) for key in ("ci_low", "ci_high"))
-        cells = [[row["since_utc"] for row in rows], [text.short_uuid(row["uuid"] or "") or "-" for row in rows],
-                 [printable(row["host"] or "-") for row in rows], text.changes([row["change"] for row in rows]), list(map("{} to {}".format, low, high))]
-        notes = [[f"cell: {row['cell']}", *([f"with it: {row['with']}"] if row["with"] else [])] for row in rows]
+        cells = [
+            [row["since_utc"] for row in rows],
+            [text.short_uuid(row["uuid"] or "") or "-" for row in rows],
+            [printable(row["host"] or "-") for row in rows],
+            text.changes([row["change"] for row in rows]),
+            list(map("{} to {}".format, low, high)),
+        ]
+        notes = [
+            [f"cell: {row['cell']}", *([f"with it: {row['with']}"] if row["with"] else [])]
+            for row in rows
+        ]
         out += ["", "Levels that changed:", *text.table(CHANGE_COLUMNS, cells, notes)]
     if history.forgotten:
         rows = list(map(forgotten_json, history.forgotten))
-        cells = [[printable(row[key] or "-") for row in rows] for key in ("started_utc", "uuid", "file", "forgotten_utc", "hash")]
+        cells = [
+            [printable(row[key] or "-") for row in rows]
+            for key in ("started_utc", "uuid", "file", "forgotten_utc", "hash")
+        ]
         notes = [[f"why: {printable(row['why'])}"] if row["why"] else [] for row in rows]
-        out += ["", "Runs that cbank forget took out:", *text.table(FORGOTTEN_COLUMNS, cells, notes)]
+        out += [
+            "",
+            "Runs that cbank forget took out:",
+            *text.table(FORGOTTEN_COLUMNS, cells, notes),
+        ]
     return out
 
 
@@ -374,17 +649,35 @@ def show(history: History, view: View, changes: list[Change]) -> list[str]:
     """Lines for people: a table for each cell, or one of all runs."""
     columns, notes, out = view.columns(), None if view.series else view.notes(), []
     for cell, first, end in view.titles():
-        out += [""] * bool(out) + [cell] * bool(cell) + text.table(COLUMNS[view.series], [of[first:end] for of in columns], notes)
+        out += (
+            [""] * bool(out)
+            + [cell] * bool(cell)
+            + text.table(COLUMNS[view.series], [of[first:end] for of in columns], notes)
+        )
     return out + below(history, changes)
 
 
 def parse(words: list[str]) -> argparse.Namespace:
     """The options of the command line."""
     parser = command_line("history", __doc__)
-    parser.add_argument("paths", metavar="PATH", nargs="+", help="a result, a folder of results or a store")
-    parser.add_argument("--cell", metavar="CELL", help="the series of this cell, by its identity WORKLOAD/PATH/PATTERN/..., or of those that a glob names")
-    parser.add_argument("--threshold", metavar="PERCENT", type=text.in_limits(0, 1000, "percent"), default=0.5,
-                        help="change of a level that is listed (default 0.5%%)")
+    parser.add_argument(
+        "paths", metavar="PATH", nargs="+", help="a result, a folder of results or a store"
+    )
+    parser.add_argument(
+        "--cell",
+        metavar="CELL",
+        help=(
+            "the series of this cell, by its identity WORKLOAD/PATH/PATTERN/..., or of those that a"
+            " glob names"
+        ),
+    )
+    parser.add_argument(
+        "--threshold",
+        metavar="PERCENT",
+        type=text.in_limits(0, 1000, "percent"),
+        default=0.5,
+        help="change of a level that is listed (default 0.5%%)",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser.parse_args(words)
 
@@ -394,14 +687,26 @@ def main(words: list[str]) -> int:
     options = parse(words)
     history = History(options.paths, options.cell)
     if options.cell and not len(history.points["run"]):
-        raise Failure(f"no cell is named '{options.cell}'; a name is an identity, as cbank show --csv has them, or a glob: '*/constant/*'")
+        raise Failure(
+            f"no cell is named '{options.cell}'; a name is an identity, as cbank show --csv has"
+            " them, or a glob: '*/constant/*'"
+        )
     view = View(history, bool(options.cell))
     changes = find_changes(history, options.threshold / 100)
     if options.json:
-        parts = {"rows": view.json(), "changes": [change_json(history, change) for change in changes], "forgotten": list(map(forgotten_json, history.forgotten))}
+        parts = {
+            "rows": view.json(),
+            "changes": [change_json(history, change) for change in changes],
+            "forgotten": list(map(forgotten_json, history.forgotten)),
+        }
         encode = json.JSONEncoder(allow_nan=False).encode
         arrays = (f'"{key}": [' + ",\n".join(map(encode, of)) + "]" for key, of in parts.items())
-        text.write("-", '{"schema": {"name": "cbank-history", "version": "1.0"},\n' + ",\n".join(arrays) + "}\n")
+        text.write(
+            "-",
+            '{"schema": {"name": "cbank-history", "version": "1.0"},\n'
+            + ",\n".join(arrays)
+            + "}\n",
+        )
     else:
         text.write("-", "\n".join(show(history, view, changes)) + "\n")
     return 0

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Put results into a store, an SQLite file for questions over time.
 
-PATH is a result or a calibration, or a folder: then all *.json files in it and in its folders are taken. Other documents
-of cbank are passed over. A file that is in already is known by the hash of its content, and changes nothing. The exit
-code is 2 when a file was refused; the others are in. Several commands may write to one store at once.
+PATH is a result or a calibration, or a folder: then all *.json files in it and in its folders are
+taken. Other documents of cbank are passed over. A file that is in already is known by the hash of
+its content, and changes nothing. The exit code is 2 when a file was refused; the others are in.
+Several commands may write to one store at once.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from .errors import USAGE, Failure, printable, say
 from .store import Refused, Writer, command_line, open_to_write, take, whole
 
 FILES_A_TRANSACTION = 64
-WORDS = ("new", "known", "refused", "forgotten", "other")  # what becomes of a file, in the order of the counts
+# what becomes of a file, in the order of the counts
+WORDS = ("new", "known", "refused", "forgotten", "other")
 ALWAYS = 3  # counts that are printed though they are 0
 
 
 def files_of(path: str, deep: bool = True) -> list[str]:
-    """The file, or the *.json files of a folder, and of its folders where deep, sorted. Hidden ones do not count. Raises Failure."""
+    """The file, or the *.json files of a folder, and of its folders where deep, sorted. Hidden
+    ones do not count. Raises Failure."""
     if not path:
         raise Failure("an empty name is no file")
     if not os.path.isdir(path):
@@ -39,7 +42,11 @@ def files_of(path: str, deep: bool = True) -> list[str]:
     found = []
     for folder, folders, names in os.walk(path, onerror=fail):
         folders[:] = [name for name in folders if deep and not name.startswith(".")]
-        found += [os.path.join(folder, name) for name in names if name.endswith(".json") and not name.startswith(".")]
+        found += [
+            os.path.join(folder, name)
+            for name in names
+            if name.endswith(".json") and not name.startswith(".")
+        ]
     if not found:
         raise Failure(f"{path} has no .json file; name a folder with results")
     return sorted(found)
@@ -67,14 +74,22 @@ def add(writer: Writer, path: str, key: str, name: str, taken: dict) -> str:
         return "refused"
 
 
-def add_all(store: sqlite3.Connection, paths: list[str], told: Callable[[str, str], object] = lambda outcome, path: None) -> dict[str, int]:
-    """Adds files, some in each transaction. `told` gets the outcome of a file once it is in. Returns counts by outcome."""
+def add_all(
+    store: sqlite3.Connection,
+    paths: list[str],
+    told: Callable[[str, str], object] = lambda outcome, path: None,
+) -> dict[str, int]:
+    """Adds files, some in each transaction. `told` gets the outcome of a file once it is in.
+    Returns counts by outcome."""
     writer, counts = Writer(store), dict.fromkeys(WORDS, 0)
     for first in range(0, len(paths), FILES_A_TRANSACTION):
-        files = [(path, *read(writer, path)) for path in paths[first:first + FILES_A_TRANSACTION]]
+        files = [(path, *read(writer, path)) for path in paths[first : first + FILES_A_TRANSACTION]]
         store.execute("BEGIN IMMEDIATE")
         try:
-            outcomes = [(path, add(writer, path, *rest) if outcome == "new" else outcome) for path, outcome, *rest in files]
+            outcomes = [
+                (path, add(writer, path, *rest) if outcome == "new" else outcome)
+                for path, outcome, *rest in files
+            ]
             writer.seal()
             store.execute("COMMIT")
         except BaseException:
@@ -91,15 +106,30 @@ def add_all(store: sqlite3.Connection, paths: list[str], told: Callable[[str, st
 def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
     parser = command_line("ingest", __doc__)
-    parser.add_argument("store", metavar="STORE", help="an SQLite file, which is made where there is none")
-    parser.add_argument("paths", metavar="PATH", nargs="+", help="a result, a calibration or a folder")
-    parser.add_argument("--list", action="store_true", help="print what became of each file, once it is in")
+    parser.add_argument(
+        "store", metavar="STORE", help="an SQLite file, which is made where there is none"
+    )
+    parser.add_argument(
+        "paths", metavar="PATH", nargs="+", help="a result, a calibration or a folder"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="print what became of each file, once it is in"
+    )
     parser.add_argument("--quiet", action="store_true", help="print no counts")
     options = parser.parse_args(words)
     paths = [file for path in options.paths for file in files_of(path)]
     with whole(options.store), contextlib.closing(open_to_write(options.store)) as store:
-        counts = add_all(store, paths, lambda outcome, path: options.list and print(f"{outcome:<9} {printable(path)}"))
+        counts = add_all(
+            store,
+            paths,
+            lambda outcome, path: options.list and print(f"{outcome:<9} {printable(path)}"),
+        )
     if not options.quiet:
-        print(", ".join(f"{counts[word]} {word if word != 'other' else 'passed over, which are no results'}"
-                        for index, word in enumerate(WORDS) if index < ALWAYS or counts[word]))
+        print(
+            ", ".join(
+                f"{counts[word]} {word if word != 'other' else 'passed over, which are no results'}"
+                for index, word in enumerate(WORDS)
+                if index < ALWAYS or counts[word]
+            )
+        )
     return USAGE if counts["refused"] else 0

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The instrument: the C program that measures, compares and judges. Nothing here computes what it can be asked."""
+"""The instrument: the C program that measures, compares and judges. Nothing here computes what
+it can be asked."""
 
 from __future__ import annotations
 
@@ -14,26 +15,52 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def program() -> str:
-    """The path of the program: CBANK_PROGRAM, the one of this checkout or installation, or the one on PATH."""
-    found = [os.environ.get("CBANK_PROGRAM"), os.path.join(HERE, "../../build/cbank"),
-             os.path.join(HERE, "../../../../bin/cbank"), shutil.which("cbank")]
+    """The path of the program: CBANK_PROGRAM, the one of this checkout or installation, or the
+    one on PATH."""
+    found = [
+        os.environ.get("CBANK_PROGRAM"),
+        os.path.join(HERE, "../../build/cbank"),
+        os.path.join(HERE, "../../../../bin/cbank"),
+        shutil.which("cbank"),
+    ]
     for path in filter(None, found):
         if os.access(path, os.X_OK):
             return os.path.abspath(path)
-    raise Failure("there is no program cbank to ask; build it (make), or set CBANK_PROGRAM to its path", ENVIRONMENT)
+    raise Failure(
+        "there is no program cbank to ask; build it (make), or set CBANK_PROGRAM to its path",
+        ENVIRONMENT,
+    )
 
 
-def call(words: list[str], statuses: tuple[int, ...] = (0,), text: str | None = None, folder: str | None = None) -> str:
+def call(
+    words: list[str],
+    statuses: tuple[int, ...] = (0,),
+    text: str | None = None,
+    folder: str | None = None,
+) -> str:
     """Runs `cbank WORDS...` in a folder, with `text` on its standard input; its standard output.
 
-    Where it exits with a code that is not in `statuses`, raises Failure with that code and its own message."""
+    Where it exits with a code that is not in `statuses`, raises Failure with that code and its own
+    message."""
     try:
-        done = subprocess.run([program(), *words], input=text, stdin=None if text else subprocess.DEVNULL, cwd=folder,
-                              capture_output=True, encoding="utf-8", errors="surrogateescape", check=False)
+        done = subprocess.run(
+            [program(), *words],
+            input=text,
+            stdin=None if text else subprocess.DEVNULL,
+            cwd=folder,
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            check=False,
+        )
     except OSError as error:
         raise Failure(f"cannot run {program()}: {error.strerror}", ENVIRONMENT) from error
     if done.returncode not in statuses:
-        lines = [line.removeprefix("cbank: error: ") for line in done.stderr.splitlines() if "error: " in line]
+        lines = [
+            line.removeprefix("cbank: error: ")
+            for line in done.stderr.splitlines()
+            if "error: " in line
+        ]
         said = lines[0] if lines else f"cbank {words[0]} ended with {done.returncode}"
         raise Failure(said, done.returncode if done.returncode in (2, 3, 4) else ENVIRONMENT)
     return done.stdout

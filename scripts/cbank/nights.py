@@ -28,7 +28,8 @@ def place(host: str, slot: str) -> str:
 
 @dataclass
 class Gpu:
-    """A board, by its UUID; without one, by host and slot. Texts are those of its last run, "" where they are not known."""
+    """A board, by its UUID; without one, by host and slot. Texts are those of its last run, ""
+    where they are not known."""
 
     uuid: str
     name: str
@@ -44,14 +45,24 @@ class Gpu:
     member: int = -1
 
     def group(self, level: str) -> str:
-        return {"model": self.name, "driver": self.driver, "vbios": self.vbios, "node": self.host}[level]
+        return {"model": self.name, "driver": self.driver, "vbios": self.vbios, "node": self.host}[
+            level
+        ]
 
     def label(self) -> str:
         """By place and UUID: n17:07:00.0 GPU-33a20bea."""
-        return " ".join(filter(None, (place(self.host, self.slot), text.short_uuid(self.uuid)))) or self.name
+        return (
+            " ".join(filter(None, (place(self.host, self.slot), text.short_uuid(self.uuid))))
+            or self.name
+        )
 
     def json(self) -> dict:
-        return {"uuid": self.uuid or None, "name": self.name, "host": self.host or None, "slot": self.slot or None}
+        return {
+            "uuid": self.uuid or None,
+            "name": self.name,
+            "host": self.host or None,
+            "slot": self.slot or None,
+        }
 
 
 @dataclass
@@ -62,16 +73,25 @@ class Model:
     uuids: set = field(default_factory=set)  # of these, where they are known
     groups: dict = field(default_factory=dict)  # {level: number of the group of each GPU}
     base: np.ndarray | None = None  # [GPUs, rounds]: of the baseline
-    cells: list = field(default_factory=list)  # (log_ns [GPUs, rounds], known deviation, whether caches are flushed) of each cell of the fleet
+    # (log_ns [GPUs, rounds], known deviation, whether caches are flushed) of each cell of the fleet
+    cells: list = field(default_factory=list)
 
 
 class Fleet:
-    """Many GPUs of a store, night by night. No gap is between the starts of runs of a night. A GPU that ran several times in a night
-    has a value in as many rounds of it.
+    """Many GPUs of a store, night by night. No gap is between the starts of runs of a night. A GPU
+    that ran several times in a night has a value in as many rounds of it.
 
-    Arrays have an element for each run, in the order of starts: run_id, started, setup, gpu, night, round, model, member."""
+    Arrays have an element for each run, in the order of starts: run_id, started, setup, gpu, night,
+    round, model, member."""
 
-    def __init__(self, path: str, store: sqlite3.Connection, nights: int | None, gap_hours: float, baseline: str | None):
+    def __init__(
+        self,
+        path: str,
+        store: sqlite3.Connection,
+        nights: int | None,
+        gap_hours: float,
+        baseline: str | None,
+    ):
         self.path, self.store, self.baseline = path, store, baseline
         self.read_runs()
         self.find_nights(gap_hours, None if baseline else nights)
@@ -81,17 +101,41 @@ class Fleet:
         self.read_times()
 
     def read_runs(self) -> None:
-        rows = self.store.execute("SELECT run_id, started_ms, setup_id, time_sum, rest_sum FROM runs ORDER BY started_ms, run_id").fetchall()
+        rows = self.store.execute(
+            "SELECT run_id, started_ms, setup_id, time_sum, rest_sum FROM runs ORDER BY started_ms,"
+            " run_id"
+        ).fetchall()
         if not rows:
-            raise Failure(f"{self.path} has no runs; put results into it: cbank ingest {self.path} PATH...")
-        self.run_id, self.started, self.setup, self.time_sum, self.rest_sum = np.array(rows, dtype=np.int64).T
+            raise Failure(
+                f"{self.path} has no runs; put results into it: cbank ingest {self.path} PATH..."
+            )
+        self.run_id, self.started, self.setup, self.time_sum, self.rest_sum = np.array(
+            rows, dtype=np.int64
+        ).T
         names = "uuid name modelled host slot driver vbios geometry".split()
-        self.setups = {setup_id: dict(zip(names, (printable(value) if isinstance(value, str) else value or "" for value in values)))
-                       for setup_id, *values in self.store.execute(f"SELECT setup_id, {', '.join(names)} FROM setups")}
+        self.setups = {
+            setup_id: dict(
+                zip(
+                    names,
+                    (
+                        printable(value) if isinstance(value, str) else value or ""
+                        for value in values
+                    ),
+                )
+            )
+            for setup_id, *values in self.store.execute(
+                f"SELECT setup_id, {', '.join(names)} FROM setups"
+            )
+        }
         numbers, gpu_of = {}, {}
         for setup_id in dict.fromkeys(self.setup.tolist()):
             of = self.setups[setup_id]
-            key = (of["uuid"], of["name"], of["modelled"], *(() if of["uuid"] else (of["host"], of["slot"])))
+            key = (
+                of["uuid"],
+                of["name"],
+                of["modelled"],
+                *(() if of["uuid"] else (of["host"], of["slot"])),
+            )
             gpu_of[setup_id] = numbers.setdefault(key, len(numbers))
         self.gpu = np.array([gpu_of[setup_id] for setup_id in self.setup.tolist()])
 
@@ -100,12 +144,32 @@ class Fleet:
         self.night = np.cumsum(np.diff(self.started, prepend=self.started[0]) > gap_hours * HOUR_MS)
         dropped = max(self.night[-1] + 1 - nights, 0) if nights else 0
         kept = self.night >= dropped
-        self.run_id, self.started, self.setup, self.time_sum, self.rest_sum, self.gpu, self.night = (
-            of[kept] for of in (self.run_id, self.started, self.setup, self.time_sum, self.rest_sum, self.gpu, self.night - dropped))
+        (
+            self.run_id,
+            self.started,
+            self.setup,
+            self.time_sum,
+            self.rest_sum,
+            self.gpu,
+            self.night,
+        ) = (
+            of[kept]
+            for of in (
+                self.run_id,
+                self.started,
+                self.setup,
+                self.time_sum,
+                self.rest_sum,
+                self.gpu,
+                self.night - dropped,
+            )
+        )
         there = np.unique(self.gpu)
         self.gpu = np.searchsorted(there, self.gpu)  # GPUs without a run left are gone
         order = np.lexsort((np.arange(len(self.gpu)), self.gpu, self.night))
-        first = np.flatnonzero(np.diff(self.night[order] * len(there) + self.gpu[order], prepend=-1))
+        first = np.flatnonzero(
+            np.diff(self.night[order] * len(there) + self.gpu[order], prepend=-1)
+        )
         nth = np.empty(len(order), dtype=int)  # run of its GPU in that night
         nth[order] = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
         self.nights = int(self.night[-1]) + 1
@@ -119,16 +183,28 @@ class Fleet:
 
     def find_models(self) -> None:
         last = dict(zip(self.gpu.tolist(), range(len(self.gpu))))
-        self.gpus = [Gpu(last=last[i], answered=bool(self.night[last[i]] == self.nights - 1), **self.setup_of(last[i])) for i in range(len(last))]
+        self.gpus = [
+            Gpu(
+                last=last[i],
+                answered=bool(self.night[last[i]] == self.nights - 1),
+                **self.setup_of(last[i]),
+            )
+            for i in range(len(last))
+        ]
         models = {}
         for number, gpu in enumerate(self.gpus):
             if gpu.answered:
                 model = models.setdefault((gpu.name, gpu.modelled), Model())
-                gpu.model, gpu.member = list(models).index((gpu.name, gpu.modelled)), len(model.gpus)
+                gpu.model, gpu.member = list(models).index((gpu.name, gpu.modelled)), len(
+                    model.gpus
+                )
                 model.gpus.append(number)
                 model.uuids |= {gpu.uuid} - {""}
         self.models = list(models.values())
-        self.model, self.member = (np.array([getattr(gpu, key) for gpu in self.gpus])[self.gpu] for key in ("model", "member"))
+        self.model, self.member = (
+            np.array([getattr(gpu, key) for gpu in self.gpus])[self.gpu]
+            for key in ("model", "member")
+        )
         for model in self.models:
             for level in LEVELS[1:-1]:
                 keys = [self.gpus[number].group(level) or number for number in model.gpus]
@@ -143,7 +219,10 @@ class Fleet:
         until = date_of(self.baseline)
         based = self.started <= until if until is not None else np.array(drivers) == self.baseline
         if not (based & (self.model >= 0)).any():
-            raise Failure(f"--baseline {self.baseline}: {self.path} has no run of that driver or until that date; drivers: {', '.join(dict.fromkeys(drivers))}")
+            raise Failure(
+                f"--baseline {self.baseline}: {self.path} has no run of that driver or until that"
+                f" date; drivers: {', '.join(dict.fromkeys(drivers))}"
+            )
         for number, model in enumerate(self.models):
             runs = np.flatnonzero((self.model == number) & based)
             model.base = np.zeros((len(model.gpus), self.rounds), dtype=bool)
@@ -153,7 +232,9 @@ class Fleet:
         """Raises Failure where a run does not fit its checksum."""
         wrong = [run for run in runs.tolist() if modulo(sums[run]) != expected[run]]
         if wrong:
-            file, = self.store.execute("SELECT file FROM runs WHERE run_id = ?", (int(self.run_id[wrong[0]]),)).fetchone()
+            (file,) = self.store.execute(
+                "SELECT file FROM runs WHERE run_id = ?", (int(self.run_id[wrong[0]]),)
+            ).fetchone()
             raise sqlite3.DatabaseError(f"the run {file} does not fit its checksum")
 
     def read_last(self) -> None:
@@ -161,8 +242,13 @@ class Fleet:
         last = np.flatnonzero(self.night == self.nights - 1)
         place_of = dict(zip(self.run_id[last].tolist(), last.tolist()))
         self.last, sums = {}, [0] * len(self.run_id)
-        for identity_id, in self.store.execute("SELECT identity_id FROM identities ORDER BY identity").fetchall():
-            for row in self.store.execute("SELECT * FROM times WHERE identity_id = ? AND run_id BETWEEN ? AND ?", (identity_id, min(place_of), max(place_of))):
+        for (identity_id,) in self.store.execute(
+            "SELECT identity_id FROM identities ORDER BY identity"
+        ).fetchall():
+            for row in self.store.execute(
+                "SELECT * FROM times WHERE identity_id = ? AND run_id BETWEEN ? AND ?",
+                (identity_id, min(place_of), max(place_of)),
+            ):
                 if row[1] in place_of:
                     self.last[row[:2]] = row
                     _, point, rest = hashes(row)
@@ -179,14 +265,26 @@ class Fleet:
         kind = np.dtype([("run", "i8"), ("ns", "f8")])
         first = int(self.run_id[self.model >= 0].min())
         sums = np.zeros(len(self.run_id), dtype=np.uint64)
-        for identity_id, identity in self.store.execute("SELECT identity_id, identity FROM identities ORDER BY identity").fetchall():
-            rows = np.fromiter(self.store.execute("SELECT run_id, time_ns FROM times WHERE identity_id = ? AND run_id >= ? AND time_ns"
-                                                  " ORDER BY run_id", (identity_id, first)), kind)
+        for identity_id, identity in self.store.execute(
+            "SELECT identity_id, identity FROM identities ORDER BY identity"
+        ).fetchall():
+            rows = np.fromiter(
+                self.store.execute(
+                    (
+                        "SELECT run_id, time_ns FROM times WHERE identity_id = ? AND run_id >= ?"
+                        " AND time_ns ORDER BY run_id"
+                    ),
+                    (identity_id, first),
+                ),
+                kind,
+            )
             rows = rows[rows["run"] < len(place_of)]
             runs = place_of[rows["run"]]
             good = (runs >= 0) & (self.model[runs] >= 0)
             runs, ns = runs[good], rows["ns"][good]
-            sums[runs] += time_hash(identity_id, self.run_id[runs].view(np.uint64), ns.view(np.uint64))
+            sums[runs] += time_hash(
+                identity_id, self.run_id[runs].view(np.uint64), ns.view(np.uint64)
+            )
             parts = identity.split("/")
             if len(parts) < 6 or parts[5] not in CACHE_STATES:
                 continue
@@ -200,14 +298,25 @@ class Fleet:
                 log_ns = np.full((len(model.gpus), self.rounds), np.nan)
                 log_ns[self.member[runs[of]], self.round[runs[of]]] = logs[of]
                 last = np.flatnonzero(of & latest)
-                before = self.known_before(known, model, identity_id, identity, ns[of][0], runs[last[-1]]) if len(last) else Deviation(0.0, 0)
+                before = (
+                    self.known_before(
+                        known, model, identity_id, identity, ns[of][0], runs[last[-1]]
+                    )
+                    if len(last)
+                    else Deviation(0.0, 0)
+                )
                 model.cells.append((log_ns, before, parts[5] == "cold"))
         self.fits(np.flatnonzero(self.model >= 0), sums, self.time_sum)
 
-    def known_before(self, known: Known, model: Model, identity_id: int, identity: str, ns: float, run: int) -> Deviation:
-        """How far processes differ, at least as far as the time of a run is unsure within its own. ns: of the past."""
+    def known_before(
+        self, known: Known, model: Model, identity_id: int, identity: str, ns: float, run: int
+    ) -> Deviation:
+        """How far processes differ, at least as far as the time of a run is unsure within its
+        own. ns: of the past."""
         _, _, _, low, high, *_, kernel_id, _ = self.last[identity_id, int(self.run_id[run])]
-        sha = self.store.execute("SELECT max(sass_sha256) FROM kernels WHERE kernel_id = ?", (kernel_id,)).fetchone()[0]
+        sha = self.store.execute(
+            "SELECT max(sass_sha256) FROM kernels WHERE kernel_id = ?", (kernel_id,)
+        ).fetchone()[0]
         gpu = self.gpus[model.gpus[0]]
         noise = known.find(identity, float(ns), model.uuids, gpu.name, gpu.driver, sha)
         process = Deviation(max(noise.deviation, error_within(low, high)), noise.degrees)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""`cbank plot`: figures of papers from results, characterizations, comparisons, verdicts on fleets and histories.
+"""`cbank plot`: figures of papers from results, characterizations, comparisons, verdicts on fleets
+and histories.
 
-Each page answers one question. It is written in the formats asked for, as CSV with exactly what is drawn, and as a sentence that
-says what it shows (.txt). Prints the files written; says on standard error what is not drawn, and why.
+Each page answers one question. It is written in the formats asked for, as CSV with exactly what is
+drawn, and as a sentence that says what it shows (.txt). Prints the files written; says on standard
+error what is not drawn, and why.
 """
 
 from __future__ import annotations
@@ -37,28 +39,76 @@ def width(text: str) -> float:
 
 def formats(text: str) -> list[str]:
     for name in set(text.split(",")) - {*draw.FORMATS, "csv"}:
-        raise argparse.ArgumentTypeError(f"no format '{name}'; there are: {', '.join(draw.FORMATS)}, csv")
+        raise argparse.ArgumentTypeError(
+            f"no format '{name}'; there are: {', '.join(draw.FORMATS)}, csv"
+        )
     return [name for name in draw.FORMATS if name in text.split(",")]
 
 
 def options(words: list[str]) -> argparse.Namespace:
-    listing = "figures:\n" + "\n".join(f"  {name:<14} {kind.summary}; needs a {' and a '.join(kind.takes)}" for name, kind in kinds.KINDS.items())
-    parser = Parser(prog="cbank plot", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, epilog=listing)
-    parser.add_argument("-o", "--output", metavar="DIR", default="results/local/figures", help="default: %(default)s")
-    parser.add_argument("--figure", metavar="NAME", action="append", choices=kinds.KINDS, help="this figure (several times: these); default: all")
+    listing = "figures:\n" + "\n".join(
+        f"  {name:<14} {kind.summary}; needs a {' and a '.join(kind.takes)}"
+        for name, kind in kinds.KINDS.items()
+    )
+    parser = Parser(
+        prog="cbank plot",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=listing,
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        default="results/local/figures",
+        help="default: %(default)s",
+    )
+    parser.add_argument(
+        "--figure",
+        metavar="NAME",
+        action="append",
+        choices=kinds.KINDS,
+        help="this figure (several times: these); default: all",
+    )
     parser.add_argument("--all", action="store_true", help="figures of many pages, too")
-    parser.add_argument("--together", action="store_true", help="one figure of all files, with a series for each device or file")
-    parser.add_argument("--format", metavar="LIST", type=formats, default="pdf", help="of pdf, svg and png, or csv for the data without a picture; default: %(default)s")
-    parser.add_argument("--width", type=width, default="two", help="one or two (columns: 85 and 175 mm) or millimetres; default: %(default)s")
-    parser.add_argument("--style", metavar="NAME", help="ieee, acm, nature, or a matplotlib style sheet on top of cbank's")
-    parser.add_argument("--select", metavar="KEY=GLOB,GLOB,...", action="append", default=[],
-                        help="cells that fit all KEYs, each by any of its GLOBs, such as 'path=constant,global,pattern=per_*'; "
-                             "several times: by any of the lists")
+    parser.add_argument(
+        "--together",
+        action="store_true",
+        help="one figure of all files, with a series for each device or file",
+    )
+    parser.add_argument(
+        "--format",
+        metavar="LIST",
+        type=formats,
+        default="pdf",
+        help="of pdf, svg and png, or csv for the data without a picture; default: %(default)s",
+    )
+    parser.add_argument(
+        "--width",
+        type=width,
+        default="two",
+        help="one or two (columns: 85 and 175 mm) or millimetres; default: %(default)s",
+    )
+    parser.add_argument(
+        "--style",
+        metavar="NAME",
+        help="ieee, acm, nature, or a matplotlib style sheet on top of cbank's",
+    )
+    parser.add_argument(
+        "--select",
+        metavar="KEY=GLOB,GLOB,...",
+        action="append",
+        default=[],
+        help=(
+            "cells that fit all KEYs, each by any of its GLOBs, such as"
+            " 'path=constant,global,pattern=per_*'; several times: by any of the lists"
+        ),
+    )
     parser.add_argument("files", metavar="FILE", nargs="+", help="documents, or folders of them")
     return parser.parse_args(words)
 
 
-# -- what is drawn ------------------------------------------------------------------------------------------------
+# -- what is drawn ---------------------------------------------------------------------------------
 
 
 def select(sources: list[Source], lists: list[str]) -> None:
@@ -70,13 +120,24 @@ def select(sources: list[Source], lists: list[str]) -> None:
         for part in words.split(","):
             key, glob = part.split("=", 1) if "=" in part else (key, part)
             if not key or not glob:
-                raise Failure(f"--select: '{part}' is not KEY=GLOB, such as path=constant or pattern=per_*")
+                raise Failure(
+                    f"--select: '{part}' is not KEY=GLOB, such as path=constant or pattern=per_*"
+                )
             if key not in known:
-                raise Failure(f"--select: no row has '{key}'; there are: {', '.join(sorted(known))}")
+                raise Failure(
+                    f"--select: no row has '{key}'; there are: {', '.join(sorted(known))}"
+                )
             of[key].append(glob)
     for source in sources if terms else []:
-        source.frame = source.frame[[any(all(key in row and fits(row[key], globs) for key, globs in of.items()) for of in terms)
-                                     for row in source.frame.to_dict("records")]]
+        source.frame = source.frame[
+            [
+                any(
+                    all(key in row and fits(row[key], globs) for key, globs in of.items())
+                    for of in terms
+                )
+                for row in source.frame.to_dict("records")
+            ]
+        ]
 
 
 def fits(value: object, globs: list[str]) -> bool:
@@ -85,46 +146,86 @@ def fits(value: object, globs: list[str]) -> bool:
 
 
 def drawings(sources: list[Source], figures: list[str] | None = None) -> tuple[list, list]:
-    """(drawings of all figures, [(figure, names of documents, why it is not drawn)]). figures: names; None: all."""
+    """(drawings of all figures, [(figure, names of documents, why it is not drawn)]). figures:
+    names; None: all."""
     made, missing = [], []
     for name in figures or kinds.KINDS:
         kind = kinds.KINDS[name]
         takes = [source for source in sources if source.kind in kind.takes]
         if not takes:
             missing.append((name, "", f"needs a {' and a '.join(kind.takes)}"))
-        for group in [takes] if kind.combines and takes else [[source] for source in takes if not kind.combines]:
+        for group in (
+            [takes]
+            if kind.combines and takes
+            else [[source] for source in takes if not kind.combines]
+        ):
             names = "" if kind.combines else group[0].document.name
             try:
                 with documents.blamed([source.document for source in group]):
-                    made += [(dataclasses.replace(drawing, way=kind.way), names) for drawing in kind.make(group)]
+                    made += [
+                        (dataclasses.replace(drawing, way=kind.way), names)
+                        for drawing in kind.make(group)
+                    ]
             except NotDrawn as reason:
                 missing.append((name, names, str(reason)))
     return made, missing
 
 
 def together(found: list[tuple[draw.Drawing, str]]) -> list[tuple[draw.Drawing, str]]:
-    """Merges drawings of several files that have the same kind and units; the series name the device, or the file."""
+    """Merges drawings of several files that have the same kind and units; the series name the
+    device, or the file."""
     groups, made = {}, []
     for drawing, names in found:
-        same = (drawing.kind, *drawing.labels.items(), drawing.stem.partition("-sweep")[2]) if names else drawing.stem
+        same = (
+            (drawing.kind, *drawing.labels.items(), drawing.stem.partition("-sweep")[2])
+            if names
+            else drawing.stem
+        )
         groups.setdefault(same, []).append((drawing, names))
     for group in groups.values():
         parts = [drawing for drawing, _ in group]
-        devices = [(drawing.documents[0].content.get("device") or {}).get("name", drawing.stem).removeprefix("NVIDIA ") for drawing in parts]
+        devices = [
+            (drawing.documents[0].content.get("device") or {})
+            .get("name", drawing.stem)
+            .removeprefix("NVIDIA ")
+            for drawing in parts
+        ]
         of = devices if len(set(devices)) == len(parts) else [names for _, names in group]
         if len(parts) > 1:
-            rows = pandas.concat([drawing.rows.assign(series=drawing.rows["series"].where(drawing.rows["series"].isna(), drawing.rows["series"].astype(str) +
-                                                                                         f" ({name})")) for drawing, name in zip(parts, of)])
-            parts = [dataclasses.replace(parts[0], stem=f"{parts[0].kind}-together", rows=rows.drop(columns="text", errors="ignore"),
-                                         aside="",
-                                         sentence=" ".join(f"{name}: {drawing.sentence}" for drawing, name in zip(parts, of)),
-                                         documents=[document for drawing in parts for document in drawing.documents])]
+            rows = pandas.concat(
+                [
+                    drawing.rows.assign(
+                        series=drawing.rows["series"].where(
+                            drawing.rows["series"].isna(),
+                            drawing.rows["series"].astype(str) + f" ({name})",
+                        )
+                    )
+                    for drawing, name in zip(parts, of)
+                ]
+            )
+            parts = [
+                dataclasses.replace(
+                    parts[0],
+                    stem=f"{parts[0].kind}-together",
+                    rows=rows.drop(columns="text", errors="ignore"),
+                    aside="",
+                    sentence=" ".join(
+                        f"{name}: {drawing.sentence}" for drawing, name in zip(parts, of)
+                    ),
+                    documents=[document for drawing in parts for document in drawing.documents],
+                )
+            ]
         made.append((parts[0], "" if len(group) > 1 else group[0][1]))
     return made
 
 
-def pages(sources: list[Source], width_mm: float, figures: list[str] | None = None, everything: bool = False,
-          merged: bool = False) -> tuple[list[draw.Drawing], list]:
+def pages(
+    sources: list[Source],
+    width_mm: float,
+    figures: list[str] | None = None,
+    everything: bool = False,
+    merged: bool = False,
+) -> tuple[list[draw.Drawing], list]:
     """(pages to draw, what is missing). The stems of the pages differ."""
     found, missing = drawings(sources, figures)
     found = together(found) if merged else found
@@ -136,13 +237,19 @@ def pages(sources: list[Source], width_mm: float, figures: list[str] | None = No
         with documents.blamed(drawing.documents):
             parts = draw.pages(drawing, width_mm)
         if len(parts) > PAGES_MAX and not (everything or figures):
-            missing.append((drawing.kind, names, f"it would be {len(parts)} pages; --all draws them, --select chooses"))
+            missing.append(
+                (
+                    drawing.kind,
+                    names,
+                    f"it would be {len(parts)} pages; --all draws them, --select chooses",
+                )
+            )
         else:
             made += parts
     return made, missing
 
 
-# -- files --------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 
 def draw_page(task: tuple) -> list[str]:
@@ -151,19 +258,37 @@ def draw_page(task: tuple) -> list[str]:
     with documents.blamed(drawing.documents), style.sheet(own_style):
         figure = draw.draw(drawing, width_mm) if forms else None
         made = {form: draw.picture_bytes(figure, drawing, form) for form in forms}
-        made.update({"csv": draw.csv_text(drawing).encode(), "txt": "".join(f"{line}\n" for line in (drawing.sentence, drawing.conditions) if line).encode()})
+        made.update(
+            {
+                "csv": draw.csv_text(drawing).encode(),
+                "txt": "".join(
+                    f"{line}\n" for line in (drawing.sentence, drawing.conditions) if line
+                ).encode(),
+            }
+        )
     paths = [os.path.join(folder, f"{drawing.stem}.{ending}") for ending in made]
     for path, data in zip(paths, made.values()):
         text.write(path, data)
     return paths
 
 
-def draw_all(drawn: list[draw.Drawing], folder: str, width_mm: float, forms: list[str], own_style: str | None = None) -> Iterator[list[str]]:
-    """Yields the paths of the files of each page, drawn by as many processes as there are processors."""
+def draw_all(
+    drawn: list[draw.Drawing],
+    folder: str,
+    width_mm: float,
+    forms: list[str],
+    own_style: str | None = None,
+) -> Iterator[list[str]]:
+    """Yields the paths of the files of each page, drawn by as many processes as there are
+    processors."""
     tasks = [(drawing, folder, width_mm, forms, own_style) for drawing in drawn]
     with contextlib.ExitStack() as stack:
         try:
-            each = stack.enter_context(multiprocessing.get_context("fork").Pool(max(1, min(len(os.sched_getaffinity(0)), len(tasks))))).imap
+            each = stack.enter_context(
+                multiprocessing.get_context("fork").Pool(
+                    max(1, min(len(os.sched_getaffinity(0)), len(tasks)))
+                )
+            ).imap
         except OSError:  # no /dev/shm, where its locks are
             each = map
         yield from each(draw_page, tasks)
@@ -173,7 +298,10 @@ def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
     asked = options(words)
     if asked.style and asked.style not in style.SHEETS and not os.path.exists(asked.style):
-        raise Failure(f"--style: there is no file {asked.style}; name ieee, acm, nature or a style sheet of matplotlib")
+        raise Failure(
+            f"--style: there is no file {asked.style}; name ieee, acm, nature or a style sheet of"
+            " matplotlib"
+        )
     found, _ = documents.read_all(asked.files)
     sources = [Source(document) for document in found]
     select(sources, asked.select)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""`cbank report`: a static page of documents. Writes DIR/index.html, DIR/style.css and DIR/figures/.
-The page needs no script. The same files make the same bytes; other files in DIR stay.
+"""`cbank report`: a static page of documents. Writes DIR/index.html, DIR/style.css and
+DIR/figures/. The page needs no script. The same files make the same bytes; other files in DIR stay.
 
-FILEs are results, characterizations, cards, comparisons, verdicts on fleets and histories; a folder stands for all of its
-documents. Two results of one GPU model are compared. Two chips or more stand side by side in a first table.
+FILEs are results, characterizations, cards, comparisons, verdicts on fleets and histories; a folder
+stands for all of its documents. Two results of one GPU model are compared. Two chips or more stand
+side by side in a first table.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class One(Source):
-    """A document of the report: `label` names it on the page and its files, and no two have the same."""
+    """A document of the report: `label` names it on the page and its files, and no two have the
+    same."""
 
     def __init__(self, document: documents.Document, label: str):
         super().__init__(document)
@@ -32,23 +34,33 @@ class One(Source):
 
 
 def labelled(found: list[documents.Document], folders: set[str]) -> list[One]:
-    """A One for each document. Its label is the file's name, with the folder's where that was given, and a number where taken."""
+    """A One for each document. Its label is the file's name, with the folder's where that was
+    given, and a number where taken."""
     taken, made = set(), []
     for document in found:
         folder = os.path.dirname(document.path)
-        stem = documents.stem_of(f"{os.path.basename(os.path.abspath(folder))}-{document.name}" if folder in folders else document.name)
-        label = next(label for label in itertools.chain([stem], (f"{stem}-{i}" for i in itertools.count(2))) if label.casefold() not in taken)
+        stem = documents.stem_of(
+            f"{os.path.basename(os.path.abspath(folder))}-{document.name}"
+            if folder in folders
+            else document.name
+        )
+        label = next(
+            label
+            for label in itertools.chain([stem], (f"{stem}-{i}" for i in itertools.count(2)))
+            if label.casefold() not in taken
+        )
         taken.add(label.casefold())
         with documents.blamed([document]):
             made.append(One(document, label))
     return made
 
 
-# -- what it says -------------------------------------------------------------------------------------------------
+# -- what it says ----------------------------------------------------------------------------------
 
 
 def comparisons_of(ones: list[One]) -> tuple[list[tuple[str, documents.Document]], str | None]:
-    """[(name, comparison)]: those that were given, or of two results what the instrument says; and why there is none."""
+    """[(name, comparison)]: those that were given, or of two results what the instrument says;
+    and why there is none."""
     results = [one for one in ones if one.kind == "result"]
     given = [(one.label, one.document) for one in ones if one.kind == "comparison"]
     if given or len(results) != 2:
@@ -57,50 +69,115 @@ def comparisons_of(ones: list[One]) -> tuple[list[tuple[str, documents.Document]
     if base.content["device"]["name"] != new.content["device"]["name"]:
         return [], "the results are of two models of GPUs"
     try:
-        text = instrument.call(["compare", "--quiet", "--json", "-", "--", base.document.path, new.document.path], (0, 1, 4))
-        return [(f"{base.label} and {new.label}", documents.Document("comparison.json", text.encode()))], None
+        text = instrument.call(
+            ["compare", "--quiet", "--json", "-", "--", base.document.path, new.document.path],
+            (0, 1, 4),
+        )
+        return [
+            (f"{base.label} and {new.label}", documents.Document("comparison.json", text.encode()))
+        ], None
     except Failure as failure:
         return [], str(failure)
 
 
 # By how bad it is: the class of the verdict, its sign and its word.
-VERDICTS = {"bad": ("\N{HEAVY BALLOT X}", "Worse"), "doubt": ("\N{WARNING SIGN}", "With care"), "good": ("\N{HEAVY CHECK MARK}", "Good")}
+VERDICTS = {
+    "bad": ("\N{HEAVY BALLOT X}", "Worse"),
+    "doubt": ("\N{WARNING SIGN}", "With care"),
+    "good": ("\N{HEAVY CHECK MARK}", "Good"),
+}
 
 
-def verdict_of(ones: list[One], comparisons: list[tuple[str, documents.Document]]) -> tuple[str, str, str, list]:
-    """(class, sign, word, [(text, href)]): findings before doubts, and doubts before what is well."""
+def verdict_of(
+    ones: list[One], comparisons: list[tuple[str, documents.Document]]
+) -> tuple[str, str, str, list]:
+    """(class, sign, word, [(text, href)]): findings before doubts, and doubts before what is
+    well."""
     results = [one for one in ones if one.kind == "result"]
     cells = [cell for one in results for cell in one.content["cells"]]
-    failed, flagged = (sum(map(test, cells)) for test in (lambda cell: cell["status"] == "failed", lambda cell: bool(cell["flags"])))
+    failed, flagged = (
+        sum(map(test, cells))
+        for test in (lambda cell: cell["status"] == "failed", lambda cell: bool(cell["flags"]))
+    )
     equal, compared = sections.exact([one for one in results if one.measured])
     fleets = [(one, sections.fleet_section(one)["summary"]) for one in ones if one.kind == "fleet"]
-    said = [(f"{name}: {document.content['summary']}", document.content) for name, document in comparisons]
+    said = [
+        (f"{name}: {document.content['summary']}", document.content)
+        for name, document in comparisons
+    ]
     bad = [(text, "#comparison") for text, content in said if content["counts"]["regressed"]]
-    bad += [(f"{one.label}: {text}", "#fleet") for one, text in fleets if any(finding["fails"] for finding in one.content["findings"])]
+    bad += [
+        (f"{one.label}: {text}", "#fleet")
+        for one, text in fleets
+        if any(finding["fails"] for finding in one.content["findings"])
+    ]
     bad += [(f"{tables.plural(failed, 'cell')} failed", "#findings")] * bool(failed)
-    bad += [(f"exact counters: only {tables.of_all(equal, compared)} equal to expected", "#findings")] * (equal < compared)
-    modelled, incomplete = [one.label for one in results if not one.measured], [one.label for one in results if not one.content["complete"]]
-    doubts = [(text, "#comparison") for text, content in said if not content["comparable"] or content["counts"]["inconclusive"] or content["counts"]["invalid"]]
+    bad += [
+        (f"exact counters: only {tables.of_all(equal, compared)} equal to expected", "#findings")
+    ] * (equal < compared)
+    modelled, incomplete = [one.label for one in results if not one.measured], [
+        one.label for one in results if not one.content["complete"]
+    ]
+    doubts = [
+        (text, "#comparison")
+        for text, content in said
+        if not content["comparable"]
+        or content["counts"]["inconclusive"]
+        or content["counts"]["invalid"]
+    ]
     doubts += [(f"modelled, not measured: {', '.join(modelled)}", "#environment")] * bool(modelled)
     doubts += [(f"interrupted: {', '.join(incomplete)}", "#environment")] * bool(incomplete)
-    doubts += [(f"{tables.of_all(flagged, len(cells))} cells are flagged", "#findings")] * bool(flagged)
-    well = [(text, "#comparison") for text, _ in said] + [(f"{one.label}: {text}", "#fleet") for one, text in fleets]
-    well += [(f"{tables.of_all(sum(cell['status'] == 'ok' for cell in cells), len(cells))} cells ok, none failed", None)] * bool(cells)
-    well += [(f"all {tables.count(compared)} exact counters equal to expected", None)] * bool(compared)
+    doubts += [(f"{tables.of_all(flagged, len(cells))} cells are flagged", "#findings")] * bool(
+        flagged
+    )
+    well = [(text, "#comparison") for text, _ in said] + [
+        (f"{one.label}: {text}", "#fleet") for one, text in fleets
+    ]
+    well += [
+        (
+            (
+                f"{tables.of_all(sum(cell['status'] == 'ok' for cell in cells), len(cells))} cells"
+                " ok, none failed"
+            ),
+            None,
+        )
+    ] * bool(cells)
+    well += [(f"all {tables.count(compared)} exact counters equal to expected", None)] * bool(
+        compared
+    )
     kind = "bad" if bad else "doubt" if doubts else "good"
-    return kind, *VERDICTS[kind], bad or doubts or well or [("nothing in these files is a finding", None)]
+    return (
+        kind,
+        *VERDICTS[kind],
+        bad or doubts or well or [("nothing in these files is a finding", None)],
+    )
 
 
 def order_of_tables() -> dict:
-    """Positions of paths and patterns in the instrument's tables, and the paths that load nothing."""
+    """Positions of paths and patterns in the instrument's tables, and the paths that load
+    nothing."""
     rows = {name: instrument.ask(["list", name, "--json"]) for name in ("paths", "patterns")}
-    return {**{name: {row["name"]: index for index, row in enumerate(of)} for name, of in rows.items()},
-            "loadless": {row["name"] for row in rows["paths"] if not row.get("loads", True)}}
+    return {
+        **{name: {row["name"]: index for index, row in enumerate(of)} for name, of in rows.items()},
+        "loadless": {row["name"] for row in rows["paths"] if not row.get("loads", True)},
+    }
 
 
 def title_of(ones: list[One]) -> str:
-    devices = sorted({one.content["device"]["name"] for one in ones if one.content.get("device") and one.measured})
-    return "cbank report: " + (", ".join(devices) if 0 < len(devices) < 4 else tables.plural(len(devices), "device") if devices else ones[0].label)
+    devices = sorted(
+        {
+            one.content["device"]["name"]
+            for one in ones
+            if one.content.get("device") and one.measured
+        }
+    )
+    return "cbank report: " + (
+        ", ".join(devices)
+        if 0 < len(devices) < 4
+        else tables.plural(len(devices), "device")
+        if devices
+        else ones[0].label
+    )
 
 
 def content_of(ones: list[One], others: list[str]) -> dict:
@@ -109,45 +186,88 @@ def content_of(ones: list[One], others: list[str]) -> dict:
     comparisons, why_none = comparisons_of(ones)
     order = order_of_tables()
     kind, sign, word, said = verdict_of(ones, comparisons)
-    notes = [f"{path} is not shown: a report does not have such documents" for path in others] + [f"No comparison: {why_none}."] * bool(why_none)
+    notes = [f"{path} is not shown: a report does not have such documents" for path in others] + [
+        f"No comparison: {why_none}."
+    ] * bool(why_none)
     chips = atlas.table([one for one in ones if one.kind in ("result", "characterization", "card")])
-    return {"title": title_of(ones), "subtitle": ", ".join(tables.plural(len(its), name) for name, its in of.items() if its),
-            "verdict": {"kind": kind, "sign": sign, "word": word, "said": said}, "notes": notes, "chips": chips,
-            "summary": sections.summary_table(of["result"]) if of["result"] else None,
-            "findings": [f"{one.label}: {text}" for one in of["result"] for text in sections.findings(one)],
-            "environment": sections.environment_table(ones),
-            "matrices": [(one, sections.matrix_tables(one, order)) for one in of["result"]],
-            "characterizations": [(one.label, *sections.characterization_tables(one)) for one in of["characterization"]],
-            "cards": [sections.card_table(one) for one in of["card"]],
-            "parts": [("comparison", "Comparison", [sections.comparison_section(*its) for its in comparisons]),
-                      ("fleet", "Fleet", [sections.fleet_section(one) for one in of["fleet"]]),
-                      ("history", "History", [sections.history_section(one) for one in of["history"]])],
-            "sources": tables.Table("Files", ["file", "kind", "SHA-256"], [[one.document.name, one.kind, one.document.sha256] for one in ones]),
-            "version": instrument.call(["--version"]).strip(), "figures": [], "missing": [],
-            "compared": [Source(document) for _, document in comparisons]}
+    return {
+        "title": title_of(ones),
+        "subtitle": ", ".join(tables.plural(len(its), name) for name, its in of.items() if its),
+        "verdict": {"kind": kind, "sign": sign, "word": word, "said": said},
+        "notes": notes,
+        "chips": chips,
+        "summary": sections.summary_table(of["result"]) if of["result"] else None,
+        "findings": [
+            f"{one.label}: {text}" for one in of["result"] for text in sections.findings(one)
+        ],
+        "environment": sections.environment_table(ones),
+        "matrices": [(one, sections.matrix_tables(one, order)) for one in of["result"]],
+        "characterizations": [
+            (one.label, *sections.characterization_tables(one)) for one in of["characterization"]
+        ],
+        "cards": [sections.card_table(one) for one in of["card"]],
+        "parts": [
+            (
+                "comparison",
+                "Comparison",
+                [sections.comparison_section(*its) for its in comparisons],
+            ),
+            ("fleet", "Fleet", [sections.fleet_section(one) for one in of["fleet"]]),
+            ("history", "History", [sections.history_section(one) for one in of["history"]]),
+        ],
+        "sources": tables.Table(
+            "Files",
+            ["file", "kind", "SHA-256"],
+            [[one.document.name, one.kind, one.document.sha256] for one in ones],
+        ),
+        "version": instrument.call(["--version"]).strip(),
+        "figures": [],
+        "missing": [],
+        "compared": [Source(document) for _, document in comparisons],
+    }
 
 
-# -- writing ------------------------------------------------------------------------------------------------------
+# -- writing ---------------------------------------------------------------------------------------
 
 
 def environment() -> jinja2.Environment:
     """Templates. Every text is escaped, and has no control characters."""
-    made = jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.join(HERE, "templates")), autoescape=True, undefined=jinja2.StrictUndefined,
-                              finalize=lambda value: printable(value) if type(value) is str else value)
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(os.path.join(HERE, "templates")),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=lambda value: printable(value) if type(value) is str else value,
+    )
     made.globals["next_id"] = map(str, itertools.count(1)).__next__
     return made
 
 
 def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
-    parser = Parser(prog="cbank report", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="folder of the page, made where there is none")
+    parser = Parser(
+        prog="cbank report",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        required=True,
+        help="folder of the page, made where there is none",
+    )
     parser.add_argument("files", metavar="FILE", nargs="+", help="documents, or folders of them")
     asked = parser.parse_args(words)
     found, others = documents.read_all(asked.files)
     if not found:
-        raise Failure(f"{asked.files[0]} holds nothing that a report shows; name results or characterizations")
-    ones = labelled(found, {os.path.normpath(path) for path in asked.files if os.path.isdir(path)} | {path.rstrip("/") for path in asked.files if os.path.isdir(path)})
+        raise Failure(
+            f"{asked.files[0]} holds nothing that a report shows; name results or characterizations"
+        )
+    ones = labelled(
+        found,
+        {os.path.normpath(path) for path in asked.files if os.path.isdir(path)}
+        | {path.rstrip("/") for path in asked.files if os.path.isdir(path)},
+    )
     folder = os.path.join(asked.output, "figures")
     with documents.blamed(found):
         content = content_of(ones, others)
@@ -156,9 +276,19 @@ def main(words: list[str]) -> int:
     with documents.blamed(found):
         write(page, content)  # the text can be read while figures are drawn
         print(printable(page), flush=True)
-        drawn, missing = plot.pages([one for one in ones if one.kind != "comparison"] + content["compared"], style.WIDTHS_MM["two"])
+        drawn, missing = plot.pages(
+            [one for one in ones if one.kind != "comparison"] + content["compared"],
+            style.WIDTHS_MM["two"],
+        )
         groups = itertools.groupby(drawn, key=lambda drawing: drawing.kind)
-        write(page, {**content, "figures": [(name, kinds.KINDS[name].method, list(its)) for name, its in groups], "missing": [its for its in missing if its[1]]})
+        write(
+            page,
+            {
+                **content,
+                "figures": [(name, kinds.KINDS[name].method, list(its)) for name, its in groups],
+                "missing": [its for its in missing if its[1]],
+            },
+        )
     for i, paths in enumerate(plot.draw_all(drawn, folder, style.WIDTHS_MM["two"], ["svg"]), 1):
         say("", f"figure {i} of {len(drawn)}: {os.path.basename(paths[0])}")
     return 0
@@ -166,4 +296,6 @@ def main(words: list[str]) -> int:
 
 def write(page: str, content: dict) -> None:
     text.write(page, environment().get_template("index.html").render(**content) + "\n")
-    shutil.copyfile(os.path.join(HERE, "templates/style.css"), os.path.join(os.path.dirname(page), "style.css"))
+    shutil.copyfile(
+        os.path.join(HERE, "templates/style.css"), os.path.join(os.path.dirname(page), "style.css")
+    )

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""A store: one SQLite file that keeps the times of many results, for questions over time and over many GPUs.
+"""A store: one SQLite file that keeps the times of many results, for questions over time and over
+many GPUs.
 
-store.sql is the schema. A run's key is the hash of its file's content, a cell's key is its identity.
+store.sql is the schema. A run's key is the hash of its file's content, a cell's key is its
+identity.
 
-A damaged store is refused: every table has a sum of the hashes of its rows, every run and every cell one of its times.
-A verdict compares all that it reads with them.
+A damaged store is refused: every table has a sum of the hashes of its rows, every run and every
+cell one of its times. A verdict compares all that it reads with them.
 """
 
 from __future__ import annotations
@@ -36,9 +38,28 @@ APPLICATION = 0x63626E6B  # "cbnk" in ASCII: marks an SQLite file as a store
 VERSION = 2  # of store.sql
 WAIT_SECONDS = 120  # for another command that writes
 RESULT, CALIBRATION = "cbank-result", "cbank-calibration"
-GEOMETRY = ("chip", "compute_capability", "sm_count", "warps_per_sm", "blocks_per_sm", "shared_bytes_per_sm",
-            "shared_bytes_reserved", "l2_bytes", "memory_bytes")
-SUMMED = ("setups", "runs", "identities", "kernels", "counter_sets", "forgotten", "calibrations", "calibrated")  # tables with one sum
+GEOMETRY = (
+    "chip",
+    "compute_capability",
+    "sm_count",
+    "warps_per_sm",
+    "blocks_per_sm",
+    "shared_bytes_per_sm",
+    "shared_bytes_reserved",
+    "l2_bytes",
+    "memory_bytes",
+)
+# tables with one sum
+SUMMED = (
+    "setups",
+    "runs",
+    "identities",
+    "kernels",
+    "counter_sets",
+    "forgotten",
+    "calibrations",
+    "calibrated",
+)
 STATUSES = ("ok", "skipped", "failed", "pending")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z")
 
@@ -49,8 +70,14 @@ class Refused(Failure):
 
 def command_line(name: str, description: str) -> argparse.ArgumentParser:
     """The parser of a command about stores."""
-    return Parser(prog=f"cbank {name}", description=description, epilog="Exit codes: 0 done, nothing is worse; 1 a finding;"
-                                   " 2 usage, I/O or malformed input; 3 a package of Python is missing.")
+    return Parser(
+        prog=f"cbank {name}",
+        description=description,
+        epilog=(
+            "Exit codes: 0 done, nothing is worse; 1 a finding;"
+            " 2 usage, I/O or malformed input; 3 a package of Python is missing."
+        ),
+    )
 
 
 def read_time(text: str) -> int:
@@ -66,7 +93,7 @@ def write_time(ms: int) -> str:
     return when.strftime("%Y-%m-%dT%H:%M:%S") + (f".{ms % 1000:03}Z" if ms % 1000 else "Z")
 
 
-# ---- Opening ---------------------------------------------------------------------------------------------------------
+# ---- Opening -------------------------------------------------------------------------------------
 
 
 def is_store(path: str) -> bool:
@@ -83,8 +110,13 @@ def not_a_store(path: str) -> Failure:
     return Failure(f"{path} is no store; name one that cbank ingest made")
 
 
-REMEDIES = {"full": "free some space", "disk I/O": "is there space, and may files be that large (ulimit -f)?", "locked": "wait for the other command, and try again", "readonly": "may it be written to?",
-            "unable to open": "is there such a folder, and may it be written to?"}
+REMEDIES = {
+    "full": "free some space",
+    "disk I/O": "is there space, and may files be that large (ulimit -f)?",
+    "locked": "wait for the other command, and try again",
+    "readonly": "may it be written to?",
+    "unable to open": "is there such a folder, and may it be written to?",
+}
 
 
 @contextlib.contextmanager
@@ -92,9 +124,23 @@ def whole(path: str) -> Iterator[None]:
     """Turns errors of SQLite, and those of values that no store has, into a Failure."""
     try:
         yield
-    except (sqlite3.Error, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        remedy = next((remedy for word, remedy in REMEDIES.items() if word in str(error)), "the store is damaged: ingest the results into a new one")
-        raise Failure(f"{path}: {error if isinstance(error, sqlite3.Error) else 'it has values that no store has'}; {remedy}") from error
+    except (
+        sqlite3.Error,
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+    ) as error:
+        remedy = next(
+            (remedy for word, remedy in REMEDIES.items() if word in str(error)),
+            "the store is damaged: ingest the results into a new one",
+        )
+        raise Failure(
+            f"{path}:"
+            f" {error if isinstance(error, sqlite3.Error) else 'it has values that no store has'};"
+            f" {remedy}"
+        ) from error
 
 
 def connect(path: str, mode: str) -> sqlite3.Connection:
@@ -107,17 +153,23 @@ def connect(path: str, mode: str) -> sqlite3.Connection:
 
 def check_version(store: sqlite3.Connection, path: str) -> None:
     """Raises Failure where a database is no store of this version."""
-    found = [store.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+    found = [
+        store.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+    ]
     if found[0] != APPLICATION:
         raise not_a_store(path)
     if found[1] != VERSION:
-        raise Failure(f"{path} has version {found[1]} of the schema, this cbank reads {VERSION}; ingest the results again")
+        raise Failure(
+            f"{path} has version {found[1]} of the schema, this cbank reads {VERSION}; ingest the"
+            " results again"
+        )
 
 
 @contextlib.contextmanager
 def readable(path: str) -> Iterator[str]:
-    """The path of a store that can be read: its own, or that of a copy. A killed command, or a log of writes, leaves work
-    that is finished at the next open. It cannot be done where nothing can be written."""
+    """The path of a store that can be read: its own, or that of a copy. A killed command, or a
+    log of writes, leaves work that is finished at the next open. It cannot be done where nothing
+    can be written."""
     if not is_store(path):
         raise not_a_store(path)
     try:
@@ -130,7 +182,9 @@ def readable(path: str) -> Iterator[str]:
         with tempfile.TemporaryDirectory(prefix="cbank-") as folder:
             for end in ("", "-journal", "-wal"):
                 with contextlib.suppress(FileNotFoundError):
-                    shutil.copyfile(os.path.realpath(path) + end, os.path.join(folder, "store.db" + end))
+                    shutil.copyfile(
+                        os.path.realpath(path) + end, os.path.join(folder, "store.db" + end)
+                    )
             yield os.path.join(folder, "store.db")
     else:
         yield path
@@ -147,10 +201,12 @@ def check_structure(path: str, check: str) -> None:
 
 @contextlib.contextmanager
 def reading(path: str, check: str | None = "quick_check(1)") -> Iterator[sqlite3.Connection]:
-    """A store that nothing is written to, in one transaction. All tables but times are verified copies in memory, under their names.
-    check: how SQLite checks the structure of the file at the same time; None: not at all."""
-    with whole(path), readable(path) as there, contextlib.closing(connect(there, "rw")) as store, \
-            concurrent.futures.ThreadPoolExecutor(1) as second:
+    """A store that nothing is written to, in one transaction. All tables but times are verified
+    copies in memory, under their names. check: how SQLite checks the structure of the file at
+    the same time; None: not at all."""
+    with whole(path), readable(path) as there, contextlib.closing(
+        connect(there, "rw")
+    ) as store, concurrent.futures.ThreadPoolExecutor(1) as second:
         checked = second.submit(check_structure, there, check) if check else None
         store.execute("PRAGMA temp_store = MEMORY")
         store.execute("BEGIN")
@@ -181,7 +237,9 @@ def make(store: sqlite3.Connection) -> None:
 
 def create(path: str) -> None:
     """Makes a store, whole or not at all; nothing where another command made it meanwhile."""
-    with tempfile.TemporaryDirectory(dir=os.path.dirname(os.path.abspath(path)), prefix=".cbank-") as folder:
+    with tempfile.TemporaryDirectory(
+        dir=os.path.dirname(os.path.abspath(path)), prefix=".cbank-"
+    ) as folder:
         new = os.path.join(folder, "store.db")
         with contextlib.closing(connect(new, "rwc")) as store:
             store.execute("BEGIN")
@@ -223,9 +281,9 @@ def open_in_memory() -> sqlite3.Connection:
     return store
 
 
-# ---- Checksums -------------------------------------------------------------------------------------------------------
-# A checksum is the sum of the hashes of rows, modulo 2**62: what goes in is added, and what goes out is subtracted. Damage
-# that is there already stays in the difference.
+# ---- Checksums -----------------------------------------------------------------------------------
+# A checksum is the sum of the hashes of rows, modulo 2**62: what goes in is added, and what goes
+# out is subtracted. Damage that is there already stays in the difference.
 
 
 def stir(seed: int, value: int) -> int:
@@ -235,12 +293,16 @@ def stir(seed: int, value: int) -> int:
 
 
 def time_hash(identity_id: int, run_id: int, ns: int) -> int:
-    """The hash of a time. ns: the bits of the double. Arguments may be arrays of numpy's uint64, as below."""
+    """The hash of a time. ns: the bits of the double. Arguments may be arrays of numpy's uint64,
+    as below."""
     return stir(stir(stir(1, identity_id), run_id), ns)
 
 
-def point_hash(identity_id: int, run_id: int, low: int, high: int, flags: int, kernel_id: int) -> int:
-    """The hash of the rest that a history shows. low, high: the bits of doubles; flags: text_hash."""
+def point_hash(
+    identity_id: int, run_id: int, low: int, high: int, flags: int, kernel_id: int
+) -> int:
+    """The hash of the rest that a history shows. low, high: the bits of doubles; flags:
+    text_hash."""
     return stir(stir(stir(stir(stir(stir(2, identity_id), run_id), low), high), flags), kernel_id)
 
 
@@ -255,11 +317,27 @@ def bits(number: float | None) -> int:
 
 
 def hashes(row: tuple) -> tuple[int, int, int]:
-    """Three hashes of a row of times: its time (0 where there is none), what else a history shows, and the rest."""
-    identity_id, run_id, ns, low, high, flags, clock, status, reason, verified, kernel_id, counter_set_id = row
-    return (0 if ns is None else time_hash(identity_id, run_id, bits(ns)),
-            point_hash(identity_id, run_id, bits(low), bits(high), text_hash(flags), kernel_id or 0),
-            text_hash((identity_id, run_id, clock, status, reason, verified, counter_set_id)))
+    """Three hashes of a row of times: its time (0 where there is none), what else a history
+    shows, and the rest."""
+    (
+        identity_id,
+        run_id,
+        ns,
+        low,
+        high,
+        flags,
+        clock,
+        status,
+        reason,
+        verified,
+        kernel_id,
+        counter_set_id,
+    ) = row
+    return (
+        0 if ns is None else time_hash(identity_id, run_id, bits(ns)),
+        point_hash(identity_id, run_id, bits(low), bits(high), text_hash(flags), kernel_id or 0),
+        text_hash((identity_id, run_id, clock, status, reason, verified, counter_set_id)),
+    )
 
 
 def modulo(total: int) -> int:
@@ -269,12 +347,18 @@ def modulo(total: int) -> int:
 
 def table_sum(store: sqlite3.Connection, table: str) -> int:
     """The sum over all rows of a table."""
-    return modulo(sum(map(zlib.crc32, map(str.encode, map(ascii, store.execute(f"SELECT * FROM {table}"))))))  # text_hash of each
+    # text_hash of each
+    return modulo(
+        sum(map(zlib.crc32, map(str.encode, map(ascii, store.execute(f"SELECT * FROM {table}")))))
+    )
 
 
 def sum_of(store: sqlite3.Connection, table: str, identity_id: int = 0) -> int:
-    """The sum that a store keeps for a table, or for the times of a cell: 0 where it never had a row."""
-    found = store.execute("SELECT sum FROM sums WHERE of = ? AND identity_id = ?", (table, identity_id)).fetchone()
+    """The sum that a store keeps for a table, or for the times of a cell: 0 where it never had a
+    row."""
+    found = store.execute(
+        "SELECT sum FROM sums WHERE of = ? AND identity_id = ?", (table, identity_id)
+    ).fetchone()
     return found[0] if found else 0
 
 
@@ -290,10 +374,14 @@ def findings(path: str) -> list[str]:
                 counts[row[1]] += 1
                 before = of_run.get(row[1], (0, 0))
                 of_run[row[1]] = before[0] + ns, before[1] + point + rest
-            for run_id, file, cells, *sums in store.execute("SELECT run_id, file, cells, time_sum, rest_sum FROM runs"):
+            for run_id, file, cells, *sums in store.execute(
+                "SELECT run_id, file, cells, time_sum, rest_sum FROM runs"
+            ):
                 if cells != counts[run_id] or sums != list(map(modulo, of_run.get(run_id, (0, 0)))):
                     found.append(f"{path}: the run {file} does not fit its checksum")
-            for identity_id, identity in store.execute("SELECT identity_id, identity FROM identities"):
+            for identity_id, identity in store.execute(
+                "SELECT identity_id, identity FROM identities"
+            ):
                 if modulo(of_cell[identity_id]) != sum_of(store, "times", identity_id):
                     found.append(f"{path}: the times of {identity} do not fit their checksum")
     except Failure as failure:
@@ -301,7 +389,7 @@ def findings(path: str) -> list[str]:
     return found
 
 
-# ---- Documents -------------------------------------------------------------------------------------------------------
+# ---- Documents -----------------------------------------------------------------------------------
 
 
 TEXT, OBJECT = (str, type(None)), (dict, type(None))  # kinds of members that may be null
@@ -312,7 +400,9 @@ def member(of: dict, key: str, kinds: type | tuple[type, ...], what: str = "") -
     """A member that has to be there and of that kind."""
     value = of.get(key, of)
     if value is of or not isinstance(value, kinds):
-        raise ValueError(f"{what}{key} {'is missing' if value is of else 'is not of the right kind'}")
+        raise ValueError(
+            f"{what}{key} {'is missing' if value is of else 'is not of the right kind'}"
+        )
     return value
 
 
@@ -329,42 +419,81 @@ def number(of: dict, key: str, what: str = "") -> float | None:
 def exact_counters(cell: dict, what: str) -> str:
     """Exact counters of a cell as JSON. Most cells read what others read before."""
     try:
-        key = tuple([(name, counter["status"], counter["value"], counter["expected"])
-                     for name, counter in (cell["counters"] or {}).items() if counter["kind"] == "exact"])
+        key = tuple(
+            [
+                (name, counter["status"], counter["value"], counter["expected"])
+                for name, counter in (cell["counters"] or {}).items()
+                if counter["kind"] == "exact"
+            ]
+        )
         if key not in COUNTERS:
-            COUNTERS[key] = json.dumps({name: [status, *(None if value is None else float(value) for value in values)]
-                                        for name, status, *values in key}, separators=(",", ":"), allow_nan=False)
+            COUNTERS[key] = json.dumps(
+                {
+                    name: [status, *(None if value is None else float(value) for value in values)]
+                    for name, status, *values in key
+                },
+                separators=(",", ":"),
+                allow_nan=False,
+            )
         return COUNTERS[key]
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"{what}counters is not of the right kind") from error
 
 
 def time_of(cell: dict, index: int) -> tuple:
-    """A row of the table times, with the identity, the kernel's hash and the counters in place of their keys."""
+    """A row of the table times, with the identity, the kernel's hash and the counters in place
+    of their keys."""
     what = f"cells[{index}]."
     status, time_ns = member(cell, "status", str, what), cell.get("time_ns") or {}
     kernel, flags = cell.get("kernel") or {}, member(cell, "flags", list, what)
     identity = member(cell, "identity", str, what)
-    if status not in STATUSES or not all(isinstance(flag, str) and flag.isidentifier() for flag in flags):
+    if status not in STATUSES or not all(
+        isinstance(flag, str) and flag.isidentifier() for flag in flags
+    ):
         raise ValueError(f"{what}{'flags' if status in STATUSES else 'status'} has an unknown word")
     if identity.count("/") < 5:
         raise ValueError(f"{what}identity is no identity")
     value = number(time_ns, "value", what + "time_ns.") if status == "ok" else None
     if status == "ok" and not (value and value > 0):
         raise ValueError(f"{what}time_ns.value is no time")
-    return (identity, value, number(time_ns, "ci_low", what), number(time_ns, "ci_high", what), " ".join(flags) or None,
-            number(cell, "sm_clock_mhz", what), status, member(cell, "reason", TEXT, what), int(member(cell, "verified", bool, what)),
-            member(kernel, "sass_sha256", TEXT, what) if kernel else None, exact_counters(cell, what))
+    return (
+        identity,
+        value,
+        number(time_ns, "ci_low", what),
+        number(time_ns, "ci_high", what),
+        " ".join(flags) or None,
+        number(cell, "sm_clock_mhz", what),
+        status,
+        member(cell, "reason", TEXT, what),
+        int(member(cell, "verified", bool, what)),
+        member(kernel, "sass_sha256", TEXT, what) if kernel else None,
+        exact_counters(cell, what),
+    )
 
 
 def setup_of(result: dict) -> tuple:
     """A row of the table setups, without its keys."""
     device, host = member(result, "device", dict), member(result, "host", OBJECT) or {}
     engine = member(result, "engine", str)
-    texts = [member(of, key, TEXT, what) or None if key in of else None
-             for of, key, what in ((host, "name", "host."), (host, "slot", "host."), (device, "driver", "device."), (device, "vbios", "device."))]
-    return (member(device, "uuid", TEXT, "device.") or None, member(device, "name", str, "device."), engine, engine == "model", *texts,
-            json.dumps({key: device.get(key) for key in GEOMETRY}, separators=(",", ":"), allow_nan=False))
+    texts = [
+        member(of, key, TEXT, what) or None if key in of else None
+        for of, key, what in (
+            (host, "name", "host."),
+            (host, "slot", "host."),
+            (device, "driver", "device."),
+            (device, "vbios", "device."),
+        )
+    ]
+    return (
+        member(device, "uuid", TEXT, "device.") or None,
+        member(device, "name", str, "device."),
+        engine,
+        engine == "model",
+        *texts,
+        json.dumps(
+            {key: device.get(key) for key in GEOMETRY}, separators=(",", ":"), allow_nan=False
+        ),
+    )
 
 
 def take_result(result: dict) -> dict:
@@ -373,18 +502,28 @@ def take_result(result: dict) -> dict:
     finished = member(result, "finished_utc", TEXT)
     finished = read_time(finished) if finished else None
     if finished is not None and finished < started:
-        raise ValueError("it finished before it began: the host's clock was set back; measure again")
+        raise ValueError(
+            "it finished before it began: the host's clock was set back; measure again"
+        )
     times = [time_of(cell, index) for index, cell in enumerate(member(result, "cells", list))]
     if len({row[0] for row in times}) < len(times):
         raise ValueError("a cell is twice in the result; remove one of the two")
     host, tool = member(result, "host", OBJECT) or {}, member(result, "tool", dict)
-    return {"setup": setup_of(result), "started": started, "finished": finished, "job": member(host, "job", TEXT, "host.") if host else None,
-            "version": member(tool, "version", TEXT, "tool."), "commit": member(tool, "git_commit", TEXT, "tool."),
-            "complete": member(result, "complete", bool), "times": times}
+    return {
+        "setup": setup_of(result),
+        "started": started,
+        "finished": finished,
+        "job": member(host, "job", TEXT, "host.") if host else None,
+        "version": member(tool, "version", TEXT, "tool."),
+        "commit": member(tool, "git_commit", TEXT, "tool."),
+        "complete": member(result, "complete", bool),
+        "times": times,
+    }
 
 
 def take_calibration(calibration: dict) -> dict | None:
-    """The same of a calibration; None where its GPU is not known by a UUID: it says nothing of others."""
+    """The same of a calibration; None where its GPU is not known by a UUID: it says nothing of
+    others."""
     device = member(calibration, "device", dict)
     if calibration.get("modelled") or not device.get("uuid"):
         return None
@@ -392,20 +531,39 @@ def take_calibration(calibration: dict) -> dict | None:
     for index, cell in enumerate(member(calibration, "cells", list)):
         what, deviation = f"cells[{index}].", cell.get("process_deviation")
         if deviation and (number(cell, "median_ns", what) or 0) > 0:
-            value, degrees = (number(deviation, key, what) for key in ("value", "degrees_of_freedom"))
+            value, degrees = (
+                number(deviation, key, what) for key in ("value", "degrees_of_freedom")
+            )
             if value is None or value < 0 or not degrees or degrees < 0:
                 raise ValueError(f"{what}process_deviation is none")
-            cells.append((member(cell, "identity", str, what), member(cell, "sass_sha256", TEXT, what) or "", number(cell, "median_ns", what),
-                          value, degrees))
-    return {"uuid": device["uuid"], "name": member(device, "name", str, "device."), "driver": device.get("driver") or "", "cells": cells}
+            cells.append(
+                (
+                    member(cell, "identity", str, what),
+                    member(cell, "sass_sha256", TEXT, what) or "",
+                    number(cell, "median_ns", what),
+                    value,
+                    degrees,
+                )
+            )
+    return {
+        "uuid": device["uuid"],
+        "name": member(device, "name", str, "device."),
+        "driver": device.get("driver") or "",
+        "cells": cells,
+    }
 
 
 def take(path: str, content: bytes) -> tuple[str | None, dict | None]:
-    """(name of the schema, what a store keeps) of a file's content; (None, None) where nothing is kept. Raises Refused."""
+    """(name of the schema, what a store keeps) of a file's content; (None, None) where nothing
+    is kept. Raises Refused."""
     try:
-        document = documents.Document(path, content, {name: documents.KINDS[name] for name in (RESULT, CALIBRATION)})
+        document = documents.Document(
+            path, content, {name: documents.KINDS[name] for name in (RESULT, CALIBRATION)}
+        )
         name = document.content["schema"]["name"]
-        taken = take_result(document.content) if name == RESULT else take_calibration(document.content)
+        taken = (
+            take_result(document.content) if name == RESULT else take_calibration(document.content)
+        )
         return (name, taken) if taken else (None, None)
     except (documents.OtherKind, documents.Foreign):
         return None, None
@@ -415,28 +573,39 @@ def take(path: str, content: bytes) -> tuple[str | None, dict | None]:
         raise Refused(f"{path}: {printable(str(error))}") from error
 
 
-# ---- Writing ---------------------------------------------------------------------------------------------------------
+# ---- Writing -------------------------------------------------------------------------------------
 
 
 class Writer:
-    """Adds documents to a store, within transactions of the caller's. seal() comes before the end of each."""
+    """Adds documents to a store, within transactions of the caller's. seal() comes before the
+    end of each."""
 
     def __init__(self, store: sqlite3.Connection):
-        self.store, self.sums = store, Counter()  # by (table, cell): what is to be added to the checksums
+        # by (table, cell): what is to be added to the checksums
+        self.store, self.sums = store, Counter()
         self.keys = {}  # of rows that runs share, by table and text
 
     def answer(self, key: str) -> str:
         """new, known or forgotten: what the store knows of a file with that hash."""
-        found = self.store.execute("SELECT 'known' FROM runs WHERE hash = ?1 UNION ALL SELECT 'forgotten' FROM forgotten WHERE hash = ?1"
-                                   " UNION ALL SELECT 'known' FROM calibrations WHERE hash = ?1", (key,)).fetchone()
+        found = self.store.execute(
+            (
+                "SELECT 'known' FROM runs WHERE hash = ?1 UNION ALL SELECT 'forgotten' FROM"
+                " forgotten WHERE hash = ?1 UNION ALL SELECT 'known' FROM calibrations WHERE hash"
+                " = ?1"
+            ),
+            (key,),
+        ).fetchone()
         return found[0] if found else "new"
 
     def count(self, table: str, column: str, key: object, sign: int = 1) -> None:
         """Adds rows that are in a table to its checksum, or takes them off."""
-        self.sums[table, 0] += sign * sum(map(text_hash, self.store.execute(f"SELECT * FROM {table} WHERE {column} = ?", (key,))))
+        self.sums[table, 0] += sign * sum(
+            map(text_hash, self.store.execute(f"SELECT * FROM {table} WHERE {column} = ?", (key,)))
+        )
 
     def sums_of(self, rows: Iterable[tuple], sign: int = 1) -> tuple[int, int]:
-        """Adds rows of times to the checksums of their cells; the two checksums of a run with these rows."""
+        """Adds rows of times to the checksums of their cells; the two checksums of a run with
+        these rows."""
         of_time = of_rest = 0
         for row in rows:
             ns, point, rest = hashes(row)
@@ -446,18 +615,38 @@ class Writer:
 
     def seal(self) -> None:
         """Writes the checksums."""
-        self.store.executemany("INSERT INTO sums VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET sum = (sum + ?3) & 0x3FFFFFFFFFFFFFFF",
-                               [(*of, modulo(total)) for of, total in self.sums.items()])
+        self.store.executemany(
+            (
+                "INSERT INTO sums VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET sum = (sum + ?3) &"
+                " 0x3FFFFFFFFFFFFFFF"
+            ),
+            [(*of, modulo(total)) for of, total in self.sums.items()],
+        )
         self.sums.clear()
 
-    def key(self, table: str, column: str, text: str, others: tuple[str, ...] = (), values: tuple = ()) -> int:
+    def key(
+        self, table: str, column: str, text: str, others: tuple[str, ...] = (), values: tuple = ()
+    ) -> int:
         """The key of the row with that text, which is added where it is not there."""
         key = self.keys.get((table, text))
         if key is None:
-            id_of = {"identities": "identity_id", "kernels": "kernel_id", "setups": "setup_id", "counter_sets": "counter_set_id"}[table]
+            id_of = {
+                "identities": "identity_id",
+                "kernels": "kernel_id",
+                "setups": "setup_id",
+                "counter_sets": "counter_set_id",
+            }[table]
             names = ", ".join((column, *others))
-            added = self.store.execute(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({', '.join('?' * (1 + len(values)))})", (text, *values)).rowcount
-            key = self.store.execute(f"SELECT {id_of} FROM {table} WHERE {column} = ?", (text,)).fetchone()[0]
+            added = self.store.execute(
+                (
+                    f"INSERT OR IGNORE INTO {table} ({names}) VALUES"
+                    f" ({', '.join('?' * (1 + len(values)))})"
+                ),
+                (text, *values),
+            ).rowcount
+            key = self.store.execute(
+                f"SELECT {id_of} FROM {table} WHERE {column} = ?", (text,)
+            ).fetchone()[0]
             if added:
                 self.count(table, id_of, key)
             self.keys[table, text] = key
@@ -467,39 +656,67 @@ class Writer:
         """As key, of a row that is found by the hash of its text."""
         key = self.keys.get((table, text))
         if key is None:
-            key = self.keys[table, text] = self.key(table, "key", hashlib.sha256(text.encode()).hexdigest(), (column,), (text,))
+            key = self.keys[table, text] = self.key(
+                table, "key", hashlib.sha256(text.encode()).hexdigest(), (column,), (text,)
+            )
         return key
 
     def setup(self, values: tuple) -> int:
         """The key of a setup with these values of its columns."""
-        return self.key("setups", "key", hashlib.sha256(json.dumps(values).encode()).hexdigest(), (
-            "uuid", "name", "engine", "modelled", "host", "slot", "driver", "vbios", "geometry"), values)
+        return self.key(
+            "setups",
+            "key",
+            hashlib.sha256(json.dumps(values).encode()).hexdigest(),
+            ("uuid", "name", "engine", "modelled", "host", "slot", "driver", "vbios", "geometry"),
+            values,
+        )
 
     def add_calibration(self, file: str, key: str, taken: dict) -> str:
-        found = self.store.execute("INSERT INTO calibrations (hash, file, uuid, name, driver) VALUES (?, ?, ?, ?, ?)",
-                                   (key, file, taken["uuid"], taken["name"], taken["driver"])).lastrowid
-        self.store.executemany("INSERT INTO calibrated VALUES (?, ?, ?, ?, ?, ?)", [
-            (self.key("identities", "identity", identity), found, *values) for identity, *values in taken["cells"]])
+        found = self.store.execute(
+            "INSERT INTO calibrations (hash, file, uuid, name, driver) VALUES (?, ?, ?, ?, ?)",
+            (key, file, taken["uuid"], taken["name"], taken["driver"]),
+        ).lastrowid
+        self.store.executemany(
+            "INSERT INTO calibrated VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (self.key("identities", "identity", identity), found, *values)
+                for identity, *values in taken["cells"]
+            ],
+        )
         self.count("calibrations", "calibration_id", found)
         self.count("calibrated", "calibration_id", found)
         return "new"
 
     def make_way(self, file: str, setup_id: int, started: int, taken: dict) -> str:
-        """new or known, where the GPU has a run of the same start. An interrupted run gives way to its continuation. It adds nothing
-        to the finished one. Two finished ones: raises Refused."""
+        """new or known, where the GPU has a run of the same start. An interrupted run gives way
+        to its continuation. It adds nothing to the finished one. Two finished ones: raises
+        Refused."""
         others = self.store.execute(
-            "SELECT run_id, file, complete FROM runs JOIN setups AS other USING (setup_id), setups AS own ON own.setup_id = ?"
-            " WHERE started_ms = ? AND other.uuid = own.uuid AND other.name = own.name AND other.engine = own.engine", (setup_id, started)).fetchall()
+            (
+                "SELECT run_id, file, complete FROM runs JOIN setups AS other USING (setup_id),"
+                " setups AS own ON own.setup_id = ? WHERE started_ms = ? AND other.uuid = own.uuid"
+                " AND other.name = own.name AND other.engine = own.engine"
+            ),
+            (setup_id, started),
+        ).fetchall()
         for run_id, name, complete in others:
             own = [self.key("identities", "identity", row[0]) for row in taken["times"]]
-            if not any(self.store.execute("SELECT 1 FROM times WHERE identity_id = ? AND run_id = ?", (i, run_id)).fetchone() for i in own):
+            if not any(
+                self.store.execute(
+                    "SELECT 1 FROM times WHERE identity_id = ? AND run_id = ?", (i, run_id)
+                ).fetchone()
+                for i in own
+            ):
                 continue
             if not complete:
                 self.remove(run_id)
             elif not taken["complete"]:
                 return "known"
             else:
-                raise Refused(f"{printable(file)}: the same GPU and start as another run, {printable(name)}, which is in; cbank forget takes that out")
+                raise Refused(
+                    f"{printable(file)}: the same GPU and start as another run, {printable(name)},"
+                    " which is in; cbank forget takes that out"
+                )
         return "new"
 
     def add_result(self, file: str, key: str, taken: dict) -> str:
@@ -507,21 +724,48 @@ class Writer:
         if taken["setup"][0] and self.make_way(file, setup_id, taken["started"], taken) == "known":
             return "known"
         run_id = self.store.execute("SELECT coalesce(max(run_id), 0) + 1 FROM runs").fetchone()[0]
-        rows = [(self.key("identities", "identity", identity), run_id, *values, self.key("kernels", "sass_sha256", sha) if sha else None,
-                 self.shared("counter_sets", "counters", counters)) for identity, *values, sha, counters in taken["times"]]
-        self.add_run((run_id, key, file, taken["started"], taken["finished"], setup_id, taken["job"], taken["version"], taken["commit"],
-                      taken["complete"], len(rows), sum(row[7] == "failed" for row in rows)), rows)
-        self.store.executemany("INSERT INTO times VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        rows = [
+            (
+                self.key("identities", "identity", identity),
+                run_id,
+                *values,
+                self.key("kernels", "sass_sha256", sha) if sha else None,
+                self.shared("counter_sets", "counters", counters),
+            )
+            for identity, *values, sha, counters in taken["times"]
+        ]
+        self.add_run(
+            (
+                run_id,
+                key,
+                file,
+                taken["started"],
+                taken["finished"],
+                setup_id,
+                taken["job"],
+                taken["version"],
+                taken["commit"],
+                taken["complete"],
+                len(rows),
+                sum(row[7] == "failed" for row in rows),
+            ),
+            rows,
+        )
+        self.store.executemany(
+            "INSERT INTO times VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows
+        )
         return "new"
 
     def add_run(self, values: tuple, rows: list[tuple]) -> None:
         """Adds a row of runs, its checksums left out, of a run with these rows of times."""
-        self.store.execute(f"INSERT INTO runs VALUES ({', '.join('?' * 14)})", (*values, *self.sums_of(rows)))
+        self.store.execute(
+            f"INSERT INTO runs VALUES ({', '.join('?' * 14)})", (*values, *self.sums_of(rows))
+        )
         self.count("runs", "run_id", values[0])
 
     def add(self, path: str, key: str, name: str, taken: dict) -> str:
-        """Adds what take() gave. Returns new, known or forgotten; raises Refused. Nothing stays of what is not new, but for
-        identities."""
+        """Adds what take() gave. Returns new, known or forgotten; raises Refused. Nothing stays
+        of what is not new, but for identities."""
         answer = self.answer(key)
         if answer != "new":
             return answer
@@ -530,7 +774,9 @@ class Writer:
 
     def remove(self, run_id: int) -> None:
         """Deletes a run with its times."""
-        of_run = "FROM times WHERE run_id = ? AND identity_id IN (SELECT identity_id FROM identities)"
+        of_run = (
+            "FROM times WHERE run_id = ? AND identity_id IN (SELECT identity_id FROM identities)"
+        )
         self.sums_of(self.store.execute("SELECT * " + of_run, (run_id,)), -1)
         self.count("runs", "run_id", run_id, -1)
         self.store.execute("DELETE " + of_run, (run_id,))
@@ -543,8 +789,13 @@ class Writer:
 
     def forget(self, key: str, why: str | None) -> None:
         """Takes the run with that hash out. The table forgotten keeps which it was."""
-        run_id, = self.store.execute("SELECT run_id FROM runs WHERE hash = ?", (key,)).fetchone()
-        self.store.execute("INSERT INTO forgotten SELECT hash, file, uuid, started_ms, ?, ? FROM runs JOIN setups USING (setup_id)"
-                           " WHERE run_id = ?", (round(time.time() * 1000), why, run_id))
+        (run_id,) = self.store.execute("SELECT run_id FROM runs WHERE hash = ?", (key,)).fetchone()
+        self.store.execute(
+            (
+                "INSERT INTO forgotten SELECT hash, file, uuid, started_ms, ?, ? FROM runs JOIN"
+                " setups USING (setup_id) WHERE run_id = ?"
+            ),
+            (round(time.time() * 1000), why, run_id),
+        )
         self.count("forgotten", "hash", key)
         self.remove(run_id)

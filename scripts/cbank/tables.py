@@ -20,13 +20,26 @@ Head = namedtuple("Head", "text span", defaults=(1,))  # over several columns
 
 
 class Table:
-    """heads: names of columns, or two rows of Head. rows: lists of texts or Values; the first names the row."""
+    """heads: names of columns, or two rows of Head. rows: lists of texts or Values; the first
+    names the row."""
 
     def __init__(self, caption: str, heads: list, rows: list[list], notes: Iterable[str] = ()):
-        rows = [[cell if isinstance(cell, Value) else Value(NONE if cell in (None, "") else str(cell)) for cell in row] for row in rows]
-        self.rows = [row for row in rows if len(row) == 1 or any(cell.text != NONE for cell in row[1:])]
+        rows = [
+            [
+                cell
+                if isinstance(cell, Value)
+                else Value(NONE if cell in (None, "") else str(cell))
+                for cell in row
+            ]
+            for row in rows
+        ]
+        self.rows = [
+            row for row in rows if len(row) == 1 or any(cell.text != NONE for cell in row[1:])
+        ]
         self.caption, self.notes = caption, [note for note in notes if note]
-        self.heads = heads if heads and isinstance(heads[0], list) else [[Head(text) for text in heads]]
+        self.heads = (
+            heads if heads and isinstance(heads[0], list) else [[Head(text) for text in heads]]
+        )
         self.kinds = ["", *(kind_of(column) for column in list(zip(*self.rows))[1:])]
 
 
@@ -43,7 +56,7 @@ def missing(value: object) -> bool:
     return value is None or value is pandas.NA or isinstance(value, float) and math.isnan(value)
 
 
-# -- numbers ------------------------------------------------------------------------------------------------------
+# -- numbers ---------------------------------------------------------------------------------------
 
 
 def time(ns: float | None) -> str:

@@ -1,14 +1,17 @@
 #!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
-"""Shows what `cbank fleet` finds: makes the store of a fleet that does not exist, with known changes in it.
+"""Shows what `cbank fleet` finds: makes the store of a fleet that does not exist, with known
+changes in it.
 
-usage: make_fleet.py STORE [--gpus 800] [--nights 60] [--seed 1] [--quiet] [--tails normal|heavy] [--planted FILE]
+usage: make_fleet.py STORE [--gpus 800] [--nights 60] [--seed 1] [--quiet] [--tails normal|heavy]
+[--planted FILE]
 
-Times are those of 24 cells of an H200. Processes differ by what was seen of each cell (results/h200/gate); boards differ by
-1 %. A node has 8 GPUs. Unless --quiet, changes are planted, each in GPUs or nodes of their own. On one night a driver makes
-all 1 % slower. GPUs become 1.5 % slower in one path at once, one by 3 % over 30 nights, and a node by 5 %. In the last night
-a GPU and a whole node do not answer, and a board was replaced. --planted writes the changes as JSON. Equal arguments make
-an equal store.
+Times are those of 24 cells of an H200. Processes differ by what was seen of each cell
+(results/h200/gate); boards differ by 1 %. A node has 8 GPUs. Unless --quiet, changes are planted,
+each in GPUs or nodes of their own. On one night a driver makes all 1 % slower. GPUs become 1.5 %
+slower in one path at once, one by 3 % over 30 nights, and a node by 5 %. In the last night a GPU
+and a whole node do not answer, and a board was replaced. --planted writes the changes as JSON.
+Equal arguments make an equal store.
 """
 
 import argparse
@@ -39,10 +42,14 @@ def read(path):
 
 def known_cells():
     """(cell of the result, time in ns, deviation between processes) of each."""
-    noise = {(c["path"], c["pattern"], c["elements"]): math.log1p(c["noise"]) / RANGE_OF_20
-             for c in read("results/h200/gate/calibration.json")["cells"]}
-    return [(cell, cell["time_ns"]["value"], noise[cell["path"], cell["pattern"], cell["elements"]])
-            for cell in read("results/h200/core-matrix.json")["cells"]]
+    noise = {
+        (c["path"], c["pattern"], c["elements"]): math.log1p(c["noise"]) / RANGE_OF_20
+        for c in read("results/h200/gate/calibration.json")["cells"]
+    }
+    return [
+        (cell, cell["time_ns"]["value"], noise[cell["path"], cell["pattern"], cell["elements"]])
+        for cell in read("results/h200/core-matrix.json")["cells"]
+    ]
 
 
 def uuid(seed, gpu):
@@ -51,21 +58,54 @@ def uuid(seed, gpu):
 
 
 def choose(rng, gpus, nights):
-    """Changes to plant, each in a node of its own: objects with kind, gpus, night, change and path."""
+    """Changes to plant, each in a node of its own: objects with kind, gpus, night, change and
+    path."""
     nodes = rng.sample(range(gpus // NODE), min(gpus // NODE, STEPS + 5))
     take = lambda: [nodes.pop() * NODE + rng.randrange(NODE)]  # noqa: E731
     late = lambda: rng.randrange(nights // 2 + 1, nights - 1)  # noqa: E731
     plants = [{"kind": "driver", "gpus": list(range(gpus)), "night": late(), "change": 0.01}]
-    plants += [{"kind": "step", "gpus": take(), "night": late(), "change": 0.015, "path": rng.choice(PATHS)} for _ in range(STEPS) if len(nodes) > 4]
+    plants += [
+        {
+            "kind": "step",
+            "gpus": take(),
+            "night": late(),
+            "change": 0.015,
+            "path": rng.choice(PATHS),
+        }
+        for _ in range(STEPS)
+        if len(nodes) > 4
+    ]
     if nodes:
-        plants.append({"kind": "drift", "gpus": take(), "night": max(0, nights - 30), "change": 0.03, "path": rng.choice(PATHS)})
+        plants.append(
+            {
+                "kind": "drift",
+                "gpus": take(),
+                "night": max(0, nights - 30),
+                "change": 0.03,
+                "path": rng.choice(PATHS),
+            }
+        )
     if nodes:
         first = nodes.pop() * NODE
-        plants.append({"kind": "node", "gpus": list(range(first, first + NODE)), "night": late(), "change": 0.05, "path": rng.choice(PATHS)})
-    plants += [{"kind": kind, "gpus": take(), "night": nights - 1} for kind in ("missing", "replaced") if nodes]
+        plants.append(
+            {
+                "kind": "node",
+                "gpus": list(range(first, first + NODE)),
+                "night": late(),
+                "change": 0.05,
+                "path": rng.choice(PATHS),
+            }
+        )
+    plants += [
+        {"kind": kind, "gpus": take(), "night": nights - 1}
+        for kind in ("missing", "replaced")
+        if nodes
+    ]
     if nodes:
         first = nodes.pop() * NODE
-        plants.append({"kind": "missing", "gpus": list(range(first, first + NODE)), "night": nights - 1})
+        plants.append(
+            {"kind": "missing", "gpus": list(range(first, first + NODE)), "night": nights - 1}
+        )
     return plants
 
 
@@ -73,8 +113,17 @@ def change_of(plants, gpu, path, night, nights):
     """The change of the logarithm of the time."""
     total = 0
     for plant in plants:
-        if "change" in plant and gpu in plant["gpus"] and night >= plant["night"] and plant.get("path", path) == path:
-            share = (night - plant["night"] + 1) / (nights - plant["night"]) if plant["kind"] == "drift" else 1
+        if (
+            "change" in plant
+            and gpu in plant["gpus"]
+            and night >= plant["night"]
+            and plant.get("path", path) == path
+        ):
+            share = (
+                (night - plant["night"] + 1) / (nights - plant["night"])
+                if plant["kind"] == "drift"
+                else 1
+            )
             total += share * math.log1p(plant["change"])
     return total
 
@@ -85,23 +134,55 @@ def runs_of(writer, args, plants):
     for night in range(args.nights):
         driver = DRIVERS[any(p["kind"] == "driver" and night >= p["night"] for p in plants)]
         for gpu in range(args.gpus):
-            gone = {p["kind"] for p in plants if p["kind"] in ("missing", "replaced") and gpu in p["gpus"] and night >= p["night"]}
+            gone = {
+                p["kind"]
+                for p in plants
+                if p["kind"] in ("missing", "replaced") and gpu in p["gpus"] and night >= p["night"]
+            }
             if "missing" in gone:
                 continue
             board = -1 - gpu if "replaced" in gone else gpu
             run += 1
             started = FIRST_NIGHT_MS + night * DAY_MS + 1000 * (20 * (gpu % NODE) + gpu // NODE % 7)
-            setup = writer.setup((uuid(args.seed, board), "NVIDIA H200", "cuda", False, f"n{gpu // NODE:03}", f"00000000:{gpu % NODE + 1:02X}:00.0",
-                                  driver, "96.00.A5.00.1A", json.dumps(dict(zip(stores.GEOMETRY, GEOMETRY)))))
-            yield (run, hashlib.sha256(f"{args.seed} {run}".encode()).hexdigest(), f"{night:03}/{gpu:04}.json", started, started + 2000, setup,
-                   None, "0.1.0", None, True, 24, 0), board, gpu, night
+            setup = writer.setup(
+                (
+                    uuid(args.seed, board),
+                    "NVIDIA H200",
+                    "cuda",
+                    False,
+                    f"n{gpu // NODE:03}",
+                    f"00000000:{gpu % NODE + 1:02X}:00.0",
+                    driver,
+                    "96.00.A5.00.1A",
+                    json.dumps(dict(zip(stores.GEOMETRY, GEOMETRY))),
+                )
+            )
+            yield (
+                run,
+                hashlib.sha256(f"{args.seed} {run}".encode()).hexdigest(),
+                f"{night:03}/{gpu:04}.json",
+                started,
+                started + 2000,
+                setup,
+                None,
+                "0.1.0",
+                None,
+                True,
+                24,
+                0,
+            ), board, gpu, night
 
 
 def fill(store, args, plants, cells):
     rng, writer = random.Random(args.seed), stores.Writer(store)
     levels, rows = {}, [[] for _ in cells]
-    keys = [(writer.key("identities", "identity", cell["identity"]), writer.key("kernels", "sass_sha256", cell["kernel"]["sass_sha256"]))
-            for cell, _, _ in cells]
+    keys = [
+        (
+            writer.key("identities", "identity", cell["identity"]),
+            writer.key("kernels", "sass_sha256", cell["kernel"]["sass_sha256"]),
+        )
+        for cell, _, _ in cells
+    ]
     counters = writer.shared("counter_sets", "counters", "{}")
     for run, board, gpu, night in runs_of(writer, args, plants):
         shared = trials.draw(rng, args.tails)
@@ -110,10 +191,27 @@ def fill(store, args, plants, cells):
             levels[board] = [BOARD * (together + rng.gauss(0, 1)) / math.sqrt(2) for _ in cells]
         of = [plant for plant in plants if gpu in plant["gpus"]]
         for index, (cell, time, deviation) in enumerate(cells):
-            moved = levels[board][index] + deviation * (shared + trials.draw(rng, args.tails)) / math.sqrt(2)
+            moved = levels[board][index] + deviation * (
+                shared + trials.draw(rng, args.tails)
+            ) / math.sqrt(2)
             ns = time * math.exp(moved + change_of(of, gpu, cell["path"], night, args.nights))
             identity, kernel = keys[index]
-            rows[index].append((identity, run[0], ns, ns * 0.9993, ns * 1.0007, None, None, "ok", None, 1, kernel, counters))
+            rows[index].append(
+                (
+                    identity,
+                    run[0],
+                    ns,
+                    ns * 0.9993,
+                    ns * 1.0007,
+                    None,
+                    None,
+                    "ok",
+                    None,
+                    1,
+                    kernel,
+                    counters,
+                )
+            )
         writer.add_run(run, [of_cell[-1] for of_cell in rows])
     writer.seal()
     for of_cell in rows:
@@ -121,7 +219,9 @@ def fill(store, args, plants, cells):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("store")
     parser.add_argument("--gpus", type=int, default=800)
     parser.add_argument("--nights", type=int, default=60)

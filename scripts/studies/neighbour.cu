@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Another process, while scripts/studies/neighbour_trial.py measures. It prints "ready" once it uses the GPU, and ends with its
- * standard input.
+ * Another process, while scripts/studies/neighbour_trial.py measures. It prints "ready" once it
+ * uses the GPU, and ends with its standard input.
  *
  * usage: neighbour compute|copy|idle
  *
- * compute: kernels of about 2 ms that fill every SM, one after the other. copy: 64 MiB to the device and back, again and
- * again, from pinned memory. idle: a context and nothing else. Exit status: 1 an error of CUDA, 2 usage. */
+ * compute: kernels of about 2 ms that fill every SM, one after the other. copy: 64 MiB to the
+ * device and back, again and again, from pinned memory. idle: a context and nothing else. Exit
+ * status: 1 an error of CUDA, 2 usage. */
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +38,8 @@ int main(int count, char **words)
 
     if (!computes && !copies && strcmp(kind, "idle") != 0)
         return 2;
-    if (cudaGetDeviceProperties(&device, 0) != cudaSuccess || cudaMallocHost(&host, COPIED_BYTES) != cudaSuccess ||
+    if (cudaGetDeviceProperties(&device, 0) != cudaSuccess ||
+        cudaMallocHost(&host, COPIED_BYTES) != cudaSuccess ||
         cudaMalloc(&there, COPIED_BYTES) != cudaSuccess)
         return 1;
     for (bool ready = false; poll(&in, 1, computes || copies ? 0 : 10) == 0; ready = true) {

@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: MIT
 """Tries on this machine's GPU whether cbank notices that something else uses it.
 
-Proves that a cell beside a process that computes is flagged, and a quiet one is not; and how far others move times.
+Proves that a cell beside a process that computes is flagged, and a quiet one is not; and how far
+others move times.
 
 usage: neighbour_trial.py [--program build/cbank] [--trials 15] --json FILE [RUN OPTION...]
        neighbour_trial.py --show FILE
 
-Every result is of a process of its own: quiet, then beside another that computes, copies or idles. They take turns, so that a
-drift of the GPU is in all of them. The other is neighbour.cu, which nvcc compiles, or the program that --neighbour names. A cell's quiet
-times say how far it varies: 95 % of them are that near to their median. Exits 1 where a time beside a process that computes is
-further away and not flagged `contended`, or a quiet result has the flag. The flag looks for interruptions: a process that
-copies or idles makes none, and the figures say what that costs.
+Every result is of a process of its own: quiet, then beside another that computes, copies or idles.
+They take turns, so that a drift of the GPU is in all of them. The other is neighbour.cu, which nvcc
+compiles, or the program that --neighbour names. A cell's quiet times say how far it varies: 95 % of
+them are that near to their median. Exits 1 where a time beside a process that computes is further
+away and not flagged `contended`, or a quiet result has the flag. The flag looks for interruptions:
+a process that copies or idles makes none, and the figures say what that costs.
 """
 
 import contextlib
@@ -35,7 +37,13 @@ def options(parser):
 
 def build(folder):
     program = os.path.join(folder, "neighbour")
-    trials.call("nvcc", "-O2", "-o", program, os.path.join(os.path.dirname(os.path.abspath(__file__)), "neighbour.cu"))
+    trials.call(
+        "nvcc",
+        "-O2",
+        "-o",
+        program,
+        os.path.join(os.path.dirname(os.path.abspath(__file__)), "neighbour.cu"),
+    )
     return program
 
 
@@ -43,7 +51,9 @@ class Neighbour:
     """Another process than the measured ones, from when it is at work."""
 
     def __init__(self, program, kind):
-        self.process = subprocess.Popen([program, kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [program, kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         if self.process.stdout.readline() != "ready\n":
             trials.fail(f"{program} {kind} did not start")
 
@@ -64,29 +74,70 @@ def make(arguments, rest):
         for _ in range(arguments.trials):
             for kind, of in found.items():
                 with Neighbour(neighbour, kind) if kind in KINDS else contextlib.nullcontext():
-                    result, times = trials.read(trials.measure(arguments.program, os.path.join(folder, "result.json"), *rest))
-                of.append({cell["identity"]: {"time_ns": times[cell["identity"]]["value"], "flags": cell["flags"]}
-                           for cell in result["cells"] if cell["identity"] in times})
-    return {**trials.origin(result), "run_options": rest, "quiet": found.pop("quiet"), "beside": found}
+                    result, times = trials.read(
+                        trials.measure(
+                            arguments.program, os.path.join(folder, "result.json"), *rest
+                        )
+                    )
+                of.append(
+                    {
+                        cell["identity"]: {
+                            "time_ns": times[cell["identity"]]["value"],
+                            "flags": cell["flags"],
+                        }
+                        for cell in result["cells"]
+                        if cell["identity"] in times
+                    }
+                )
+    return {
+        **trials.origin(result),
+        "run_options": rest,
+        "quiet": found.pop("quiet"),
+        "beside": found,
+    }
 
 
 def show(report):
-    """Prints the figures; returns whether every time that a computing neighbour moved was flagged, and no quiet one."""
-    times = {identity: [result[identity]["time_ns"] for result in report["quiet"] if identity in result] for identity in report["quiet"][0]}
+    """Prints the figures; returns whether every time that a computing neighbour moved was
+    flagged, and no quiet one."""
+    times = {
+        identity: [result[identity]["time_ns"] for result in report["quiet"] if identity in result]
+        for identity in report["quiet"][0]
+    }
     usual = {identity: statistics.median(of) for identity, of in times.items()}
-    reach = {identity: sorted(abs(ns / usual[identity] - 1) for ns in of)[math.ceil(0.95 * len(of)) - 1] for identity, of in times.items()}
+    reach = {
+        identity: sorted(abs(ns / usual[identity] - 1) for ns in of)[math.ceil(0.95 * len(of)) - 1]
+        for identity, of in times.items()
+    }
     reached = [100 * of for of in reach.values()]
-    flagged = {kind: sum(any("contended" in cell["flags"] for cell in result.values()) for result in results)
-               for kind, results in {"quiet": report["quiet"], **report["beside"]}.items()}
+    flagged = {
+        kind: sum(
+            any("contended" in cell["flags"] for cell in result.values()) for result in results
+        )
+        for kind, results in {"quiet": report["quiet"], **report["beside"]}.items()
+    }
     met = flagged["quiet"] == 0
-    print(f"quiet:   {flagged['quiet']} of {len(report['quiet'])} results flagged; 95 % of times within {min(reached):.2f} to {max(reached):.2f} % of the cell's median")
+    print(
+        f"quiet:   {flagged['quiet']} of {len(report['quiet'])} results flagged; 95 % of times"
+        f" within {min(reached):.2f} to {max(reached):.2f} % of the cell's median"
+    )
     for kind, results in report["beside"].items():
-        cells = [(cell["time_ns"] / usual[identity] - 1, identity, cell) for result in results for identity, cell in result.items()]
+        cells = [
+            (cell["time_ns"] / usual[identity] - 1, identity, cell)
+            for result in results
+            for identity, cell in result.items()
+        ]
         outside = [cell for move, identity, cell in cells if abs(move) > reach[identity]]
         missed = sum("contended" not in cell["flags"] for cell in outside)
-        medians = [100 * statistics.median(move for move, of, _ in cells if of == identity) for identity in usual]
-        print(f"{kind + ':':9}{flagged[kind]} of {len(results)} results flagged; {len(outside)} of {len(cells)} times outside, {missed} not flagged; "
-              f"moved by {min(medians):+.2f} to {max(medians):+.2f} %")
+        medians = [
+            100 * statistics.median(move for move, of, _ in cells if of == identity)
+            for identity in usual
+        ]
+        print(
+            f"{kind + ':':9}{flagged[kind]} of {len(results)} results flagged; {len(outside)} of"
+            f" {len(cells)} times outside, {missed} not flagged; moved by {min(medians):+.2f} to"
+            f" {max(medians):+.2f} %"
+        )
         met &= kind != KINDS[0] or missed == 0
     return met
 

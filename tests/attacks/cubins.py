@@ -4,8 +4,8 @@
 
 usage: tests/attacks/cubins.py [--count N] [--seed N]
 
-Half of the mutants have other bytes. The others stay ELF files of plausible headers: a field of the file, of a section or of a symbol
-has another number.
+Half of the mutants have other bytes. The others stay ELF files of plausible headers: a field of the
+file, of a section or of a symbol has another number.
 """
 
 import glob
@@ -16,7 +16,21 @@ import sys
 from documents import ADVISE, read
 from run import ROOT, Campaign, mutate_bytes
 
-NUMBERS = (0, 1, 2, 3, 7, 63, 64, 0x7fffffff, 0x80000000, 0xffffffff, 0x7fffffffffffffff, 0xffffffffffffffc0, 0xffffffffffffffff)
+NUMBERS = (
+    0,
+    1,
+    2,
+    3,
+    7,
+    63,
+    64,
+    0x7FFFFFFF,
+    0x80000000,
+    0xFFFFFFFF,
+    0x7FFFFFFFFFFFFFFF,
+    0xFFFFFFFFFFFFFFC0,
+    0xFFFFFFFFFFFFFFFF,
+)
 ELF = (64, ("<H", 16, 18, 52, 54, 56, 58, 60, 62), ("<I", 20, 48), ("<Q", 24, 32, 40))
 SECTION = (64, ("<I", 0, 4, 40, 44), ("<Q", 8, 16, 24, 32, 48, 56))
 SYMBOL = (24, ("<I", 0), ("<B", 4, 5), ("<H", 6), ("<Q", 8, 16))
@@ -24,32 +38,48 @@ SYMBOLS = 2  # the type of their section
 
 
 def mutate_fields(chance, data):
-    """Another number in one to three fields: one that is there, near to it, near to the file's size, or extreme."""
+    """Another number in one to three fields: one that is there, near to it, near to the file's
+    size, or extreme."""
     data = bytearray(data)
     sections, count = struct.unpack_from("<Q", data, 40)[0], struct.unpack_from("<H", data, 60)[0]
     structures = [(0, ELF), *((sections + 64 * i, SECTION) for i in range(count))]
     for at, _ in structures[1:]:
-        kind, offset, size = struct.unpack_from("<I", data, at + 4)[0], *struct.unpack_from("<QQ", data, at + 24)
-        structures += ((symbol, SYMBOL) for symbol in range(offset, offset + size, 24) if kind == SYMBOLS)
+        kind, offset, size = struct.unpack_from("<I", data, at + 4)[0], *struct.unpack_from(
+            "<QQ", data, at + 24
+        )
+        structures += (
+            (symbol, SYMBOL) for symbol in range(offset, offset + size, 24) if kind == SYMBOLS
+        )
     for _ in range(chance.randint(1, 3)):
         at, (_, *fields) = chance.choice(structures)
         letter, *offsets = chance.choice(fields)
         bits = 8 * struct.calcsize(letter)
         place = at + chance.choice(offsets)
-        number = chance.choice((struct.unpack_from(letter, data, place)[0], len(data), chance.choice(NUMBERS))) + chance.randint(-64, 64)
+        number = chance.choice(
+            (struct.unpack_from(letter, data, place)[0], len(data), chance.choice(NUMBERS))
+        ) + chance.randint(-64, 64)
         struct.pack_into(letter, data, place, number % (1 << bits))
     return bytes(data)
 
 
 def main():
     campaign = Campaign(count=1500)
-    originals = [read(path) for path in sorted(glob.glob(os.path.join(ROOT, "tests/corpus/cubin/*")))]
+    originals = [
+        read(path) for path in sorted(glob.glob(os.path.join(ROOT, "tests/corpus/cubin/*")))
+    ]
     cubins = [data for data in originals if data[18:20] == b"\xbe\0"]  # ELF files for a GPU
     for number in range(campaign.options.count):
-        chance, kind = campaign.chance(number), ("fields", mutate_fields) if number % 2 else ("bytes", mutate_bytes)
+        chance, kind = campaign.chance(number), ("fields", mutate_fields) if number % 2 else (
+            "bytes",
+            mutate_bytes,
+        )
         with open(os.path.join(campaign.folder, "mutant.cubin"), "wb") as file:
             file.write(kind[1](chance, chance.choice(cubins if number % 2 else originals)))
-        campaign.attempt(f"cubins, {kind[0]}", [*ADVISE, "--kernel", "mutant.cubin", *(("--json", "-") if number % 4 > 1 else ())], "mutant.cubin")
+        campaign.attempt(
+            f"cubins, {kind[0]}",
+            [*ADVISE, "--kernel", "mutant.cubin", *(("--json", "-") if number % 4 > 1 else ())],
+            "mutant.cubin",
+        )
     sys.exit(campaign.end())
 
 

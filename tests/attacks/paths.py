@@ -4,12 +4,15 @@
 
 usage: tests/attacks/paths.py [--count N] [--seed N] [CLASS...]
 
-- planted: folders hold a file of the name of every module, and of programs and settings. Nothing of it may be executed.
+- planted: folders hold a file of the name of every module, and of programs and settings. Nothing of
+  it may be executed.
 - isolated: every line that starts Python, of rules and scripts, says that it is isolated.
-- odd folders: results, stores and pages in folders with spaces, quotes, controls and dashes. Each is used as any other.
+- odd folders: results, stores and pages in folders with spaces, quotes, controls and dashes. Each
+  is used as any other.
 - no /proc: commands that start themselves or Python, in a tree without /proc and /dev/shm.
 
---count is the number of commands of a class; the default takes three seconds. CLASS: the name of its function.
+--count is the number of commands of a class; the default takes three seconds. CLASS: the name of
+its function.
 """
 
 import glob
@@ -23,47 +26,161 @@ import tempfile
 
 from run import CBANK, ROOT, Campaign
 
-PLAN = ("run", "--engine", "model", "--elements", "4096", "--pattern", "per_warp", "--quiet", "--json")
-# Words of commands, in a folder with the results a.json and b.json; each exits with the code before it.
-COMMANDS = ((0, "report -o page a.json"), (0, "plot -o figures a.json"), (0, "history a.json b.json"), (0, "ingest s.db a.json b.json"),
-            (0, "fleet s.db"), (0, "history s.db"), (0, "convert --to gbench a.json"), (0, "atlas ."), (1, "check ."), (0, "check a.json"), (3, "contribute new"),
-            (2, "forget s.db nothing"), (0, "show a.json"), (0, "compare a.json b.json"), (0, "explain a.json"),
-            (0, "gate --engine model --elements 4096 --pattern per_warp --counters none --base-program ./again"))
+PLAN = (
+    "run",
+    "--engine",
+    "model",
+    "--elements",
+    "4096",
+    "--pattern",
+    "per_warp",
+    "--quiet",
+    "--json",
+)
+# Words of commands, in a folder with the results a.json and b.json; each exits with the code before
+# it.
+COMMANDS = (
+    (0, "report -o page a.json"),
+    (0, "plot -o figures a.json"),
+    (0, "history a.json b.json"),
+    (0, "ingest s.db a.json b.json"),
+    (0, "fleet s.db"),
+    (0, "history s.db"),
+    (0, "convert --to gbench a.json"),
+    (0, "atlas ."),
+    (1, "check ."),
+    (0, "check a.json"),
+    (3, "contribute new"),
+    (2, "forget s.db nothing"),
+    (0, "show a.json"),
+    (0, "compare a.json b.json"),
+    (0, "explain a.json"),
+    (
+        0,
+        (
+            "gate --engine model --elements 4096 --pattern per_warp --counters none --base-program"
+            " ./again"
+        ),
+    ),
+)
 ABSENT = "cbank-absent"  # from PATH
-SCRIPTS = [path for pattern in ("scripts/*.py", "scripts/studies/*.py") for path in sorted(glob.glob(os.path.join(ROOT, pattern)))
-           if os.access(path, os.X_OK) and "house" not in path]
+SCRIPTS = [
+    path
+    for pattern in ("scripts/*.py", "scripts/studies/*.py")
+    for path in sorted(glob.glob(os.path.join(ROOT, pattern)))
+    if os.access(path, os.X_OK) and "house" not in path
+]
 # No comma: it separates the files of a side.
-TOKENS = (" ", "'", '"', "$(touch made)", "`touch made`", "%s%n", "\n", "\t", "-", "--json", ";touch made;", "|", "&", "*", "?", "[a]", "{b}", "~",
-          "#", "\\", "\\n", "!", "<", ">", "é", "\u202e", "\x1b[31m", "\x7f", "日本", "=", ":", "..", "a", "x.json")
+TOKENS = (
+    " ",
+    "'",
+    '"',
+    "$(touch made)",
+    "`touch made`",
+    "%s%n",
+    "\n",
+    "\t",
+    "-",
+    "--json",
+    ";touch made;",
+    "|",
+    "&",
+    "*",
+    "?",
+    "[a]",
+    "{b}",
+    "~",
+    "#",
+    "\\",
+    "\\n",
+    "!",
+    "<",
+    ">",
+    "é",
+    "\u202e",
+    "\x1b[31m",
+    "\x7f",
+    "日本",
+    "=",
+    ":",
+    "..",
+    "a",
+    "x.json",
+)
 # A terminal obeys these.
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
 
 
 def run(words, folder, **environment):
-    return subprocess.run(words, cwd=folder, env={**os.environ, **environment}, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
-                          errors="surrogateescape", timeout=300, check=False)
+    return subprocess.run(
+        words,
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="surrogateescape",
+        timeout=300,
+        check=False,
+    )
 
 
 def make_results(folder):
     shutil.copytree(BASE.name, folder, dirs_exist_ok=True)
     with open(os.path.join(folder, "again"), "w", encoding="utf-8") as file:
-        file.write(f"#!/bin/sh\nexec {shlex.quote(CBANK)} \"$@\"\n")
+        file.write(f'#!/bin/sh\nexec {shlex.quote(CBANK)} "$@"\n')
     os.chmod(file.name, 0o755)
 
 
 def plant(folder, mark):
     """Files that say in `mark` that they were executed."""
-    packages = (re.split(r"[.-]", os.path.basename(path))[0] for path in glob.glob("/usr/lib*/python3*/*-packages/[!_]*"))
-    own = (os.path.basename(path)[:-3] for path in glob.glob(os.path.join(ROOT, "scripts/**/*.py"), recursive=True))
-    names = {*sys.stdlib_module_names, *packages, *own, "sitecustomize", "usercustomize", "cbank", "numpy", "scipy", "pandas", "matplotlib"}
+    packages = (
+        re.split(r"[.-]", os.path.basename(path))[0]
+        for path in glob.glob("/usr/lib*/python3*/*-packages/[!_]*")
+    )
+    own = (
+        os.path.basename(path)[:-3]
+        for path in glob.glob(os.path.join(ROOT, "scripts/**/*.py"), recursive=True)
+    )
+    names = {
+        *sys.stdlib_module_names,
+        *packages,
+        *own,
+        "sitecustomize",
+        "usercustomize",
+        "cbank",
+        "numpy",
+        "scipy",
+        "pandas",
+        "matplotlib",
+    }
     for name in names:
         with open(os.path.join(folder, f"{name}.py"), "w", encoding="utf-8") as file:
-            file.write(f"import posix\nwith open({mark!r}, 'a') as file: file.write('{name}.py\\n')\n")
-    for name in (ABSENT, "python3", "git", "sh", "gcc", "make", "ar", "objcopy", "readelf", "dot", "latex", "cbank"):
+            file.write(
+                f"import posix\nwith open({mark!r}, 'a') as file: file.write('{name}.py\\n')\n"
+            )
+    for name in (
+        ABSENT,
+        "python3",
+        "git",
+        "sh",
+        "gcc",
+        "make",
+        "ar",
+        "objcopy",
+        "readelf",
+        "dot",
+        "latex",
+        "cbank",
+    ):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(f"#!/bin/sh\necho {name} >>{shlex.quote(mark)}\n")
         os.chmod(file.name, 0o755)
-    for name, text in (("matplotlibrc", "figure.planted: 1\n"), ("pyvenv.cfg", "home = .\n"), ("Makefile", f"$(shell echo Makefile >>{mark})\n")):
+    for name, text in (
+        ("matplotlibrc", "figure.planted: 1\n"),
+        ("pyvenv.cfg", "home = .\n"),
+        ("Makefile", f"$(shell echo Makefile >>{mark})\n"),
+    ):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(text)
     return len(names)
@@ -75,13 +192,27 @@ def planted(count, chance):
         mark, folder = os.path.join(top, "executed"), os.path.join(top, "planted")
         make_results(folder)
         plant(folder, mark)
-        tries = [([CBANK, *line.split()], code) for code, line in (*COMMANDS[:2], (3, f"{COMMANDS[-1][1].rpartition(' ')[0]} {ABSENT}"), *COMMANDS[2:])]
-        tries += [([script, "--help"], None) for script in SCRIPTS] + [([os.path.join(ROOT, "scripts/setup.sh"), "build"], None)]
-        # Pages and figures import the most, and gate starts a program; the others follow as chance wants.
-        for words, code in tries[:3] + chance.sample(tries[3:], min(max(count - 3, 0), len(tries) - 3)):
+        tries = [
+            ([CBANK, *line.split()], code)
+            for code, line in (
+                *COMMANDS[:2],
+                (3, f"{COMMANDS[-1][1].rpartition(' ')[0]} {ABSENT}"),
+                *COMMANDS[2:],
+            )
+        ]
+        tries += [([script, "--help"], None) for script in SCRIPTS] + [
+            ([os.path.join(ROOT, "scripts/setup.sh"), "build"], None)
+        ]
+        # Pages and figures import the most, and gate starts a program; the others follow as chance
+        # wants.
+        for words, code in tries[:3] + chance.sample(
+            tries[3:], min(max(count - 3, 0), len(tries) - 3)
+        ):
             # An empty entry of PYTHONPATH is the current folder.
             done = run(words, folder, PYTHONPATH=":", CDPATH=folder)
-            wrong = "executed " + open(mark, encoding="utf-8").read() if os.path.exists(mark) else ""
+            wrong = (
+                "executed " + open(mark, encoding="utf-8").read() if os.path.exists(mark) else ""
+            )
             if "planted" in done.stderr.replace(folder, ""):
                 wrong += "read matplotlibrc"
             if "Warning:" in done.stderr:  # of a library
@@ -95,11 +226,21 @@ def planted(count, chance):
 
 def isolated(_count, _chance):
     """Lines that start Python. Those of tests are left out: a test is in a folder of its own."""
-    for path in [os.path.join(ROOT, "Makefile"), *glob.glob(os.path.join(ROOT, "scripts/*.s*")), *SCRIPTS]:
+    for path in [
+        os.path.join(ROOT, "Makefile"),
+        *glob.glob(os.path.join(ROOT, "scripts/*.s*")),
+        *SCRIPTS,
+    ]:
         for number, line in enumerate(open(path, encoding="utf-8"), 1):
-            if re.search(r'\$\(PYTHON\)|"\$+PYTHON"|"\$python"|^#!.*python|(^|[ @;])python3 ', line) and not line.startswith(("# ", "PYTHON ?=", "    test ")):
+            if re.search(
+                r'\$\(PYTHON\)|"\$+PYTHON"|"\$python"|^#!.*python|(^|[ @;])python3 ', line
+            ) and not line.startswith(("# ", "PYTHON ?=", "    test ")):
                 where = os.path.relpath(path, ROOT)
-                yield f"sed -n {number}p {where}", "" if re.search(" -I|tests/end_to_end|command python", line) else f"not isolated: {line.strip()}"
+                yield f"sed -n {number}p {where}", (
+                    ""
+                    if re.search(" -I|tests/end_to_end|command python", line)
+                    else f"not isolated: {line.strip()}"
+                )
 
 
 def odd_folders(count, chance):
@@ -115,36 +256,82 @@ def odd_folders(count, chance):
             # The first ones are quick: most tries are of them.
             code, line = chance.choice(COMMANDS if chance.random() < 0.3 else COMMANDS[3:-1])
             command, *rest = line.split()
-            options = [word if word.startswith("-") or rest[i - 1] == "--to" else None for i, word in enumerate(rest)]
-            where, current = chance.choice(((folder, work), (os.path.join(".", name), work), ("", folder)))
-            words = [CBANK, command, *(word if option or word in ("nothing", "model", "4096", "per_warp", "none") else os.path.join(where, word)
-                                       for word, option in zip(rest, options))]
+            options = [
+                word if word.startswith("-") or rest[i - 1] == "--to" else None
+                for i, word in enumerate(rest)
+            ]
+            where, current = chance.choice(
+                ((folder, work), (os.path.join(".", name), work), ("", folder))
+            )
+            words = [
+                CBANK,
+                command,
+                *(
+                    (
+                        word
+                        if option or word in ("nothing", "model", "4096", "per_warp", "none")
+                        else os.path.join(where, word)
+                    )
+                    for word, option in zip(rest, options)
+                ),
+            ]
             done = run(words, current)
-            wrong = f"exit {done.returncode} instead of {code}: {done.stderr}" if done.returncode != code else ""
+            wrong = (
+                f"exit {done.returncode} instead of {code}: {done.stderr}"
+                if done.returncode != code
+                else ""
+            )
             if "Traceback" in done.stderr:
                 wrong += "a traceback"
-            if OBEYED.search(done.stderr) or (command not in ("report", "plot") and OBEYED.search(done.stdout)):
-                wrong += f"a control character of the name is printed: {done.stdout + done.stderr!r}"
+            if OBEYED.search(done.stderr) or (
+                command not in ("report", "plot") and OBEYED.search(done.stdout)
+            ):
+                wrong += (
+                    f"a control character of the name is printed: {done.stdout + done.stderr!r}"
+                )
             if set(os.listdir(work)) != before or os.path.exists(os.path.join(folder, "made")):
                 wrong += f"files were made: {set(os.listdir(work)) - before}"
-            yield f"mkdir ./{shlex.quote(name)}; " + ("" if where else f"cd ./{shlex.quote(name)}; ") + shlex.join(words), wrong
+            yield f"mkdir ./{shlex.quote(name)}; " + (
+                "" if where else f"cd ./{shlex.quote(name)}; "
+            ) + shlex.join(words), wrong
             shutil.rmtree(work)
 
 
 def no_proc(_count, _chance):
-    """Commands that start a process, where nothing is in /proc, and in /dev only null; only where this machine lets us hide them."""
-    hide = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
-            'mount -t tmpfs none /proc && mkdir -p dev && >dev/null && mount --bind /dev/null dev/null && mount --rbind dev /dev && exec "$@"', "sh"]
+    """Commands that start a process, where nothing is in /proc, and in /dev only null; only
+    where this machine lets us hide them."""
+    hide = [
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "--mount",
+        "sh",
+        "-c",
+        (
+            "mount -t tmpfs none /proc && mkdir -p dev && >dev/null && mount --bind /dev/null"
+            ' dev/null && mount --rbind dev /dev && exec "$@"'
+        ),
+        "sh",
+    ]
     with tempfile.TemporaryDirectory() as folder:
         make_results(folder)
         if not shutil.which("unshare") or run([*hide, "true"], folder).returncode != 0:
             return
         os.symlink(CBANK, os.path.join(folder, "link"))
         for program in (CBANK, "./link"):
-            for line in ("plot -o figures a.json b.json", "history a.json b.json", "calibrate --engine model --elements 4096 --pattern per_warp --processes 3 --json c.json"):
+            for line in (
+                "plot -o figures a.json b.json",
+                "history a.json b.json",
+                (
+                    "calibrate --engine model --elements 4096 --pattern per_warp --processes 3"
+                    " --json c.json"
+                ),
+            ):
                 words = [*hide, program, *line.split()]
                 done = run(words, folder)
-                yield shlex.join(words), f"exit {done.returncode}: {done.stderr}" if done.returncode else ""
+                yield shlex.join(words), (
+                    f"exit {done.returncode}: {done.stderr}" if done.returncode else ""
+                )
 
 
 def main():
@@ -153,7 +340,12 @@ def main():
         if run([CBANK, *PLAN, name], BASE.name).returncode not in (0, 4):
             sys.exit(f"{CBANK} makes no result")
     run([CBANK, "ingest", "s.db", "a.json", "b.json"], BASE.name)
-    for name, attack in (("planted", planted), ("isolated", isolated), ("odd folders", odd_folders), ("no /proc", no_proc)):
+    for name, attack in (
+        ("planted", planted),
+        ("isolated", isolated),
+        ("odd folders", odd_folders),
+        ("no /proc", no_proc),
+    ):
         if campaign.rest and attack.__name__ not in campaign.rest:
             continue
         campaign.tried[name] = 0  # there may be none

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Mutants of documents, and hostile texts in them and in names of files, for every command of the analysis.
+"""Mutants of documents, and hostile texts in them and in names of files, for every command of the
+analysis.
 
 usage: tests/attacks/python.py [--count N] [--seed N]
 
-The commands run in this process, since Python's start and pandas take most of a second. A command takes its input, or ends with 2
-and says which file is wrong. It never stumbles over what it took. Nothing that it prints or writes has characters that a
-terminal, a browser or a spreadsheet would obey.
+The commands run in this process, since Python's start and pandas take most of a second. A command
+takes its input, or ends with 2 and says which file is wrong. It never stumbles over what it took.
+Nothing that it prints or writes has characters that a terminal, a browser or a spreadsheet would
+obey.
 """
 
 import csv
@@ -29,15 +31,45 @@ from common import analysis, read_bytes, read_json  # noqa: E402
 from cbank import contribute, documents, schemas  # noqa: E402
 from cbank.figures import draw  # noqa: E402
 
-RESULTS = "tests/corpus/*/* tests/golden/*.json results/cards/*.json results/h200/sample-us-2000.json"
+RESULTS = (
+    "tests/corpus/*/* tests/golden/*.json results/cards/*.json results/h200/sample-us-2000.json"
+)
 BYTES_MAX = 100_000  # of a file that is changed
-COMMANDS = [words.split() for words in (
-    "report -o page FILE", "report -o page FILE OTHER", "plot -o page --format svg FILE", "convert --to gbench FILE", "convert --to bmf FILE",
-    "convert --to kernel_tuner FILE", "atlas FILE OTHER", "atlas --csv FILE OTHER", "atlas --markdown FILE OTHER", "ingest --list STORE FILE",
-    "history FILE", "history --json FILE", "fleet FILE", "check DIR", "contribute --brief DIR")]
+COMMANDS = [
+    words.split()
+    for words in (
+        "report -o page FILE",
+        "report -o page FILE OTHER",
+        "plot -o page --format svg FILE",
+        "convert --to gbench FILE",
+        "convert --to bmf FILE",
+        "convert --to kernel_tuner FILE",
+        "atlas FILE OTHER",
+        "atlas --csv FILE OTHER",
+        "atlas --markdown FILE OTHER",
+        "ingest --list STORE FILE",
+        "history FILE",
+        "history --json FILE",
+        "fleet FILE",
+        "check DIR",
+        "contribute --brief DIR",
+    )
+]
 NAMES = [b"mutant", b"\xff\x1b[31m", "\u202e<b>|".encode(), b"=1+1", b"a b\n'\"$(touch x)"]
 EVIL = "=1+1<script>alert(1)</script>|](x)$\\x$\x1b[31m\u202e\u2028\r\n\"'{{ 7 * 7 }}"
-KEPT = {"identity", "workload", "path", "pattern", "status", "sass_sha256", "kind", "verdict", "from", "instruction"}  # that have few forms
+# that have few forms
+KEPT = {
+    "identity",
+    "workload",
+    "path",
+    "pattern",
+    "status",
+    "sass_sha256",
+    "kind",
+    "verdict",
+    "from",
+    "instruction",
+}
 DRAWN_EVERY = 40  # pictures take long: of most mutants the data of figures are made alone
 STUMBLED = re.compile(r"(Traceback|report (this|it))")
 
@@ -51,22 +83,36 @@ class Tags(html.parser.HTMLParser):
 
 
 def originals():
-    found = [path for pattern in RESULTS.split() for path in glob.glob(os.path.join(ROOT, pattern)) if os.path.getsize(path) < BYTES_MAX]
+    found = [
+        path
+        for pattern in RESULTS.split()
+        for path in glob.glob(os.path.join(ROOT, pattern))
+        if os.path.getsize(path) < BYTES_MAX
+    ]
     characterization = read_json(os.path.join(ROOT, "results/characterizations/h200.json"))
-    characterization["experiments"] = [one for one in characterization["experiments"] if len(json.dumps(one)) < 3000]
-    histories = [analysis("history", "--json", os.path.join(ROOT, "tests/corpus/result/measured.json")).stdout.encode()]
+    characterization["experiments"] = [
+        one for one in characterization["experiments"] if len(json.dumps(one)) < 3000
+    ]
+    histories = [
+        analysis(
+            "history", "--json", os.path.join(ROOT, "tests/corpus/result/measured.json")
+        ).stdout.encode()
+    ]
     return [*map(read_bytes, sorted(found)), json.dumps(characterization).encode(), *histories]
 
 
 def hostile(chance, data):
-    """A document in which each text is hostile that may be any; of what is no document, a mutant."""
+    """A document in which each text is hostile that may be any; of what is no document, a
+    mutant."""
     try:
         document, original = json.loads(data), json.loads(data)
         check = documents.check_of(documents.KINDS[document["schema"]["name"]][1])
         check(document)
     except (ValueError, LookupError, TypeError, schemas.Wrong):
         return mutate(chance, data)
-    for inside, key in places({name: value for name, value in document.items() if name != "schema"}):
+    for inside, key in places(
+        {name: value for name, value in document.items() if name != "schema"}
+    ):
         if isinstance(inside[key], str) and key not in KEPT:
             inside[key] = EVIL
     while True:
@@ -110,7 +156,12 @@ def offence(words, name):
 
 def check_csv(text):
     """Raises ValueError at a cell that a spreadsheet would compute."""
-    cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row if cell[:1] in ("=", "+", "-", "@") and not re.fullmatch(r"[-+]?[0-9.e+-]+", cell)]
+    cells = [
+        cell
+        for row in csv.reader(io.StringIO(text))
+        for cell in row
+        if cell[:1] in ("=", "+", "-", "@") and not re.fullmatch(r"[-+]?[0-9.e+-]+", cell)
+    ]
     if cells:
         raise ValueError(f"a formula, {cells[0]!r}")
 
@@ -131,9 +182,15 @@ def attempt(campaign, number, sources, other):
     with open(name, "wb") as file:
         file.write(data)
     drawn = number % DRAWN_EVERY < 2
-    called = [{"FILE": name, "DIR": folder, "OTHER": other, "STORE": f"in/{number}"}.get(word, word) for word in words]
-    with unittest.mock.patch.object(draw, "draw", draw.draw if drawn else lambda *of: None), \
-            unittest.mock.patch.object(draw, "picture_bytes", draw.picture_bytes if drawn else lambda *of: b""):
+    called = [
+        {"FILE": name, "DIR": folder, "OTHER": other, "STORE": f"in/{number}"}.get(word, word)
+        for word in words
+    ]
+    with unittest.mock.patch.object(
+        draw, "draw", draw.draw if drawn else lambda *of: None
+    ), unittest.mock.patch.object(
+        draw, "picture_bytes", draw.picture_bytes if drawn else lambda *of: b""
+    ):
         try:
             said = offence(called, "in/")
         except (ValueError, xml.etree.ElementTree.ParseError) as error:
@@ -145,8 +202,11 @@ def main():
     campaign = Campaign(count=150)
     sources, other = originals(), os.path.join(ROOT, "tests/corpus/result/measured.json")
     # A handler of contribute would take the signal that ends a process of a later plot.
-    with unittest.mock.patch.object(contribute.Contribution, "run", lambda *of: 0), unittest.mock.patch.object(contribute.signal, "signal"), \
-            unittest.mock.patch.object(os, "sched_getaffinity", lambda process: {0}):
+    with unittest.mock.patch.object(
+        contribute.Contribution, "run", lambda *of: 0
+    ), unittest.mock.patch.object(contribute.signal, "signal"), unittest.mock.patch.object(
+        os, "sched_getaffinity", lambda process: {0}
+    ):
         os.chdir(campaign.folder)
         for number in range(campaign.options.count):
             attempt(campaign, number, sources, other)

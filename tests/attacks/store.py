@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Damages a store, in its bytes or in its rows: fleet and history refuse it, or say what they said before.
+"""Damages a store, in its bytes or in its rows: fleet and history refuse it, or say what they said
+before.
 
-A row of the second class has another value, that of another row, or is deleted or copied: its page is whole.
+A row of the second class has another value, that of another row, or is deleted or copied: its page
+is whole.
 """
 
 import os
@@ -22,19 +24,26 @@ PAGE = 4096
 
 
 def make():
-    """Makes store.db, of 4 GPUs and 5 nights, with all that a store can have. It is always the same."""
+    """Makes store.db, of 4 GPUs and 5 nights, with all that a store can have. It is always the
+    same."""
     case = Case()
     case.folder = "."
     for night in range(5):
         for gpu in range(4):
             result = result_of(gpu, night, cells=3)
-            slower(result, 1.05 if gpu == 1 and night >= 3 else 1 + 0.0001 * ((7 * gpu + 3 * night) % 5))
+            slower(
+                result,
+                1.05 if gpu == 1 and night >= 3 else 1 + 0.0001 * ((7 * gpu + 3 * night) % 5),
+            )
             if gpu == 2 and night == 4:
                 result["cells"][1].update(status="failed", reason="wrong output", verified=False)
             case.write(f"{night}-{gpu}.json", result)
     case.write("calibration.json", calibration_of(3, 0.001, cells=3))
     with mock.patch("time.time", return_value=1.8e9):
-        for words in (("ingest", "store.db", "."), ("forget", "store.db", "0-0.json", "--why", "a test")):
+        for words in (
+            ("ingest", "store.db", "."),
+            ("forget", "store.db", "0-0.json", "--why", "a test"),
+        ):
             assert analysis(*words).returncode == 0
 
 
@@ -50,14 +59,14 @@ def damage_bytes(chance, data):
     elif kind == 1:
         data[at] = chance.randrange(256)
     elif kind == 2:
-        data[at:at + length] = bytes(len(data[at:at + length]))
+        data[at : at + length] = bytes(len(data[at : at + length]))
     elif kind == 3:
-        data[at:at + length] = chance.randbytes(len(data[at:at + length]))
+        data[at : at + length] = chance.randbytes(len(data[at : at + length]))
     elif kind == 4:
         other = chance.randrange(len(data) // PAGE)
-        page = data[other * PAGE:][:PAGE]
-        data[at // PAGE * PAGE:][:PAGE] = page
-        data[at // PAGE * PAGE:at // PAGE * PAGE + PAGE] = page
+        page = data[other * PAGE :][:PAGE]
+        data[at // PAGE * PAGE :][:PAGE] = page
+        data[at // PAGE * PAGE : at // PAGE * PAGE + PAGE] = page
     else:
         del data[at:]
     return data
@@ -67,7 +76,9 @@ def damage_rows(chance, path):
     """Changes rows of a store by SQL."""
     store = sqlite3.connect(path)
     store.execute("PRAGMA ignore_check_constraints = ON")
-    tables = [name for name, in store.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    tables = [
+        name for name, in store.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    ]
     table = chance.choice((*tables, "times", "times", "runs"))
     rows = store.execute(f"SELECT * FROM {table}")
     columns = [column[0] for column in rows.description]
@@ -76,7 +87,15 @@ def damage_rows(chance, path):
     where, column = " AND ".join(f"{name} IS ?" for name in columns), chance.randrange(len(columns))
     value = row[column]
     if isinstance(value, (int, float)):
-        value = chance.choice((value + 1, value * 2, -value, value * 1.0000001 if isinstance(value, float) else value ^ 1, other[column]))
+        value = chance.choice(
+            (
+                value + 1,
+                value * 2,
+                -value,
+                value * 1.0000001 if isinstance(value, float) else value ^ 1,
+                other[column],
+            )
+        )
     else:
         value = chance.choice((other[column], (value or "") + "x", (value or "x")[:-1], None))
     kind = chance.randrange(8)
@@ -129,9 +148,16 @@ def main():
                 kept = os.path.join(FAILED, f"store-{campaign.options.seed}-{number}.db")
                 with open(kept, "wb") as file:
                     file.write(changed)
-                print(f"{name}: exit {status}, {'raised ' + out if status is None else 'other output'}; cbank {command[0]} {kept} {' '.join(command[1:])}")
+                print(
+                    f"{name}: exit {status},"
+                    f" {'raised ' + out if status is None else 'other output'}; cbank"
+                    f" {command[0]} {kept} {' '.join(command[1:])}"
+                )
                 break
-    print(f"{refused} of {campaign.options.count} stores were refused, the others give the same output")
+    print(
+        f"{refused} of {campaign.options.count} stores were refused, the others give the same"
+        " output"
+    )
     return campaign.end()
 
 

@@ -38,8 +38,9 @@ KERNEL constant_number(const float *in, float *out)
 
 KERNEL constant_converted(double *out)
 {
-    out[THREAD] = (double)integers[3] + (double)values[5] + rsqrtf(values[7]) + __popc(integers[9]) + __clz(integers[11]) +
-                  (int)values[12] + doubles[5] * doubles[6] + (float)integers[13] + (integers[20] > 3);
+    out[THREAD] = (double)integers[3] + (double)values[5] + rsqrtf(values[7]) +
+                  __popc(integers[9]) + __clz(integers[11]) + (int)values[12] +
+                  doubles[5] * doubles[6] + (float)integers[13] + (integers[20] > 3);
 }
 
 KERNEL constant_uniform(float *out, int count)
@@ -86,7 +87,8 @@ KERNEL global_plain(const int *index, float *table, float *out)
     out[THREAD] = table[index[THREAD]];
 }
 
-KERNEL global_read_only(const int *__restrict__ index, const float *__restrict__ table, float *__restrict__ out)
+KERNEL global_read_only(const int *__restrict__ index, const float *__restrict__ table,
+                        float *__restrict__ out)
 {
     out[THREAD] = table[index[THREAD]];
 }
@@ -145,14 +147,29 @@ KERNEL switched(const int *index, float *out, int count)
 #pragma unroll 1
     for (int k = 0; k < count; k++)
         switch (index[k + THREAD]) {
-        case 0: sum += values[k]; break;
-        case 1: sum *= values[k + 1]; break;
-        case 2: sum -= 3; break;
-        case 3: sum = sqrtf(sum); break;
-        case 4: sum /= values[k]; break;
-        case 5: sum += sinf(sum); break;
-        case 6: sum += out[k]; break;
-        default: sum = k;
+        case 0:
+            sum += values[k];
+            break;
+        case 1:
+            sum *= values[k + 1];
+            break;
+        case 2:
+            sum -= 3;
+            break;
+        case 3:
+            sum = sqrtf(sum);
+            break;
+        case 4:
+            sum /= values[k];
+            break;
+        case 5:
+            sum += sinf(sum);
+            break;
+        case 6:
+            sum += out[k];
+            break;
+        default:
+            sum = k;
         }
     out[THREAD] = sum;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A table among the parameters, at three kinds of indices; a loop over a table of 8-byte entries beside shared memory;
- * and pointers that are passed to a function. */
+ * A table among the parameters, at three kinds of indices; a loop over a table of 8-byte entries
+ * beside shared memory; and pointers that are passed to a function. */
 #define I (blockIdx.x * blockDim.x + threadIdx.x)
 
 struct values {
@@ -19,7 +19,8 @@ extern "C" __global__ void of_all(const __grid_constant__ values t, float *o, in
 {
     o[I] = t.of[n];
 }
-extern "C" __global__ void in_loop(const float2 *__restrict__ g, const int *__restrict__ x, float *o, int n)
+extern "C" __global__ void in_loop(const float2 *__restrict__ g, const int *__restrict__ x,
+                                   float *o, int n)
 {
     __shared__ float s[256];
     float2 sum = {};

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of the Python package: how its commands start, and what cbank.load reads. CBANK names the program (default
-build/cbank)."""
+"""Tests of the Python package: how its commands start, and what cbank.load reads. CBANK names
+the program (default build/cbank)."""
 
 import copy
 import importlib.util
@@ -25,37 +25,75 @@ import cbank
 from cbank import __main__ as start
 from cbank import documents, errors, frames, schemas, text
 
-RESULT, SECOND, COLD, LOOKUP = (os.path.join(ROOT, "results/h200", name) for name in
-                                ("core-matrix.json", "second-process.json", "core-matrix-cold.json", "sweeps/lookup.json"))
+RESULT, SECOND, COLD, LOOKUP = (
+    os.path.join(ROOT, "results/h200", name)
+    for name in (
+        "core-matrix.json",
+        "second-process.json",
+        "core-matrix-cold.json",
+        "sweeps/lookup.json",
+    )
+)
 CHIP = os.path.join(ROOT, "results/chips/h200")
 KERNELS = os.path.join(ROOT, "tests/data/show/kernel.json")
-CHARACTERIZATION, CALIBRATION, CARD = (os.path.join(CHIP, name) for name in ("characterization.json", "calibration.json", "card.json"))
+CHARACTERIZATION, CALIBRATION, CARD = (
+    os.path.join(CHIP, name) for name in ("characterization.json", "calibration.json", "card.json")
+)
 
 
 def compared(folder):
     """A comparison of two committed results."""
     path = os.path.join(folder, "comparison.json")
-    subprocess.run([CBANK, "compare", "--quiet", "--json", path, RESULT, SECOND], check=True, capture_output=True)
+    subprocess.run(
+        [CBANK, "compare", "--quiet", "--json", path, RESULT, SECOND],
+        check=True,
+        capture_output=True,
+    )
     return path
 
 
 class Start(Scratch):
     def started(self, *words, **more):
-        return subprocess.run([CBANK, *words], cwd=self.folder, capture_output=True, text=True, check=False, timeout=120,
-                              env={**os.environ, "PYTHONPATH": self.folder, **more})
+        return subprocess.run(
+            [CBANK, *words],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+            env={**os.environ, "PYTHONPATH": self.folder, **more},
+        )
 
     def test_nothing_of_the_current_folder_is_imported(self):
-        for name in ("matplotlib", "scipy", "jinja2", "json", "pandas", "importlib", "runpy", "cbank", "numpy", "sitecustomize"):
+        for name in (
+            "matplotlib",
+            "scipy",
+            "jinja2",
+            "json",
+            "pandas",
+            "importlib",
+            "runpy",
+            "cbank",
+            "numpy",
+            "sitecustomize",
+        ):
             self.write(f"{name}.py", "raise SystemExit('a planted module ran')\n")
         self.write("matplotlibrc", "backend: no_such_backend\n")
         done = self.started("report", "-o", "page", RESULT)
         self.assertEqual((done.returncode, done.stdout), (0, "page/index.html\n"), done.stderr)
         self.assertNotIn("planted", done.stderr)
-        for name in ("cbank", "runpy", "importlib"):  # which Python looks for before any line of the package runs, the last since 3.13
+        # which Python looks for before any line of the package runs, the last since 3.13
+        for name in ("cbank", "runpy", "importlib"):
             os.remove(self.path(f"{name}.py"))
         self.write("__future__.py", "raise SystemExit('a planted module ran')\n")
-        done = subprocess.run([sys.executable, "-m", "cbank", "history", RESULT], cwd=self.folder, capture_output=True, text=True, check=False,
-                              env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "scripts")})
+        done = subprocess.run(
+            [sys.executable, "-m", "cbank", "history", RESULT],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "scripts")},
+        )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_commands_are_those_of_the_program(self):
@@ -70,45 +108,89 @@ class Start(Scratch):
                 self.assertRegex(analysis(name, "--help").stdout, f"^usage: cbank {name} ")
 
     def test_missing_packages_are_named(self):
-        with mock.patch("importlib.util.find_spec", lambda name: None if name in ("pandas", "jinja2") else True):
+        with mock.patch(
+            "importlib.util.find_spec", lambda name: None if name in ("pandas", "jinja2") else True
+        ):
             done = analysis("report", "-o", self.folder, RESULT)
         self.assertEqual(done.returncode, 3)
         self.assertIn("apt-get install python3-jinja2 python3-pandas", done.stderr)
 
     def test_output_that_cannot_be_written_is_exit_2(self):
         for where in (">&-", "> /dev/full"):
-            for words in ((CBANK, "atlas", CARD), (CBANK, "convert", "--to", "bmf", RESULT), (sys.executable, "-m", "cbank", "atlas", CARD)):
+            for words in (
+                (CBANK, "atlas", CARD),
+                (CBANK, "convert", "--to", "bmf", RESULT),
+                (sys.executable, "-m", "cbank", "atlas", CARD),
+            ):
                 with self.subTest(words, where=where):
-                    done = subprocess.run(["sh", "-c", f'exec "$@" {where}', "sh", *words], cwd=os.path.join(ROOT, "scripts"), capture_output=True,
-                                          text=True, check=False)
+                    done = subprocess.run(
+                        ["sh", "-c", f'exec "$@" {where}', "sh", *words],
+                        cwd=os.path.join(ROOT, "scripts"),
+                        capture_output=True,
+                        text=True,
+                        check=False,
+                    )
                     self.assertEqual(done.returncode, 2, done.stderr)
                     self.assertRegex(done.stderr, r"^cbank: error: standard output: ")
 
     def test_messages_that_cannot_be_written_change_no_exit_code(self):
         for where in ("2>&-", "2> /dev/full"):
-            done = subprocess.run(["sh", "-c", f'exec "$@" {where}', "sh", CBANK, "atlas", "missing", CARD], capture_output=True, check=False)
+            done = subprocess.run(
+                ["sh", "-c", f'exec "$@" {where}', "sh", CBANK, "atlas", "missing", CARD],
+                capture_output=True,
+                check=False,
+            )
             self.assertEqual(done.returncode, 2)
 
     def test_libraries_that_find_no_room_end_without_a_traceback(self):
         for kib in (5000, 20000, 60000, 100000):  # besides the program, which starts Python
             limit = (os.path.getsize(CBANK) >> 10) + kib
-            done = subprocess.run(["sh", "-c", f'ulimit -v {limit}; exec "$@"', "sh", CBANK, "plot", "-o", self.path("p"), RESULT], capture_output=True,
-                                  text=True, check=False)
-            # Python without room may complain of a module as it ends ("Exception ignored in"), and no line of ours is in that.
+            done = subprocess.run(
+                [
+                    "sh",
+                    "-c",
+                    f'ulimit -v {limit}; exec "$@"',
+                    "sh",
+                    CBANK,
+                    "plot",
+                    "-o",
+                    self.path("p"),
+                    RESULT,
+                ],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            # Python without room may complain of a module as it ends ("Exception ignored in"), and
+            # no line of ours is in that.
             self.assertNotIn("scripts/cbank", done.stderr)
 
     def test_a_signal_within_a_fork_is_not_lost(self):
-        """Python drops what hooks of a fork raise, and a signal that comes meanwhile is handled in them."""
-        start = ("import os, signal, sys; sys.path.insert(0, sys.argv.pop(1)); from cbank.__main__ import main; "
-                 "os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGTERM)); sys.exit(main(sys.argv[1:]))")
-        done = subprocess.run([sys.executable, "-c", start, os.path.join(ROOT, "scripts"), "contribute", "new"], cwd=self.folder,
-                              env={**os.environ, "CBANK_PROGRAM": CBANK}, capture_output=True, text=True, check=False)
+        """Python drops what hooks of a fork raise, and a signal that comes meanwhile is handled
+        in them."""
+        start = (
+            "import os, signal, sys; sys.path.insert(0, sys.argv.pop(1)); from cbank.__main__"
+            " import main; os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(),"
+            " signal.SIGTERM)); sys.exit(main(sys.argv[1:]))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", start, os.path.join(ROOT, "scripts"), "contribute", "new"],
+            cwd=self.folder,
+            env={**os.environ, "CBANK_PROGRAM": CBANK},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual(done.returncode, -signal.SIGTERM, done.stderr)
         self.assertIn("new has what is done", done.stderr)
 
     def test_a_name_that_is_not_utf8_or_has_control_characters_is_shown_as_one_line(self):
         for name in (b"\xff.json", b"a\x1b[31m\n.json"):
-            done = subprocess.run([CBANK.encode(), b"atlas", os.path.join(self.folder.encode(), name)], capture_output=True, check=False)
+            done = subprocess.run(
+                [CBANK.encode(), b"atlas", os.path.join(self.folder.encode(), name)],
+                capture_output=True,
+                check=False,
+            )
             self.assertEqual(done.returncode, 2)
             self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
             self.assertNotIn(b"\x1b", done.stderr)
@@ -117,18 +199,51 @@ class Start(Scratch):
 @unittest.skipUnless(FULL, "takes long: make test-long")
 class Installed(Scratch):
     def test_pip_installs_it_from_a_checkout(self):
-        """In a virtual environment with the distribution's packages, from a copy: pip leaves its folders in what it builds."""
-        shutil.copytree(os.path.join(ROOT, "scripts"), self.path("tree/scripts"), ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copytree(os.path.join(ROOT, "results"), self.path("tree/results"), ignore=lambda folder, names: [
-            name for name in names if not name.endswith("schema.json") and name != "schemas"])
+        """In a virtual environment with the distribution's packages, from a copy: pip leaves its
+        folders in what it builds."""
+        shutil.copytree(
+            os.path.join(ROOT, "scripts"),
+            self.path("tree/scripts"),
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
+        shutil.copytree(
+            os.path.join(ROOT, "results"),
+            self.path("tree/results"),
+            ignore=lambda folder, names: [
+                name for name in names if not name.endswith("schema.json") and name != "schemas"
+            ],
+        )
         shutil.copy(os.path.join(ROOT, "VERSION"), self.path("tree"))
-        subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", self.path("venv")], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "venv", "--system-site-packages", self.path("venv")], check=True
+        )
         python = self.path("venv/bin/python")
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", self.path("tree/scripts")],
-                       check=True, capture_output=True)
-        for words in (("-c", f"import cbank; print(len(cbank.load({RESULT!r})))"), ("-m", "cbank", "report", "-o", self.path("page"), RESULT)):
-            done = subprocess.run([python, *words], cwd=self.folder, capture_output=True, text=True, check=False,
-                                  env={**os.environ, "CBANK_PROGRAM": CBANK})
+        subprocess.run(
+            [
+                python,
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--no-build-isolation",
+                "--no-deps",
+                self.path("tree/scripts"),
+            ],
+            check=True,
+            capture_output=True,
+        )
+        for words in (
+            ("-c", f"import cbank; print(len(cbank.load({RESULT!r})))"),
+            ("-m", "cbank", "report", "-o", self.path("page"), RESULT),
+        ):
+            done = subprocess.run(
+                [python, *words],
+                cwd=self.folder,
+                capture_output=True,
+                text=True,
+                check=False,
+                env={**os.environ, "CBANK_PROGRAM": CBANK},
+            )
             self.assertIn(done.stdout, ("24\n", f"{self.path('page')}/index.html\n"), done.stderr)
 
 
@@ -136,11 +251,33 @@ class Load(Scratch):
     def test_cells_of_results(self):
         rows = cbank.load([RESULT, SECOND])
         self.assertEqual((len(rows), rows["process"].nunique()), (48, 2))
-        for content, of in zip(map(read_json, (RESULT, SECOND)), (rows[rows["process"] == i] for i in (0, 1))):
+        for content, of in zip(
+            map(read_json, (RESULT, SECOND)), (rows[rows["process"] == i] for i in (0, 1))
+        ):
             for cell, row in zip(content["cells"], of.to_dict("records")):
-                self.assertEqual([row[key] for key in ("identity", "path", "elements", "time_ns", "time_ns_low", "samples_ns", "idc_requests")],
-                                 [cell["identity"], cell["path"], cell["elements"], cell["time_ns"]["value"], cell["time_ns"]["ci_low"],
-                                  cell["time_ns"]["samples"], cell["counters"]["idc_requests"]["value"]])
+                self.assertEqual(
+                    [
+                        row[key]
+                        for key in (
+                            "identity",
+                            "path",
+                            "elements",
+                            "time_ns",
+                            "time_ns_low",
+                            "samples_ns",
+                            "idc_requests",
+                        )
+                    ],
+                    [
+                        cell["identity"],
+                        cell["path"],
+                        cell["elements"],
+                        cell["time_ns"]["value"],
+                        cell["time_ns"]["ci_low"],
+                        cell["time_ns"]["samples"],
+                        cell["counters"]["idc_requests"]["value"],
+                    ],
+                )
 
     def test_parameters_are_columns(self):
         rows = cbank.load(LOOKUP)
@@ -151,9 +288,16 @@ class Load(Scratch):
     def test_users_kernels(self):
         rows = cbank.load(KERNELS)
         for cell, row in zip(read_json(KERNELS)["cells"], rows.to_dict("records")):
-            self.assertEqual([row[key] for key in ("identity", "workload", "path", "kernel", "parameters")],
-                             [cell["identity"], cell["workload"], cell["kernel_file"]["spaces"], cell["kernel_file"]["hash"],
-                              f"kernel={cell['kernel_file']['hash']}"])
+            self.assertEqual(
+                [row[key] for key in ("identity", "workload", "path", "kernel", "parameters")],
+                [
+                    cell["identity"],
+                    cell["workload"],
+                    cell["kernel_file"]["spaces"],
+                    cell["kernel_file"]["hash"],
+                    f"kernel={cell['kernel_file']['hash']}",
+                ],
+            )
             self.assertEqual(row["flags"].split(), cell.get("case", {}).get("findings", []))
             of_text = frames.cell_of(cell["identity"])  # as a history has it
             self.assertEqual({key: row[key] for key in of_text}, of_text)
@@ -162,33 +306,74 @@ class Load(Scratch):
         numbers = cbank.load(CHARACTERIZATION)
         self.assertEqual(list(numbers.loc[numbers["number"] == "largest_group", "value"]), [18])
         numbers = numbers[numbers["number"] != "largest_group"]
-        again = json.loads(subprocess.run([CBANK, "characterize", "--quiet", "--replay", CHARACTERIZATION, "--json", "-"], capture_output=True, check=True).stdout)
-        wanted = [number["value"] for experiment in again["experiments"] for number in experiment["numbers"]]
-        self.assertEqual(sorted(filter(None, wanted)), sorted(filter(None, numbers[~numbers["experiment"].str.startswith("geometry_")]["value"].dropna())))
+        again = json.loads(
+            subprocess.run(
+                [CBANK, "characterize", "--quiet", "--replay", CHARACTERIZATION, "--json", "-"],
+                capture_output=True,
+                check=True,
+            ).stdout
+        )
+        wanted = [
+            number["value"]
+            for experiment in again["experiments"]
+            for number in experiment["numbers"]
+        ]
+        self.assertEqual(
+            sorted(filter(None, wanted)),
+            sorted(
+                filter(
+                    None,
+                    numbers[~numbers["experiment"].str.startswith("geometry_")]["value"].dropna(),
+                )
+            ),
+        )
         card = cbank.load(CARD)
         for key, entry in read_json(CARD)["model"].items():
             self.assertEqual(list(card.loc[card["number"] == key, "value"]), [entry["value"]])
-        self.assertEqual(list(cbank.load(CALIBRATION)["noise"]), [cell["noise"] for cell in read_json(CALIBRATION)["cells"]])
+        self.assertEqual(
+            list(cbank.load(CALIBRATION)["noise"]),
+            [cell["noise"] for cell in read_json(CALIBRATION)["cells"]],
+        )
         path = compared(self.folder)
-        self.assertEqual(list(cbank.load(path)["ratio"]), [cell["ratio"]["value"] for cell in read_json(path)["cells"]])
+        self.assertEqual(
+            list(cbank.load(path)["ratio"]),
+            [cell["ratio"]["value"] for cell in read_json(path)["cells"]],
+        )
 
     def test_every_column_is_documented(self):
-        listed = {row["name"] for table in ("parameters", "counters") for row in
-                  json.loads(subprocess.run([CBANK, "list", table, "--json"], capture_output=True, check=True).stdout)}
+        listed = {
+            row["name"]
+            for table in ("parameters", "counters")
+            for row in json.loads(
+                subprocess.run(
+                    [CBANK, "list", table, "--json"], capture_output=True, check=True
+                ).stdout
+            )
+        }
         rows = cbank.load([CHIP, LOOKUP, KERNELS, compared(self.folder)])
-        extra = {column for column in rows if column not in frames.COLUMNS and "__" not in column}  # with "__": a metric of CUPTI
+        # with "__": a metric of CUPTI
+        extra = {column for column in rows if column not in frames.COLUMNS and "__" not in column}
         self.assertLessEqual(extra, listed)
         self.assertLessEqual(frames.TEXTS, set(frames.COLUMNS))
 
     def test_a_folder_is_its_documents(self):
-        self.assertEqual(set(cbank.load(CHIP)["source"]), {name for name in os.listdir(CHIP) if name != "manifest.json"})
+        self.assertEqual(
+            set(cbank.load(CHIP)["source"]),
+            {name for name in os.listdir(CHIP) if name != "manifest.json"},
+        )
 
     def test_wrong_files(self):
         other = read_json(RESULT)
         other["schema"]["version"] = "9.0"
-        for name, content, said in (("text", "{", "is not JSON"), ("list", "[]", "holds no JSON object"), ("nan", '{"a": NaN}', "not a number of JSON"),
-                                    ("none", "{}", "no schema name"), ("kind", {"schema": {"name": "cbank-check"}}, "is a cbank-check"),
-                                    ("new", other, "has version 9.0"), ("deep", "[" * 100000, "is not JSON")):
+        for name, content, said in (
+            ("text", "{", "is not JSON"),
+            ("list", "[]", "holds no JSON object"),
+            ("nan", '{"a": NaN}', "not a number of JSON"),
+            ("none", "{}", "no schema name"),
+            ("kind", {"schema": {"name": "cbank-check"}}, "is a cbank-check"),
+            ("new", other, "has version 9.0"),
+            ("deep", "[" * 100000, "is not JSON"),
+        ):
             with self.subTest(name), self.assertRaisesRegex(cbank.Failure, said):
                 cbank.load(self.write(f"{name}.json", content))
         with self.assertRaisesRegex(cbank.Failure, "cannot read"):
@@ -196,21 +381,44 @@ class Load(Scratch):
 
     def test_a_document_is_as_its_schema_says(self):
         """The file, the place and the key are said, before anything is done with a document."""
+
         def text(change):
             content = read_json(RESULT)
             change(content["cells"][2])
             return json.dumps(content)
-        rows = [(text(lambda cell: cell.pop("path")), r"cells\[2\]: the key path is missing"),
-                (text(lambda cell: cell["time_ns"].update(ci_low="x")), r"cells\[2\]\.time_ns\.ci_low: 'x' is no number or null"),
-                (text(lambda cell: cell.update(verified=1)), r"cells\[2\]\.verified: 1 is no boolean"),
-                (text(lambda cell: cell.update(workload="add\n")), r"cells\[2\]\.workload: 'add.n' does not fit"),
-                (text(lambda cell: cell.update(reason="\0")), "NUL"), (text(lambda cell: cell.update(reason="\ud800")), "surrogates"),
-                (text(lambda cell: cell["time_ns"]).replace('"seed":', '"seed": 1, "seed":'), "the key seed is twice"),
-                (text(lambda cell: cell.update(sm_clock_mhz=10**400)), r"cells\[2\]\.sm_clock_mhz: the number is too large")]
+
+        rows = [
+            (text(lambda cell: cell.pop("path")), r"cells\[2\]: the key path is missing"),
+            (
+                text(lambda cell: cell["time_ns"].update(ci_low="x")),
+                r"cells\[2\]\.time_ns\.ci_low: 'x' is no number or null",
+            ),
+            (text(lambda cell: cell.update(verified=1)), r"cells\[2\]\.verified: 1 is no boolean"),
+            (
+                text(lambda cell: cell.update(workload="add\n")),
+                r"cells\[2\]\.workload: 'add.n' does not fit",
+            ),
+            (text(lambda cell: cell.update(reason="\0")), "NUL"),
+            (text(lambda cell: cell.update(reason="\ud800")), "surrogates"),
+            (
+                text(lambda cell: cell["time_ns"]).replace('"seed":', '"seed": 1, "seed":'),
+                "the key seed is twice",
+            ),
+            (
+                text(lambda cell: cell.update(sm_clock_mhz=10**400)),
+                r"cells\[2\]\.sm_clock_mhz: the number is too large",
+            ),
+        ]
         for content, said in rows:
             path = self.write("wrong.json", content)
-            for words in (["report", "-o", self.path("page")], ["plot", "-o", self.path("page")], ["convert", "--to", "bmf"], ["atlas"], ["history"],
-                          ["ingest", self.path("store.db")]):
+            for words in (
+                ["report", "-o", self.path("page")],
+                ["plot", "-o", self.path("page")],
+                ["convert", "--to", "bmf"],
+                ["atlas"],
+                ["history"],
+                ["ingest", self.path("store.db")],
+            ):
                 with self.subTest(said, words=words):
                     done = analysis(*words, path)
                     self.assertEqual(done.returncode, 2)
@@ -223,30 +431,77 @@ class Load(Scratch):
             self.assertNotIn("stumbled", analysis(*words, CALIBRATION).stderr)
 
     def test_names_and_texts_are_escaped(self):
-        self.assertEqual(errors.printable(os.fsdecode(b"a\xff\x1b") + "\u202e\ud800\uffff\n"), r"a\xff\x1b\xe2\x80\xae\xed\xa0\x80\xef\xbf\xbf\x0a")
-        self.assertEqual(text.markdown_text("<a>|*`_[x](y)\\\x1b"), r"&lt;a&gt;\|\*\`\_[x]\(y)\\\\x1b")
-        rows = pandas.DataFrame({"=a": ["=1+1", "-1.5e-3", "@x", None, "a\nb"], "n": [-1.0, 2, 3, 4, 5]})
-        self.assertEqual(text.csv_text(rows), "'=a,n\n'=1+1,-1.0\n-1.5e-3,2.0\n'@x,3.0\n,4.0\na\\x0ab,5.0\n")
+        self.assertEqual(
+            errors.printable(os.fsdecode(b"a\xff\x1b") + "\u202e\ud800\uffff\n"),
+            r"a\xff\x1b\xe2\x80\xae\xed\xa0\x80\xef\xbf\xbf\x0a",
+        )
+        self.assertEqual(
+            text.markdown_text("<a>|*`_[x](y)\\\x1b"), r"&lt;a&gt;\|\*\`\_[x]\(y)\\\\x1b"
+        )
+        rows = pandas.DataFrame(
+            {"=a": ["=1+1", "-1.5e-3", "@x", None, "a\nb"], "n": [-1.0, 2, 3, 4, 5]}
+        )
+        self.assertEqual(
+            text.csv_text(rows), "'=a,n\n'=1+1,-1.0\n-1.5e-3,2.0\n'@x,3.0\n,4.0\na\\x0ab,5.0\n"
+        )
         name = os.fsencode(self.folder) + b"/\xff\x1b[31m\xe2\x80\xae.json"
         shutil.copy(RESULT, name)
-        for words in (["ingest", "--list", self.path("store.db")], ["convert", "--to", "x\x1b"], ["atlas"], ["check"], ["--\x1b"]):
-            done = subprocess.run([sys.executable, "-m", "cbank", *words, name], cwd=self.folder, capture_output=True, check=False,
-                                  env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "scripts"), "LC_ALL": "C"})
-            self.assertNotRegex(done.stdout + done.stderr, b"Traceback|[\x00-\x09\x0b-\x1f\xff]|\xe2\x80\xae")
+        for words in (
+            ["ingest", "--list", self.path("store.db")],
+            ["convert", "--to", "x\x1b"],
+            ["atlas"],
+            ["check"],
+            ["--\x1b"],
+        ):
+            done = subprocess.run(
+                [sys.executable, "-m", "cbank", *words, name],
+                cwd=self.folder,
+                capture_output=True,
+                check=False,
+                env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "scripts"), "LC_ALL": "C"},
+            )
+            self.assertNotRegex(
+                done.stdout + done.stderr, b"Traceback|[\x00-\x09\x0b-\x1f\xff]|\xe2\x80\xae"
+            )
             self.assertIn(done.returncode, (0, 2))
 
     def test_a_file_that_cannot_be_written_leaves_nothing(self):
-        program = "import sys; sys.path.insert(0, sys.argv[1]); from cbank import text; text.write('page.html', 5000 * 'x')"
-        done = subprocess.run([sys.executable, "-IBc", program, os.path.join(ROOT, "scripts")], cwd=self.folder, capture_output=True,
-                              text=True, check=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+        program = (
+            "import sys; sys.path.insert(0, sys.argv[1]); from cbank import text;"
+            " text.write('page.html', 5000 * 'x')"
+        )
+        done = subprocess.run(
+            [sys.executable, "-IBc", program, os.path.join(ROOT, "scripts")],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)),
+        )
         self.assertIn("cannot write page.html: File too large; free some space", done.stderr)
         self.assertEqual(os.listdir(self.folder), [])
 
 
 class Malformed(Scratch):
-    """A document in which something is missing, or is something else, is a sentence and never a traceback."""
+    """A document in which something is missing, or is something else, is a sentence and never a
+    traceback."""
 
-    WRONG = (None, True, -1, 1e308, "", "x", "\x1b[31m", "\u202e", [], {}, [1], {"a": 1}, "9" * 30, 10**400)
+    WRONG = (
+        None,
+        True,
+        -1,
+        1e308,
+        "",
+        "x",
+        "\x1b[31m",
+        "\u202e",
+        [],
+        {},
+        [1],
+        {"a": 1},
+        "9" * 30,
+        10**400,
+    )
 
     def mutants(self, seed):
         rng = random.Random(seed)
@@ -269,7 +524,16 @@ class Malformed(Scratch):
 
     def test_checks_agree_with_the_package_jsonschema(self):
         import jsonschema
-        self.contents = [read_json(path) for path in (RESULT, CARD, os.path.join(CHIP, "manifest.json"), os.path.join(ROOT, "tests/golden/compare.json"))]
+
+        self.contents = [
+            read_json(path)
+            for path in (
+                RESULT,
+                CARD,
+                os.path.join(CHIP, "manifest.json"),
+                os.path.join(ROOT, "tests/golden/compare.json"),
+            )
+        ]
         kinds, seen = {**documents.KINDS, **documents.MANIFEST_KINDS}, set()
         for content in self.contents:
             content["cells"] = content.get("cells", [])[:3]
@@ -285,7 +549,12 @@ class Malformed(Scratch):
                     if "too large" in str(wrong):  # which the package takes
                         continue
                     taken = False
-                self.assertEqual(taken, jsonschema.Draft202012Validator(documents.schema_of(kinds[name][1])).is_valid(mutant))
+                self.assertEqual(
+                    taken,
+                    jsonschema.Draft202012Validator(documents.schema_of(kinds[name][1])).is_valid(
+                        mutant
+                    ),
+                )
             seen.add((name, taken))
         self.assertEqual(len(seen), 8)
 

@@ -15,13 +15,18 @@ import jsonschema
 from characterize import CBANK, RECORDED, Case, change_answers
 from common import ROOT, read_bytes, read_json
 
-CARDS = {os.path.basename(path).removesuffix(".json"): path for path in sorted(glob.glob(os.path.join(ROOT, "results/cards/*.json")))}
+CARDS = {
+    os.path.basename(path).removesuffix(".json"): path
+    for path in sorted(glob.glob(os.path.join(ROOT, "results/cards/*.json")))
+}
 MEASURED = ("h100", "h200")
 HEAD = ("name", "chip", "cc_major", "cc_minor", "model")
 
 
 def valid(card):
-    jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/card.schema.json"))).validate(card)
+    jsonschema.Draft202012Validator(
+        read_json(os.path.join(ROOT, "results/card.schema.json"))
+    ).validate(card)
     return card
 
 
@@ -40,24 +45,39 @@ class Committed(unittest.TestCase):
             with self.subTest(name):
                 card = valid(read_json(path))
                 for short, file in card["evidence"].items():
-                    self.assertEqual(hashlib.sha256(read_bytes(os.path.join(ROOT, file["file"]))).hexdigest(), file["sha256"])
+                    self.assertEqual(
+                        hashlib.sha256(read_bytes(os.path.join(ROOT, file["file"]))).hexdigest(),
+                        file["sha256"],
+                    )
                     self.assertTrue(file["sha256"].startswith(short))
                 for key, entry in card["model"].items():
                     if entry:
                         self.assertTrue(entry["low"] <= entry["value"] <= entry["high"], key)
                         self.assertTrue(entry["method"], key)
                         for file in entry.get("evidence", []):
-                            self.assertTrue(file in card["evidence"] or os.path.exists(os.path.join(ROOT, file)), file)
+                            self.assertTrue(
+                                file in card["evidence"]
+                                or os.path.exists(os.path.join(ROOT, file)),
+                                file,
+                            )
 
     def test_all_are_in_the_program(self):
-        done = subprocess.run([CBANK, "list", "cards", "--json"], capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(
+            [CBANK, "list", "cards", "--json"],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
         self.assertEqual({row["name"] for row in json.loads(done.stdout)}, set(CARDS))
 
 
 class Made(Case):
     def make(self, path, *words):
         """The card that characterize makes of a record, and the last line that it prints."""
-        said = self.cbank("--replay", path, "--json", "again.json", "--new-card", "card.json", *words).stdout
+        said = self.cbank(
+            "--replay", path, "--json", "again.json", "--new-card", "card.json", *words
+        ).stdout
         return valid(read_json(os.path.join(self.folder, "card.json"))), " ".join(said.split())
 
     def test_committed_cards_of_measured_chips_are_made_again(self):
@@ -67,28 +87,68 @@ class Made(Case):
                 card = read_json(CARDS[name])
                 self.assertEqual({key: made[key] for key in HEAD}, {key: card[key] for key in HEAD})
                 self.assertEqual(list(made["evidence"]), list(card["evidence"]))
-                measured, base = {"h100": (15, 2), "h200": (7, 10)}[name]  # the H200's record has no whole kernels
-                self.assertRegex(said, f"{measured} numbers characterized, 7 of the device, {base} of another card, 0 not "
-                                       "known$")
+                # the H200's record has no whole kernels
+                measured, base = {"h100": (15, 2), "h200": (7, 10)}[name]
+                self.assertRegex(
+                    said,
+                    (
+                        f"{measured} numbers characterized, 7 of the device, {base} of another"
+                        " card, 0 not known$"
+                    ),
+                )
 
     def test_numbers_of_whole_kernels_are_slopes_and_rates_of_the_recorded_cells(self):
-        record, card = read_json(os.path.join(ROOT, "results/characterizations/h100.json")), read_json(CARDS["h100"])["model"]
-        experiment, = [one for one in record["experiments"] if one["name"] == "whole_kernels"]
-        cells = [(one["asked"].split()[-1].split("/"), [int(word) for word in re.sub(r"(\d+)\*2", r"\1 \1", one["answer"]).split()])
-                 for one in experiment["evidence"]]
-        ps, khz, launch_ps, instructions, lines, sectors, *dram = zip(*(answer for _, answer in cells))
+        record, card = (
+            read_json(os.path.join(ROOT, "results/characterizations/h100.json")),
+            read_json(CARDS["h100"])["model"],
+        )
+        (experiment,) = [one for one in record["experiments"] if one["name"] == "whole_kernels"]
+        cells = [
+            (
+                one["asked"].split()[-1].split("/"),
+                [int(word) for word in re.sub(r"(\d+)\*2", r"\1 \1", one["answer"]).split()],
+            )
+            for one in experiment["evidence"]
+        ]
+        ps, khz, launch_ps, instructions, lines, sectors, *dram = zip(
+            *(answer for _, answer in cells)
+        )
         elements, sms, threads = [int(name[3]) for name, _ in cells], 132, 2048
 
         def life(many, few):
-            issue_ps = (instructions[many] - instructions[few]) / sms / 4 / (threads / 1024) / khz[many] * 1e9
-            return (ps[many] - ps[few] - issue_ps) / (elements[many] - elements[few]) * sms * threads / 1000
+            issue_ps = (
+                (instructions[many] - instructions[few])
+                / sms
+                / 4
+                / (threads / 1024)
+                / khz[many]
+                * 1e9
+            )
+            return (
+                (ps[many] - ps[few] - issue_ps)
+                / (elements[many] - elements[few])
+                * sms
+                * threads
+                / 1000
+            )
 
-        expected = {"launch_ns": launch_ps[0] / 1000, "block_l2_ns": life(0, 1), "block_dram_ns": life(4, 5),
-                    "block_start_ns": min((ps[i] - launch_ps[i]) / elements[i] * 32 / 1000 for i in range(7, 11)),
-                    "constant_fill_cycles": (ps[11] - ps[12]) * khz[11] / 1e9 * sms / (lines[11] - lines[12]),
-                    "l2_line_ns": (ps[14] - ps[15]) / 1000 / ((elements[14] - elements[15]) / 32),
-                    "l2_bytes_per_ns": max(sectors[i] * 32 / ps[i] * 1000 for i in range(4)),
-                    "dram_bytes_per_ns": max((read + written) / time * 1000 for read, written, time in zip(*dram, ps, strict=True))}
+        expected = {
+            "launch_ns": launch_ps[0] / 1000,
+            "block_l2_ns": life(0, 1),
+            "block_dram_ns": life(4, 5),
+            "block_start_ns": min(
+                (ps[i] - launch_ps[i]) / elements[i] * 32 / 1000 for i in range(7, 11)
+            ),
+            "constant_fill_cycles": (
+                (ps[11] - ps[12]) * khz[11] / 1e9 * sms / (lines[11] - lines[12])
+            ),
+            "l2_line_ns": (ps[14] - ps[15]) / 1000 / ((elements[14] - elements[15]) / 32),
+            "l2_bytes_per_ns": max(sectors[i] * 32 / ps[i] * 1000 for i in range(4)),
+            "dram_bytes_per_ns": max(
+                (read + written) / time * 1000
+                for read, written, time in zip(*dram, ps, strict=True)
+            ),
+        }
         for key in expected:
             self.assertAlmostEqual(card[key]["value"] / expected[key], 1, delta=1e-5, msg=key)
             self.assertEqual(card[key]["from"], "characterized")
@@ -102,29 +162,49 @@ class Made(Case):
         with open(path, "w", encoding="utf-8") as file:
             json.dump(whole, file)
         made, said = self.make(path)
-        self.assertRegex(said, "12 numbers characterized, 7 of the device, 2 of another card, 3 not known$")
-        self.assertEqual(set(made["model"]) - known(made), {"constant_fill_cycles", "l2_bytes_per_ns", "dram_bytes_per_ns"})
+        self.assertRegex(
+            said, "12 numbers characterized, 7 of the device, 2 of another card, 3 not known$"
+        )
+        self.assertEqual(
+            set(made["model"]) - known(made),
+            {"constant_fill_cycles", "l2_bytes_per_ns", "dram_bytes_per_ns"},
+        )
 
     def test_a_chip_without_a_card_has_what_was_measured(self):
         made, said = self.make(self.record(another_chip, without=("geometry_constant_modules",)))
-        self.assertRegex(said, "7 numbers characterized, 7 of the device, 2 of another card, 8 not known$")
-        self.assertEqual((made["name"], made["chip"], made["cc_major"], made["cc_minor"]), ("A100", None, 8, 0))
-        self.assertEqual({entry["from"] for entry in made["model"].values() if entry}, {"characterized", "device", "published"})
-        self.assertEqual({key for key, entry in made["model"].items() if entry and entry["from"] == "published"},
-                         {"issue_per_cycle", "alu_latency_cycles"})  # of every chip since Volta
+        self.assertRegex(
+            said, "7 numbers characterized, 7 of the device, 2 of another card, 8 not known$"
+        )
+        self.assertEqual(
+            (made["name"], made["chip"], made["cc_major"], made["cc_minor"]), ("A100", None, 8, 0)
+        )
+        self.assertEqual(
+            {entry["from"] for entry in made["model"].values() if entry},
+            {"characterized", "device", "published"},
+        )
+        self.assertEqual(
+            {key for key, entry in made["model"].items() if entry and entry["from"] == "published"},
+            {"issue_per_cycle", "alu_latency_cycles"},
+        )  # of every chip since Volta
         # The card serves as the other card of the chip, too.
         os.rename(os.path.join(self.folder, "card.json"), os.path.join(self.folder, "first.json"))
         again, said = self.make(os.path.join(self.folder, "record.json"), "--card", "first.json")
         self.assertEqual(again, made)
 
     def test_a_number_that_an_experiment_does_not_give_is_not_made_up(self):
-        """Faults: costs by line, a path whose cost grows on no line, a first level whose geometry is not known."""
+        """Faults: costs by line, a path whose cost grows on no line, a first level whose
+        geometry is not known."""
         whole = known(self.make(self.record(another_chip))[0])
         for key, pattern, change in (
-                ("constant_address_cycles", r"^stream constant distinct (2|4|8|16|32) stride 4 .*iterations 69",
-                 lambda numbers: [numbers[0] * 20] * len(numbers)),
-                ("constant_l1_bytes", r"^chase constant ", lambda numbers: [40] * len(numbers))):
+            (
+                "constant_address_cycles",
+                r"^stream constant distinct (2|4|8|16|32) stride 4 .*iterations 69",
+                lambda numbers: [numbers[0] * 20] * len(numbers),
+            ),
+            ("constant_l1_bytes", r"^chase constant ", lambda numbers: [40] * len(numbers)),
+        ):
             with self.subTest(key):
+
                 def plant(record, pattern=pattern, change=change):
                     another_chip(record)
                     self.assertGreater(change_answers(record, pattern, change), 0)
@@ -132,10 +212,19 @@ class Made(Case):
                 self.assertEqual(whole - known(self.make(self.record(plant))[0]), {key})
 
     def test_a_slower_load_is_a_slower_number(self):
-        made, _ = self.make(self.record(lambda record: change_answers(
-            record, "^chase global ", lambda n: [one + 10 * (one > 150) for one in n]), without=()))
-        self.assertAlmostEqual(made["model"]["l2_latency_cycles"]["value"],
-                               read_json(CARDS["h200"])["model"]["l2_latency_cycles"]["value"] + 10, places=3)
+        made, _ = self.make(
+            self.record(
+                lambda record: change_answers(
+                    record, "^chase global ", lambda n: [one + 10 * (one > 150) for one in n]
+                ),
+                without=(),
+            )
+        )
+        self.assertAlmostEqual(
+            made["model"]["l2_latency_cycles"]["value"],
+            read_json(CARDS["h200"])["model"]["l2_latency_cycles"]["value"] + 10,
+            places=3,
+        )
 
     def test_json_to_stdout_is_json_alone(self):
         done = self.cbank("--quiet", "--replay", RECORDED, "--json", "-", "--new-card", "card.json")
@@ -147,11 +236,16 @@ class Made(Case):
             bad = read_json(CARDS["h200"])
             bad["model"]["sm_count"]["value"] = 0
             json.dump(bad, file)
-        for words, said in ((["--card", "h200"], "--new-card"), (["--new-card", "card.json", "--card", "none.json"], "none.json"),
-                            (["--new-card", "card.json", "--card", "bad.json"], "sm_count"),
-                            (["--new-card", "no/card.json"], "card.json")):
+        for words, said in (
+            (["--card", "h200"], "--new-card"),
+            (["--new-card", "card.json", "--card", "none.json"], "none.json"),
+            (["--new-card", "card.json", "--card", "bad.json"], "sm_count"),
+            (["--new-card", "no/card.json"], "card.json"),
+        ):
             with self.subTest(said):
-                done = self.cbank("--quiet", "--replay", record, "--json", "again.json", *words, status=2)
+                done = self.cbank(
+                    "--quiet", "--replay", record, "--json", "again.json", *words, status=2
+                )
                 self.assertIn(said, done.stderr)
                 self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
                 self.assertFalse(os.path.exists(os.path.join(self.folder, "card.json")))

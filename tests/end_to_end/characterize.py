@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""End-to-end tests of characterize on the committed answers of GPUs, and on copies of them with a planted change. CBANK names
-the program (default build/cbank)."""
+"""End-to-end tests of characterize on the committed answers of GPUs, and on copies of them with
+a planted change. CBANK names the program (default build/cbank)."""
 
 import json
 import os
@@ -14,18 +14,29 @@ import jsonschema
 from common import CBANK, ROOT, Scratch, cbank, read_bytes, read_json
 
 RECORDED = os.path.join(ROOT, "results/characterizations/h200.json")
-COMMITTED = [os.path.join(ROOT, "results", *name.split("/")) for name in
-             ("characterizations/h200.json", "characterizations/h100.json", "chips/h200/characterization.json",
-              "chips/h100/characterization.json", "characterizations/h100-second.json")]
+COMMITTED = [
+    os.path.join(ROOT, "results", *name.split("/"))
+    for name in (
+        "characterizations/h200.json",
+        "characterizations/h100.json",
+        "chips/h200/characterization.json",
+        "chips/h100/characterization.json",
+        "characterizations/h100-second.json",
+    )
+]
 LONG = ("geometry_constant_modules", "geometry_global")  # of all its time, nine tenths
 
-# The geometry of an H100 and an H200, by experiment and level: fetch, line, fits, capacity, ways, sets, replacement. The
-# memory behind the last cache has none.
+# The geometry of an H100 and an H200, by experiment and level: fetch, line, fits, capacity, ways,
+# sets, replacement. The memory behind the last cache has none.
 UNKNOWN = [None] * 7
 FIRST = [64, 64, 2048, 2048, 4, 8, "tree pseudo-LRU"]
 GEOMETRY = {
     "geometry_constant": [FIRST, [256, *UNKNOWN[1:]], UNKNOWN],
-    "geometry_constant_modules": [FIRST, [256, 256, 131072, 131072, 8, 64, "tree pseudo-LRU"], UNKNOWN],
+    "geometry_constant_modules": [
+        FIRST,
+        [256, 256, 131072, 131072, 8, 64, "tree pseudo-LRU"],
+        UNKNOWN,
+    ],
     "geometry_global": [[32, None, 246784, None, None, None, None], UNKNOWN],
 }
 FINDINGS = ("fetch_bytes", "line_bytes", "fits_bytes", "capacity_bytes", "ways", "sets")
@@ -37,7 +48,8 @@ GONE_PROBES = ("code", "count")
 GONE_VERDICTS = ("sets_swapped_by",)
 
 FOUND = ("name", "path", "status", "reason", "numbers", "verdicts", "geometry", "groups")
-TEXTS = {"method", "reason", "sentence", "plateaus", "bank_swaps"}  # may be said better; the last two are in older records alone
+# may be said better; the last two are in older records alone
+TEXTS = {"method", "reason", "sentence", "plateaus", "bank_swaps"}
 TEXTS |= {"latency", "timing_cycles"}  # of levels: another number in version 1.0
 
 
@@ -49,21 +61,33 @@ def stripped(value):
 
 def found(file):
     """The findings of a file that the program still looks for, by experiment."""
-    return {experiment["name"]: {**{key: experiment.get(key) for key in FOUND},
-                                 "numbers": [one for one in experiment["numbers"] if not GONE_NUMBERS.match(one["name"])],
-                                 "verdicts": [one for one in experiment["verdicts"] if one["name"] not in GONE_VERDICTS]}
-            for experiment in file["experiments"] if not GONE.match(experiment["name"])}
+    return {
+        experiment["name"]: {
+            **{key: experiment.get(key) for key in FOUND},
+            "numbers": [
+                one for one in experiment["numbers"] if not GONE_NUMBERS.match(one["name"])
+            ],
+            "verdicts": [one for one in experiment["verdicts"] if one["name"] not in GONE_VERDICTS],
+        }
+        for experiment in file["experiments"]
+        if not GONE.match(experiment["name"])
+    }
 
 
 def number(experiment, name, **of):
-    one, = [one for one in experiment["numbers"]
-            if one["name"] == name and all(one.get(key) == value for key, value in of.items())]
+    (one,) = [
+        one
+        for one in experiment["numbers"]
+        if one["name"] == name and all(one.get(key) == value for key, value in of.items())
+    ]
     return one
 
 
 def verdicts(experiment):
-    return {(verdict["name"], verdict.get("level"), verdict.get("before")): verdict["value"]
-            for verdict in experiment["verdicts"]}
+    return {
+        (verdict["name"], verdict.get("level"), verdict.get("before")): verdict["value"]
+        for verdict in experiment["verdicts"]
+    }
 
 
 def answers(exchange):
@@ -74,7 +98,12 @@ def answers(exchange):
 
 def change_answers(record, pattern, change):
     """change(numbers) of every answer to a question that the pattern is in. How many there were."""
-    changed = [one for experiment in record["experiments"] for one in experiment["evidence"] if re.search(pattern, one["asked"])]
+    changed = [
+        one
+        for experiment in record["experiments"]
+        for one in experiment["evidence"]
+        if re.search(pattern, one["asked"])
+    ]
     for exchange in changed:
         exchange["answer"] = " ".join(str(value) for value in change(answers(exchange)))
     return len(changed)
@@ -82,7 +111,12 @@ def change_answers(record, pattern, change):
 
 class Case(Scratch):
     def cbank(self, *arguments, status=0, environment=None):
-        done = cbank("characterize", *arguments, folder=self.folder, **{"CUDA_VISIBLE_DEVICES": "", **(environment or {})})
+        done = cbank(
+            "characterize",
+            *arguments,
+            folder=self.folder,
+            **{"CUDA_VISIBLE_DEVICES": "", **(environment or {})},
+        )
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
 
@@ -90,13 +124,18 @@ class Case(Scratch):
         """The analysis of a record, valid under the schema."""
         self.cbank("--quiet", "--replay", path, "--json", "again.json")
         again = read_json(os.path.join(self.folder, "again.json"))
-        jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/characterization.schema.json"))).validate(again)
+        jsonschema.Draft202012Validator(
+            read_json(os.path.join(ROOT, "results/characterization.schema.json"))
+        ).validate(again)
         return again
 
     def record(self, change, without=LONG):
-        """The name of a copy of the record, but for experiments that it is without, after change(record)."""
+        """The name of a copy of the record, but for experiments that it is without, after
+        change(record)."""
         recorded = read_json(RECORDED)
-        recorded["experiments"] = [one for one in recorded["experiments"] if one["name"] not in without]
+        recorded["experiments"] = [
+            one for one in recorded["experiments"] if one["name"] not in without
+        ]
         change(recorded)
         path = os.path.join(self.folder, "record.json")
         with open(path, "w", encoding="utf-8") as file:
@@ -109,36 +148,77 @@ class Case(Scratch):
 
 class Records(Case):
     def test_a_latency_has_one_value(self):
-        """By path and level, in a document, its figure and its pages. An interval over places holds the value of another
-        board of the model, and loads of one line, which had no part in it."""
+        """By path and level, in a document, its figure and its pages. An interval over places
+        holds the value of another board of the model, and loads of one line, which had no part
+        in it."""
         page, boards = read_bytes(os.path.join(ROOT, "docs/chip.md")).decode(), {}
         for path in COMMITTED:
             recorded, said = read_json(path), {}
             for of in found(self.replayed(path)).values():
-                chain = [one for one in of["numbers"] if one["name"] == "latency"][:1] if of["name"].startswith("latency_") else []
-                for level, one in enumerate(chain + [one["latency"] for one in (of["geometry"] or {"levels": []})["levels"]], 1):
-                    said.setdefault((of["path"], level), set()).update({(one["value"], one["low"], one["high"])} - {(None, None, None)})
+                chain = (
+                    [one for one in of["numbers"] if one["name"] == "latency"][:1]
+                    if of["name"].startswith("latency_")
+                    else []
+                )
+                for level, one in enumerate(
+                    chain
+                    + [one["latency"] for one in (of["geometry"] or {"levels": []})["levels"]],
+                    1,
+                ):
+                    said.setdefault((of["path"], level), set()).update(
+                        {(one["value"], one["low"], one["high"])} - {(None, None, None)}
+                    )
             self.assertEqual([key for key, values in said.items() if len(values) > 1], [])
-            (_, *constant), (l2, *interval) = (next(iter(said[of, 2])) for of in ("constant", "global"))
+            (_, *constant), (l2, *interval) = (
+                next(iter(said[of, 2])) for of in ("constant", "global")
+            )
             boards.setdefault(recorded["device"]["name"], []).append((l2, interval))
-            one_line = [statistics.median(answers(one)) for experiment in recorded["experiments"] if experiment["name"] == "latency_global_l2"
-                        for one in experiment["evidence"]]
-            self.assertTrue(not one_line or interval[0] <= (one_line[1] - one_line[0]) / 1024 <= interval[1], path)
-            self.assertEqual(constant, [93, 111])  # by hand: from the nearest and the farthest SM of a GPC
+            one_line = [
+                statistics.median(answers(one))
+                for experiment in recorded["experiments"]
+                if experiment["name"] == "latency_global_l2"
+                for one in experiment["evidence"]
+            ]
+            self.assertTrue(
+                not one_line or interval[0] <= (one_line[1] - one_line[0]) / 1024 <= interval[1],
+                path,
+            )
+            # by hand: from the nearest and the farthest SM of a GPC
+            self.assertEqual(constant, [93, 111])
             if "chips" in path:
                 column = 2 + ("h100" in path)
-                rows = {row.split("|")[1].split(",")[0].strip(): row.split("|")[column] for row in page.split("\n") if "latency over" in row}
-                self.assertEqual([row.split(" (1)")[0].strip() for row in rows.values()],
-                                 [f"{value:.5g} [{low:.5g}, {high:.5g}]" for of in ("constant", "global") for value, low, high in said[of, 2]])
+                rows = {
+                    row.split("|")[1].split(",")[0].strip(): row.split("|")[column]
+                    for row in page.split("\n")
+                    if "latency over" in row
+                }
+                self.assertEqual(
+                    [row.split(" (1)")[0].strip() for row in rows.values()],
+                    [
+                        f"{value:.5g} [{low:.5g}, {high:.5g}]"
+                        for of in ("constant", "global")
+                        for value, low, high in said[of, 2]
+                    ],
+                )
             elif "h200" in path:
                 drawn = read_bytes(os.path.join(ROOT, "docs/figures/h200-capacity.txt")).decode()
-                self.assertEqual(re.findall(r"level 2: ([\d.]+) cycles, 128 KB", drawn), ["%.4g" % value for value, _, _ in said["constant", 2]])
-        second = read_json(os.path.join(ROOT, "results/characterizations/h100-second.json"))  # its lines are seen from every SM
-        geometry, = (one["geometry"] for one in second["experiments"] if one["name"] == "geometry_global")
+                self.assertEqual(
+                    re.findall(r"level 2: ([\d.]+) cycles, 128 KB", drawn),
+                    ["%.4g" % value for value, _, _ in said["constant", 2]],
+                )
+        # its lines are seen from every SM
+        second = read_json(os.path.join(ROOT, "results/characterizations/h100-second.json"))
+        (geometry,) = (
+            one["geometry"] for one in second["experiments"] if one["name"] == "geometry_global"
+        )
         latency = geometry["levels"][1]["latency"]
         self.assertEqual(latency["samples"], 132 * 256)
-        boards[second["device"]["name"]].append((latency["value"], (latency["low"], latency["high"])))
-        for (one, _), (_, (low, high)) in ((a, b) for of in boards.values() for a in of for b in of):
+        boards[second["device"]["name"]].append(
+            (latency["value"], (latency["low"], latency["high"]))
+        )
+        for (one, _), (_, (low, high)) in (
+            (a, b) for of in boards.values() for a in of for b in of
+        ):
             self.assertTrue(low <= one <= high)
 
     def test_committed_records_give_what_they_gave(self):
@@ -153,20 +233,40 @@ class Records(Case):
                 probes = recorded["probes"]
                 for key in ("chunk_bytes", "bank_addresses"):
                     probes.pop(key, None)
-                probes["kernels"] = [one for one in probes["kernels"] if one["probe"] not in GONE_PROBES]
+                probes["kernels"] = [
+                    one for one in probes["kernels"] if one["probe"] not in GONE_PROBES
+                ]
                 for key in ("device", "probes"):
                     self.assertEqual(again[key], recorded[key])
-                self.assertEqual([one["evidence"] for one in again["experiments"]],
-                                 [one["evidence"] for one in recorded["experiments"] if not GONE.match(one["name"])])
-                self.assertEqual((again["replayed"], recorded["replayed"], recorded["tool"]["git_dirty"]), (path, None, False))
+                self.assertEqual(
+                    [one["evidence"] for one in again["experiments"]],
+                    [
+                        one["evidence"]
+                        for one in recorded["experiments"]
+                        if not GONE.match(one["name"])
+                    ],
+                )
+                self.assertEqual(
+                    (again["replayed"], recorded["replayed"], recorded["tool"]["git_dirty"]),
+                    (path, None, False),
+                )
                 for name, levels in GEOMETRY.items():
-                    self.assertEqual([[*(level[key]["value"] for key in FINDINGS), level["replacement_name"]]
-                                      for level in found(again)[name]["geometry"]["levels"]], levels)
-                for verdict in (one for experiment in again["experiments"] for one in experiment["verdicts"]):
+                    self.assertEqual(
+                        [
+                            [*(level[key]["value"] for key in FINDINGS), level["replacement_name"]]
+                            for level in found(again)[name]["geometry"]["levels"]
+                        ],
+                        levels,
+                    )
+                for verdict in (
+                    one for experiment in again["experiments"] for one in experiment["verdicts"]
+                ):
                     self.assertRegex(verdict["sentence"], r"^[A-Z][^_#@]*\.$")
 
     def test_an_experiment_that_the_record_lacks_is_skipped_with_what_rests_on_it(self):
-        again, before = self.replay(lambda record: None, without=("geometry_constant",)), found(read_json(RECORDED))
+        again, before = self.replay(lambda record: None, without=("geometry_constant",)), found(
+            read_json(RECORDED)
+        )
         self.assertIn("the record lacks this experiment", again["geometry_constant"]["reason"])
         for name in ("invalidation_constant", "sharing_constant"):
             self.assertEqual((again[name]["status"], again[name]["numbers"]), ("skipped", []))
@@ -175,14 +275,26 @@ class Records(Case):
 
     def test_records_that_cannot_answer_are_refused(self):
         for what, change in (
-                ("has no answer to", lambda record: change_answers(record, "^chain constant distinct 1 ", lambda n: n[1:])),
-                ("has no answer to", lambda record: record["experiments"][0]["evidence"][0].update(answer="28*21x")),
-                ("experiments[0].evidence[0].answer: expected", lambda record: record["experiments"][0]["evidence"][0].pop("answer")),
-                ("is no characterization", lambda record: record["schema"].update(name="cbank-card")),
-                ("version", lambda record: record["schema"].update(version="99.0")),
-                ("sm_count", lambda record: record["device"].update(sm_count=0)),
-                ("samples_max", lambda record: record["probes"].update(samples_max=64)),
-                ("schema", dict.clear)):
+            (
+                "has no answer to",
+                lambda record: change_answers(
+                    record, "^chain constant distinct 1 ", lambda n: n[1:]
+                ),
+            ),
+            (
+                "has no answer to",
+                lambda record: record["experiments"][0]["evidence"][0].update(answer="28*21x"),
+            ),
+            (
+                "experiments[0].evidence[0].answer: expected",
+                lambda record: record["experiments"][0]["evidence"][0].pop("answer"),
+            ),
+            ("is no characterization", lambda record: record["schema"].update(name="cbank-card")),
+            ("version", lambda record: record["schema"].update(version="99.0")),
+            ("sm_count", lambda record: record["device"].update(sm_count=0)),
+            ("samples_max", lambda record: record["probes"].update(samples_max=64)),
+            ("schema", dict.clear),
+        ):
             with self.subTest(what):
                 path = self.record(change)
                 self.refused(path, what, path)
@@ -191,7 +303,8 @@ class Records(Case):
                 file.write(content)
             self.refused(path, path)
         self.refused("none.json", "No such file")
-        self.replay(lambda record: record["experiments"][0]["evidence"].pop())  # another experiment asks the same
+        # another experiment asks the same
+        self.replay(lambda record: record["experiments"][0]["evidence"].pop())
 
     def refused(self, path, *said):
         done = self.cbank("--quiet", "--replay", path, "--json", "out.json", status=2)
@@ -203,7 +316,10 @@ class Records(Case):
     def test_it_prints_what_it_writes_for_the_width_of_the_terminal(self):
         record = self.record(lambda record: None)
         for width in (60, 160):
-            for option, words in (((), ("28", "pseudo-LRU", "Skipped:", "2048")), (("--all",), ("latency_constant:", "pseudo-LRU", "skipped:"))):
+            for option, words in (
+                ((), ("28", "pseudo-LRU", "Skipped:", "2048")),
+                (("--all",), ("latency_constant:", "pseudo-LRU", "skipped:")),
+            ):
                 done = self.cbank("--replay", record, *option, environment={"COLUMNS": str(width)})
                 self.assertLessEqual(max(map(len, done.stdout.splitlines()[:-1])), width)
                 for word in words:
@@ -212,8 +328,10 @@ class Records(Case):
         self.assertTrue(os.path.exists(os.path.join(self.folder, "characterization.json")))
         quiet = self.cbank("--replay", record, "--quiet")
         self.assertEqual(quiet.stdout + quiet.stderr, "")
-        self.assertEqual(json.loads(self.cbank("--replay", record, "--json", "-").stdout)["schema"]["name"],
-                         "cbank-characterization")
+        self.assertEqual(
+            json.loads(self.cbank("--replay", record, "--json", "-").stdout)["schema"]["name"],
+            "cbank-characterization",
+        )
 
     @unittest.skipIf("simulated" in CBANK, "it has a GPU")
     def test_without_a_gpu(self):
@@ -224,17 +342,30 @@ def slower(cycles):
     return lambda numbers: [value + cycles for value in numbers]
 
 
-# (the fault, pattern of the questions, change of an answer, experiment, its verdicts then by name, level and what came before)
+# (the fault, pattern of the questions, change of an answer, experiment, its verdicts then by name,
+# level and what came before)
 PLANTED = (
-    ("points on no line: 32 addresses take as long as one",
-     "^chain constant distinct 32 stride 4 warps 1 iterations 69 ", slower(-341 * 1024), "serialization_constant",
-     {("latency_grows_per", None, None): None, ("throughput_falls_per", None, None): "address"}),
-    ("a launch that keeps the first level", r"^chase constant .* before launch list 0\+64\*16$",
-     lambda numbers: [34] * len(numbers), "invalidation_constant",
-     {("what_it_held_is", 1, "launch"): "kept", ("what_it_held_is", 1, "copy"): "lost"}),
-    ("a pointer chase over twice the level that empties nothing: empty cannot be told from held",
-     r"^chase constant .* before nothing list 0\+64\*80$", lambda numbers: [34] * len(numbers), "invalidation_constant",
-     {("what_it_held_is", 1, "launch"): None, ("what_it_held_is", 1, "flush"): None}),
+    (
+        "points on no line: 32 addresses take as long as one",
+        "^chain constant distinct 32 stride 4 warps 1 iterations 69 ",
+        slower(-341 * 1024),
+        "serialization_constant",
+        {("latency_grows_per", None, None): None, ("throughput_falls_per", None, None): "address"},
+    ),
+    (
+        "a launch that keeps the first level",
+        r"^chase constant .* before launch list 0\+64\*16$",
+        lambda numbers: [34] * len(numbers),
+        "invalidation_constant",
+        {("what_it_held_is", 1, "launch"): "kept", ("what_it_held_is", 1, "copy"): "lost"},
+    ),
+    (
+        "a pointer chase over twice the level that empties nothing: empty cannot be told from held",
+        r"^chase constant .* before nothing list 0\+64\*80$",
+        lambda numbers: [34] * len(numbers),
+        "invalidation_constant",
+        {("what_it_held_is", 1, "launch"): None, ("what_it_held_is", 1, "flush"): None},
+    ),
 )
 
 
@@ -242,6 +373,7 @@ class Planted(Case):
     def test_changed_answers_change_the_verdicts(self):
         for what, pattern, change, experiment, expected in PLANTED:
             with self.subTest(what):
+
                 def plant(record, pattern=pattern, change=change):
                     self.assertGreater(change_answers(record, pattern, change), 0)
 
@@ -251,33 +383,58 @@ class Planted(Case):
                 self.assertNotEqual({key: before[key] for key in expected}, expected)
 
     def test_one_point_off_the_line(self):
-        """32 addresses 4 bytes apart take 31 cycles more. The mean of distinct - 1 = 0, 1, 3, 7, 15, 31 is 9.5, and the
-        sum of squares about it is 703.5: the cost grows by 31 (31 - 9.5) / 703.5, not as 64 bytes apart."""
+        """32 addresses 4 bytes apart take 31 cycles more. The mean of distinct - 1 = 0, 1, 3, 7,
+        15, 31 is 9.5, and the sum of squares about it is 703.5: the cost grows by 31 (31 - 9.5)
+        / 703.5, not as 64 bytes apart."""
         before = found(read_json(RECORDED))["serialization_constant"]
-        after = self.replay(lambda record: change_answers(
-            record, "^chain constant distinct 32 stride 4 warps 1 iterations 69 ", slower(31 * 1024)))["serialization_constant"]
+        after = self.replay(
+            lambda record: change_answers(
+                record,
+                "^chain constant distinct 32 stride 4 warps 1 iterations 69 ",
+                slower(31 * 1024),
+            )
+        )["serialization_constant"]
         more = 31 * (31 - 9.5) / 703.5
-        for stride, name, expected in ((4, "latency_per_extra_address", more), (4, "latency_base", 31 / 6 - 9.5 * more),
-                                       (64, "latency_per_extra_address", 0), (64, "latency_base", 0)):
-            self.assertAlmostEqual(number(after, name, stride_bytes=stride)["value"]
-                                   - number(before, name, stride_bytes=stride)["value"], expected)
+        for stride, name, expected in (
+            (4, "latency_per_extra_address", more),
+            (4, "latency_base", 31 / 6 - 9.5 * more),
+            (64, "latency_per_extra_address", 0),
+            (64, "latency_base", 0),
+        ):
+            self.assertAlmostEqual(
+                number(after, name, stride_bytes=stride)["value"]
+                - number(before, name, stride_bytes=stride)["value"],
+                expected,
+            )
         self.assertIsNone(verdicts(after)["latency_grows_per", None, None])
 
     def test_a_rate_of_cycles_that_may_be_none_is_not_reported(self):
         def numbers(warps, none):
-            return self.replay(lambda record: change_answers(
-                record, f"^stream global distinct 1 .*{warps}.*iterations 69", lambda numbers: [0] * none + numbers[none:])
+            return self.replay(
+                lambda record: change_answers(
+                    record,
+                    f"^stream global distinct 1 .*{warps}.*iterations 69",
+                    lambda numbers: [0] * none + numbers[none:],
+                )
             )["throughput_global"]["numbers"]
 
         cycles, rate = [one for one in numbers(" warps 16 ", 10) if one.get("warps") == 16]
         self.assertTrue(cycles["low"] < 0 < cycles["value"])
-        self.assertEqual((rate["value"], rate["high"], rate["reason"]), (None, None, "the interval of its cycles holds 0"))
+        self.assertEqual(
+            (rate["value"], rate["high"], rate["reason"]),
+            (None, None, "the interval of its cycles holds 0"),
+        )
         *_, bandwidth = numbers("", 21)
         self.assertEqual((bandwidth["value"], bandwidth["reason"]), (None, "no rate is known"))
 
     def test_sms_that_share_nothing(self):
-        groups = self.replay(lambda record: change_answers(
-            record, "^sharing ", lambda numbers: [value if i % 2 == 0 else 320 for i, value in enumerate(numbers)]))
+        groups = self.replay(
+            lambda record: change_answers(
+                record,
+                "^sharing ",
+                lambda numbers: [value if i % 2 == 0 else 320 for i, value in enumerate(numbers)],
+            )
+        )
         self.assertEqual([len(group) for group in groups["sharing_constant"]["groups"]], [1] * 132)
 
     def test_a_probe_that_is_not_usable_skips_its_experiments(self):
@@ -288,7 +445,10 @@ class Planted(Case):
 
         again = self.replay(change)
         skipped = again["latency_constant_uniform"]
-        self.assertEqual((skipped["status"], skipped["reason"], skipped["numbers"]), ("skipped", "the compiler made 16 LDC", []))
+        self.assertEqual(
+            (skipped["status"], skipped["reason"], skipped["numbers"]),
+            ("skipped", "the compiler made 16 LDC", []),
+        )
         self.assertEqual(again["throughput_constant"]["status"], "ok")
 
 

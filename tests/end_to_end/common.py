@@ -19,10 +19,11 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/cbank")))
 
-# Tests that need many repetitions or files use few in `make test`, and all in `make test-all`. tests/unit/size.h reads
-# the same variable.
+# Tests that need many repetitions or files use few in `make test`, and all in `make test-all`.
+# tests/unit/size.h reads the same variable.
 FULL = os.environ.get("CBANK_TEST") == "full"
-QUICK = os.environ.get("CBANK_TEST") == "quick"  # `make test` itself: what takes long for what it finds waits for test-all
+# `make test` itself: what takes long for what it finds waits for test-all
+QUICK = os.environ.get("CBANK_TEST") == "quick"
 NOT_QUICK = "takes long: make test-all"
 SECONDS_MAX = 300  # of a command
 
@@ -33,7 +34,8 @@ def repetitions(everything, few):
 
 
 def take_objects(build):
-    """Gives a build with other variables what this tree's has compiled: it compiles what its variables change alone."""
+    """Gives a build with other variables what this tree's has compiled: it compiles what its
+    variables change alone."""
     of, to = os.path.join(ROOT, "build/obj"), os.path.join(build, "obj")
     shutil.rmtree(to, ignore_errors=True)
     if os.path.isdir(of):
@@ -70,9 +72,12 @@ from cbank import __main__ as package  # noqa: E402
 
 
 def analysis(*words, folder=".", **environment):
-    """A command of the package cbank, run in a copy of this process, which has its modules already: what subprocess.run returns."""
+    """A command of the package cbank, run in a copy of this process, which has its modules
+    already: what subprocess.run returns."""
     importlib.import_module(f"cbank.{package.COMMANDS[words[0]].module}")
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(os.devnull, "rb") as none:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(
+        os.devnull, "rb"
+    ) as none:
         child = os.fork()
         if child == 0:
             try:
@@ -81,20 +86,39 @@ def analysis(*words, folder=".", **environment):
                 os.chdir(folder)
                 for number, file in enumerate((none, out, err)):
                     os.dup2(file.fileno(), number)
-                sys.stdout, sys.stderr = (open(number, "w", encoding="utf-8", errors="backslashreplace", closefd=False) for number in (1, 2))
+                sys.stdout, sys.stderr = (
+                    open(number, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+                    for number in (1, 2)
+                )
                 os._exit(package.main([str(word) for word in words]))
             finally:
                 os._exit(os.EX_SOFTWARE)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        return subprocess.CompletedProcess(words, status, *(os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode() for file in (out, err)))
+        return subprocess.CompletedProcess(
+            words,
+            status,
+            *(
+                os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode()
+                for file in (out, err)
+            ),
+        )
 
 
 def cbank(*words, folder=ROOT, **environment):
-    """The program, or a command of the analysis alone as above unless every repetition is asked for: what subprocess.run returns."""
+    """The program, or a command of the analysis alone as above unless every repetition is asked
+    for: what subprocess.run returns."""
     if words[0] in package.COMMANDS.keys() - {"show"} and not FULL:
         return analysis(*words, folder=folder, **environment)
-    return subprocess.run([CBANK, *words], capture_output=True, text=True, timeout=SECONDS_MAX, check=False, cwd=folder,
-                          stdin=subprocess.DEVNULL, env={**os.environ, **environment})
+    return subprocess.run(
+        [CBANK, *words],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS_MAX,
+        check=False,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+    )
 
 
 class Scratch(unittest.TestCase):
@@ -116,7 +140,8 @@ class Scratch(unittest.TestCase):
         return done
 
     def write(self, name, content):
-        """Writes a text, or something else as JSON, with the folders that it is in. Returns its path."""
+        """Writes a text, or something else as JSON, with the folders that it is in. Returns its
+        path."""
         os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
         with open(self.path(name), "w", encoding="utf-8") as file:
             file.write(content if isinstance(content, str) else json.dumps(content))

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""End-to-end tests of cbank contribute and cbank check on a simulated GPU (tests/simulated/simulated.h), whose program CBANK
-names (default build/tests/simulated/cbank, of `make simulated`), and of the committed folders of chips."""
+"""End-to-end tests of cbank contribute and cbank check on a simulated GPU
+(tests/simulated/simulated.h), whose program CBANK names (default build/tests/simulated/cbank, of
+`make simulated`), and of the committed folders of chips."""
 
 import glob
 import json
@@ -19,15 +20,33 @@ from common import cbank as program, ROOT, Scratch, read_json, scale
 from cbank import chips
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/tests/simulated/cbank")))
-FILES = ("all-paths", "calibration", "card", "characterization", "core-matrix", "core-matrix-cold", "second-process",
-         "serialization", "sizes", "table-sizes", "widths")
-HERE = unittest.skipUnless(os.path.exists(CBANK), "no program for the simulated GPU: make simulated says why")
+FILES = (
+    "all-paths",
+    "calibration",
+    "card",
+    "characterization",
+    "core-matrix",
+    "core-matrix-cold",
+    "second-process",
+    "serialization",
+    "sizes",
+    "table-sizes",
+    "widths",
+)
+HERE = unittest.skipUnless(
+    os.path.exists(CBANK), "no program for the simulated GPU: make simulated says why"
+)
 SECONDS = 240
 WHOLE = "nothing is missing, nothing contradicts"
 
 
 def environment(**more):
-    return {**os.environ, "CBANK_CUPTI_DIR": os.path.dirname(CBANK), "CBANK_SIMULATED": "noise=0.0005", **more}
+    return {
+        **os.environ,
+        "CBANK_CUPTI_DIR": os.path.dirname(CBANK),
+        "CBANK_SIMULATED": "noise=0.0005",
+        **more,
+    }
 
 
 def cbank(folder, *words, **more):
@@ -35,7 +54,9 @@ def cbank(folder, *words, **more):
 
 
 def valid(value, schema):
-    jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, f"results/{schema}.schema.json"))).validate(value)
+    jsonschema.Draft202012Validator(
+        read_json(os.path.join(ROOT, f"results/{schema}.schema.json"))
+    ).validate(value)
     return value
 
 
@@ -50,8 +71,18 @@ class Committed(unittest.TestCase):
     def test_folders_of_chips_are_whole(self):
         program = CBANK if os.path.exists(CBANK) else os.path.join(ROOT, "build/cbank")
         folders = sorted(glob.glob(os.path.join(ROOT, "results/chips/*/")))
-        done = subprocess.run([program, "check", *folders], capture_output=True, text=True, timeout=SECONDS, check=False)
-        self.assertEqual((done.returncode, done.stdout.count("results/chips/")), (0, len(folders)), done.stdout + done.stderr)
+        done = subprocess.run(
+            [program, "check", *folders],
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        self.assertEqual(
+            (done.returncode, done.stdout.count("results/chips/")),
+            (0, len(folders)),
+            done.stdout + done.stderr,
+        )
 
 
 @HERE
@@ -90,7 +121,10 @@ class Case(Scratch):
         """Findings of each folder, as (file, what)."""
         done = self.cbank("check", "--brief", "--json", *(folders or ["chip"]), status=status)
         told = valid(json.loads(done.stdout), "check")
-        return [[(finding["file"], finding["what"]) for finding in folder["findings"]] for folder in told["folders"]]
+        return [
+            [(finding["file"], finding["what"]) for finding in folder["findings"]]
+            for folder in told["folders"]
+        ]
 
     def edit(self, name, change, listed=True):
         """Changes a file, and what the manifest says of it."""
@@ -102,7 +136,10 @@ class Case(Scratch):
 
     def list_again(self, name):
         manifest = read_json(self.path("chip/manifest.json"))
-        manifest["files"] = [chips.entry_of(self.chip, name) if entry["name"] == name else entry for entry in manifest["files"]]
+        manifest["files"] = [
+            chips.entry_of(self.chip, name) if entry["name"] == name else entry
+            for entry in manifest["files"]
+        ]
         self.write("chip/manifest.json", manifest)
 
     def one_finding(self, file, what):
@@ -113,16 +150,23 @@ class Case(Scratch):
 
 class Contribute(Case):
     def test_the_folder_is_of_one_gpu_and_hides_the_host(self):
-        self.assertEqual(sorted(os.listdir(self.chip)), sorted([*(f"{name}.json" for name in FILES), "manifest.json"]))
+        self.assertEqual(
+            sorted(os.listdir(self.chip)),
+            sorted([*(f"{name}.json" for name in FILES), "manifest.json"]),
+        )
         manifest = valid(read_json(os.path.join(self.chip, "manifest.json")), "manifest")
-        self.assertEqual((manifest["credit"], manifest["brief"], manifest["device"]["name"]),
-                         ("A Tester", True, "Simulated H200"))
+        self.assertEqual(
+            (manifest["credit"], manifest["brief"], manifest["device"]["name"]),
+            ("A Tester", True, "Simulated H200"),
+        )
         card = valid(read_json(os.path.join(self.chip, "card.json")), "card")
         self.assertIn("characterized", json.dumps(card))
         for name in set(FILES) - {"card", "calibration", "characterization"}:
             result = read_json(os.path.join(self.chip, f"{name}.json"))
             self.assertIsNone(result["host"]["name"])
-            self.assertEqual({cell["status"] for cell in result["cells"]} - {"ok", "skipped"}, set(), name)
+            self.assertEqual(
+                {cell["status"] for cell in result["cells"]} - {"ok", "skipped"}, set(), name
+            )
         self.assertRegex(Case.said, r"1 of 11: the default plan; about \d+ min \d\d s left")
         self.assertIn(WHOLE, " ".join(Case.said.split()))
 
@@ -133,13 +177,23 @@ class Contribute(Case):
         after = times(self.chip)
         self.assertEqual(done.stderr.count(" of 11: "), 1)
         self.assertIn("7 of 11: elements of 1 to 16 bytes", done.stderr)
-        self.assertEqual({name for name in before if before[name] != after[name]}, {"widths.json", "manifest.json"})
+        self.assertEqual(
+            {name for name in before if before[name] != after[name]},
+            {"widths.json", "manifest.json"},
+        )
         self.assertEqual(read_json(os.path.join(self.chip, "manifest.json"))["credit"], "A Tester")
 
     def stopped(self, number, after):
         """Sends a signal once a step runs. All that was said."""
-        with subprocess.Popen([CBANK, "contribute", "new", "--brief"], cwd=self.folder, env=environment(), text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:
+        with subprocess.Popen(
+            [CBANK, "contribute", "new", "--brief"],
+            cwd=self.folder,
+            env=environment(),
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        ) as process:
             said = []
             for line in process.stdout:
                 said.append(line)
@@ -149,7 +203,9 @@ class Contribute(Case):
         return "".join(said)
 
     def test_it_goes_on_after_a_signal(self):
-        self.assertIn("new has what is done; the same command goes on", self.stopped(signal.SIGINT, "2 of 11"))
+        self.assertIn(
+            "new has what is done; the same command goes on", self.stopped(signal.SIGINT, "2 of 11")
+        )
         self.assertIn("core-matrix.json", os.listdir(self.path("new")))
         self.assertNotIn("manifest.json", os.listdir(self.path("new")))
         first = times(self.path("new"))["core-matrix.json"]
@@ -167,9 +223,18 @@ class Contribute(Case):
 
     def test_a_folder_of_another_gpu_or_command_stops_it(self):
         os.remove(os.path.join(self.chip, "widths.json"))
-        for name, change, said in (("sizes", lambda result: result["tool"].update(argv="cbank run --json sizes.json"), "sizes.json is of another command"),
-                                   ("core-matrix", lambda result: result["device"].update(uuid="GPU-of-another-board"),
-                                    "GPU-of-another-board.* name another folder")):
+        for name, change, said in (
+            (
+                "sizes",
+                lambda result: result["tool"].update(argv="cbank run --json sizes.json"),
+                "sizes.json is of another command",
+            ),
+            (
+                "core-matrix",
+                lambda result: result["device"].update(uuid="GPU-of-another-board"),
+                "GPU-of-another-board.* name another folder",
+            ),
+        ):
             before = read_json(self.path(f"chip/{name}.json"))
             self.edit(name, change)
             self.assertRegex(self.cbank("contribute", "chip", "--brief", status=2).stderr, said)
@@ -198,18 +263,42 @@ def miscount(result):
 
 # (file, what is planted, the finding)
 FAULTS = (
-    ("sizes", lambda found: found["device"].update(uuid="GPU-other"), "is of the board GPU-other, and manifest"),
+    (
+        "sizes",
+        lambda found: found["device"].update(uuid="GPU-other"),
+        "is of the board GPU-other, and manifest",
+    ),
     ("sizes", lambda found: found["device"].update(driver="1.2.3"), "is of driver 1.2.3"),
-    ("calibration", lambda found: found["device"].update(name="NVIDIA H100"), "is of the GPU NVIDIA H100"),
-    ("characterization", lambda found: found["tool"].update(git_commit="0123456789"), "is of commit 0123456789"),
+    (
+        "calibration",
+        lambda found: found["device"].update(name="NVIDIA H100"),
+        "is of the GPU NVIDIA H100",
+    ),
+    (
+        "characterization",
+        lambda found: found["tool"].update(git_commit="0123456789"),
+        "is of commit 0123456789",
+    ),
     ("characterization", lambda found: found.update(replayed="a.json"), "nothing was measured"),
-    ("widths", lambda found: found["tool"].update(argv="cbank run"), "is of another command: cbank run"),
-    ("widths", lambda found: found.update(complete=False, finished_utc=None), "is of a run that did not end"),
+    (
+        "widths",
+        lambda found: found["tool"].update(argv="cbank run"),
+        "is of another command: cbank run",
+    ),
+    (
+        "widths",
+        lambda found: found.update(complete=False, finished_utc=None),
+        "is of a run that did not end",
+    ),
     ("widths", lambda found: found.update(engine="model"), "nothing was measured"),
     ("serialization", miscount, "has 1 exact counters that differ"),
     ("second-process", slow_down, "differs from core-matrix.json, .* in 2 of 4 cells"),
     ("card", lambda card: card["model"]["sm_count"].update(value=131, low=131), "131 .* 132"),
-    ("card", lambda card: next(iter(card["evidence"].values())).update(sha256=64 * "0"), "rests on .* SHA-256 000000000000"),
+    (
+        "card",
+        lambda card: next(iter(card["evidence"].values())).update(sha256=64 * "0"),
+        "rests on .* SHA-256 000000000000",
+    ),
 )
 
 
@@ -217,16 +306,26 @@ class Check(Case):
     def test_a_whole_folder(self):
         self.assertEqual(self.check("chip/", status=0), [[]])
         done = self.cbank("check", "--brief", "chip")
-        self.assertRegex(" ".join(done.stdout.split()),
-                         rf"^chip: Simulated H200, driver \S+, 11 files, \d\.\d MiB, measured by A Tester: {WHOLE}$")
+        self.assertRegex(
+            " ".join(done.stdout.split()),
+            (
+                r"^chip: Simulated H200, driver \S+, 11 files, \d\.\d MiB, measured by A Tester:"
+                rf" {WHOLE}$"
+            ),
+        )
         self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)
-        self.assertIn("the short plans of tests", " ".join(self.cbank("check", "chip", status=1).stdout.split()))
+        self.assertIn(
+            "the short plans of tests",
+            " ".join(self.cbank("check", "chip", status=1).stdout.split()),
+        )
 
     def test_what_is_missing_or_cut_in_half(self):
         for name in (*FILES, "manifest"):
             path = os.path.join(self.chip, f"{name}.json")
-            for change, what in ((lambda size: os.truncate(path, size // 2), "is no|is not"),
-                                 (lambda size: os.remove(path), "is missing")):
+            for change, what in (
+                (lambda size: os.truncate(path, size // 2), "is no|is not"),
+                (lambda size: os.remove(path), "is missing"),
+            ):
                 with self.subTest(name, what=what):
                     self.fresh()
                     change(os.path.getsize(path))
@@ -240,7 +339,10 @@ class Check(Case):
                 self.fresh()
                 self.edit(name, change)
                 (findings,) = self.check()
-                self.assertLessEqual({found[0] for found in findings}, {f"{name}.json", "card.json"})  # which rests on it
+                # which rests on it
+                self.assertLessEqual(
+                    {found[0] for found in findings}, {f"{name}.json", "card.json"}
+                )
                 self.assertRegex(dict(reversed(findings))[f"{name}.json"], what)
 
     def test_what_the_manifest_says(self):
@@ -250,14 +352,24 @@ class Check(Case):
         shutil.copy(os.path.join(self.chip, "sizes.json"), os.path.join(self.chip, "more.json"))
         self.one_finding("more.json", "is not in the manifest")
         self.fresh()
-        self.edit("manifest", lambda manifest: manifest["files"][0].update(name="../card.json"), listed=False)
-        self.assertRegex(dict(self.check()[0])["manifest.json"], r"is no manifest: chip/manifest.json: files\[0\].name: ")
+        self.edit(
+            "manifest",
+            lambda manifest: manifest["files"][0].update(name="../card.json"),
+            listed=False,
+        )
+        self.assertRegex(
+            dict(self.check()[0])["manifest.json"],
+            r"is no manifest: chip/manifest.json: files\[0\].name: ",
+        )
 
     def test_several_folders(self):
         shutil.copytree(self.chip, self.path("again"))
         os.mkdir(self.path("empty"))
         first, second, empty = self.check("chip", "again", "empty")
-        self.assertEqual((first, second), ([], [("manifest.json", "is of the same chip as chip, Simulated H200")]))
+        self.assertEqual(
+            (first, second),
+            ([], [("manifest.json", "is of the same chip as chip, Simulated H200")]),
+        )
         self.assertEqual(len(empty), 1 + len(FILES))
 
     def test_a_folder_that_is_too_large(self):
@@ -270,11 +382,23 @@ class Check(Case):
         """Each file by itself."""
         self.edit("serialization", miscount)
         self.write("text", "no JSON")
-        files = ["chip/core-matrix.json", "chip/card.json", "chip/serialization.json", "text", "chip/manifest.json"]
-        told = valid(json.loads(self.cbank("check", "--json", *files, status=1).stdout), "check")["documents"]
-        self.assertEqual([document["kind"] for document in told], ["result", "card", "result", None, None])
+        files = [
+            "chip/core-matrix.json",
+            "chip/card.json",
+            "chip/serialization.json",
+            "text",
+            "chip/manifest.json",
+        ]
+        told = valid(json.loads(self.cbank("check", "--json", *files, status=1).stdout), "check")[
+            "documents"
+        ]
+        self.assertEqual(
+            [document["kind"] for document in told], ["result", "card", "result", None, None]
+        )
         self.assertEqual([len(document["findings"]) for document in told], [0, 0, 1, 1, 1])
-        self.assertIn("core-matrix.json: a valid result, measured", self.cbank("check", files[0]).stdout)
+        self.assertIn(
+            "core-matrix.json: a valid result, measured", self.cbank("check", files[0]).stdout
+        )
         self.assertIn("missing.json", self.cbank("check", "missing.json", status=2).stderr)
 
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The behaviour of a run that the GPU, the disk or the user ends: on the simulated GPU (tests/simulated), with planted
-faults. CBANK names the program that is linked to it (default build/tests/simulated/cbank, of `make simulated`)."""
+"""The behaviour of a run that the GPU, the disk or the user ends: on the simulated GPU
+(tests/simulated), with planted faults. CBANK names the program that is linked to it (default
+build/tests/simulated/cbank, of `make simulated`)."""
 
 import json
 import os
@@ -17,7 +18,9 @@ import jsonschema
 
 from common import ROOT, Scratch, repetitions
 
-SIMULATED = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/tests/simulated/cbank")))
+SIMULATED = os.path.abspath(
+    os.environ.get("CBANK", os.path.join(ROOT, "build/tests/simulated/cbank"))
+)
 FOLDER = os.path.dirname(SIMULATED)
 SLOWER = 3  # sanitizers, and a busy machine, take their time to begin and to end
 
@@ -30,10 +33,17 @@ PACE = "pace=1,noise=0.1"
 
 
 def in_progress(cell):
-    return cell["status"] == "pending" and cell["time_ns"]["stop_reason"] is None and cell["time_ns"]["samples"]
+    return (
+        cell["status"] == "pending"
+        and cell["time_ns"]["stop_reason"] is None
+        and cell["time_ns"]["samples"]
+    )
 
 
-@unittest.skipUnless(os.path.exists(SIMULATED), "no program for the simulated GPU: make simulated, with a CUDA toolkit")
+@unittest.skipUnless(
+    os.path.exists(SIMULATED),
+    "no program for the simulated GPU: make simulated, with a CUDA toolkit",
+)
 class Faults(Scratch):
     """A folder, in it x.json, and what the last run said."""
 
@@ -42,9 +52,22 @@ class Faults(Scratch):
         self.file = self.path("x.json")
 
     def start(self, faults, *arguments, **options):
-        environment = {**os.environ, "CBANK_CUPTI_DIR": FOLDER, "CUDA_HOME": "", "CUDA_PATH": "", "CBANK_SIMULATED": faults}
-        return subprocess.Popen([SIMULATED, "run", *arguments], cwd=self.folder, text=True, env=environment,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+        environment = {
+            **os.environ,
+            "CBANK_CUPTI_DIR": FOLDER,
+            "CUDA_HOME": "",
+            "CUDA_PATH": "",
+            "CBANK_SIMULATED": faults,
+        }
+        return subprocess.Popen(
+            [SIMULATED, "run", *arguments],
+            cwd=self.folder,
+            text=True,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            **options,
+        )
 
     def end(self, process, code):
         self.out, self.said = process.communicate(timeout=120)
@@ -78,7 +101,10 @@ class Faults(Scratch):
         self.assertIsNone(result["ended"])
         self.assertEqual(self.statuses(result), {"ok": CELLS})
         for cell in result["cells"]:
-            self.assertTrue(cell["verified"] and cell["time_ns"]["stop_reason"] and cell["counters"], cell["identity"])
+            self.assertTrue(
+                cell["verified"] and cell["time_ns"]["stop_reason"] and cell["counters"],
+                cell["identity"],
+            )
             self.assertEqual(cell["exact_counters"]["differing"], 0)
             self.assertNotIn("clocks_mhz", cell["time_ns"])
         for before in resumed["cells"] if resumed else []:
@@ -86,15 +112,26 @@ class Faults(Scratch):
             count = len(before["time_ns"]["samples"])
             self.assertEqual(after["time_ns"]["samples"][:count], before["time_ns"]["samples"])
             more = len(after["time_ns"]["samples"]) > count > 0
-            self.assertEqual("resumed" in after["flags"], more or "resumed" in before["flags"], before["identity"])
+            self.assertEqual(
+                "resumed" in after["flags"],
+                more or "resumed" in before["flags"],
+                before["identity"],
+            )
             if count:
-                self.assertEqual(after["time_ns"]["launches_per_sample"], before["time_ns"]["launches_per_sample"])
+                self.assertEqual(
+                    after["time_ns"]["launches_per_sample"],
+                    before["time_ns"]["launches_per_sample"],
+                )
 
     def assert_ended(self, result, cell, *words):
-        """The run ended at once: one cell failed, the others are pending, and the message says which, why and what to do."""
+        """The run ended at once: one cell failed, the others are pending, and the message says
+        which, why and what to do."""
         self.assertFalse(result["complete"])
         self.assertEqual(result["ended"]["cell"], cell)
-        self.assertEqual(self.statuses(result), {"failed": 1, "pending": CELLS - 1} if cell else {"pending": CELLS})
+        self.assertEqual(
+            self.statuses(result),
+            {"failed": 1, "pending": CELLS - 1} if cell else {"pending": CELLS},
+        )
         if cell:
             self.assertEqual(self.cell(result, cell)["status"], "failed")
             self.assertIn(cell, self.said)
@@ -103,8 +140,8 @@ class Faults(Scratch):
         self.assertIn("result: x.json", self.out)
 
     def calls_of(self, function, after=None):
-        """Which calls of a function there are in a run without a fault: numbers among its own; behind the first of
-        another."""
+        """Which calls of a function there are in a run without a fault: numbers among its own;
+        behind the first of another."""
         lines = self.calls()
         first = next((i for i, (_, name, _) in enumerate(lines) if name == after), 0)
         return [int(own) for _, name, own in lines[first:] if name == function]
@@ -127,34 +164,54 @@ class Sticky(Faults):
         result = self.run_with(f"kernel_fault={CULPRIT}:illegal_address:1", 1)
         self.assert_ended(result, CULPRIT, "cudaStreamSynchronize", "an illegal memory access")
         failed = [cell["identity"] for cell in result["cells"]].index(CULPRIT)
-        self.assertEqual([cell["verified"] for cell in result["cells"]], [i < failed for i in range(CELLS)])
+        self.assertEqual(
+            [cell["verified"] for cell in result["cells"]], [i < failed for i in range(CELLS)]
+        )
         self.assert_whole(self.resume(0), result)
 
     def test_while_timing(self):
         result = self.run_with(f"kernel_fault={CULPRIT}:illegal_address:6000", 1)
         self.assert_ended(result, CULPRIT, "cudaStreamSynchronize", "an illegal memory access")
-        self.assertTrue(all(in_progress(cell) for cell in result["cells"] if cell["status"] == "pending"))
+        self.assertTrue(
+            all(in_progress(cell) for cell in result["cells"] if cell["status"] == "pending")
+        )
         self.assertTrue(self.cell(result, CULPRIT)["time_ns"]["samples"])
         self.assert_whole(self.resume(0), result)
 
     def test_names_the_cell_whatever_the_order_is(self):
-        for seed, identity, nth in ((1, "add/constant/pseudo_random/12800/1024/hot", 300), (2, CULPRIT, 3000),
-                                    (3, "add/readonly/per_block/12800/1024/hot", 777)):
-            result = self.run_with(f"kernel_fault={identity}:launch_failure:{nth}", 1, "--seed", str(seed))
+        for seed, identity, nth in (
+            (1, "add/constant/pseudo_random/12800/1024/hot", 300),
+            (2, CULPRIT, 3000),
+            (3, "add/readonly/per_block/12800/1024/hot", 777),
+        ):
+            result = self.run_with(
+                f"kernel_fault={identity}:launch_failure:{nth}", 1, "--seed", str(seed)
+            )
             self.assert_ended(result, identity)
 
     def test_while_counting(self):
         calls = self.calls_of("cudaStreamSynchronize", after="cuptiRangeProfilerPushRange")
-        result = self.run_with(f"fail=cudaStreamSynchronize:{calls[len(calls) // 2]}:launch_failure:sticky", 1,
-                               "--seed", "1")
-        self.assert_ended(result, result["ended"]["cell"], "while counting", "cudaStreamSynchronize")
+        result = self.run_with(
+            f"fail=cudaStreamSynchronize:{calls[len(calls) // 2]}:launch_failure:sticky",
+            1,
+            "--seed",
+            "1",
+        )
+        self.assert_ended(
+            result, result["ended"]["cell"], "while counting", "cudaStreamSynchronize"
+        )
         self.assertTrue(all(cell["time_ns"]["stop_reason"] for cell in result["cells"]))
         self.assert_whole(self.resume(0), result)
 
     def test_device_lost_while_counting_is_a_finding(self):
         calls = self.calls_of("cuptiRangeProfilerStop")
-        result = self.run_with(f"fail=cuptiRangeProfilerStop:{calls[-1]}:unknown,"
-                               f"fail=cuLaunchKernel:{self.last_call('cuLaunchKernel') + 1}:lost:sticky", 1, "--seed", "1")
+        result = self.run_with(
+            f"fail=cuptiRangeProfilerStop:{calls[-1]}:unknown,"
+            f"fail=cuLaunchKernel:{self.last_call('cuLaunchKernel') + 1}:lost:sticky",
+            1,
+            "--seed",
+            "1",
+        )
         self.assert_ended(result, None, "cuptiRangeProfilerStop")
         self.assertNotIn("counters were not read", self.said)
         self.assert_whole(self.resume(0), result)
@@ -162,7 +219,9 @@ class Sticky(Faults):
     def test_settled_cells_are_kept(self):
         result = self.run_with("", 1, "--fault", "out_of_bounds")
         self.assert_ended(result, result["ended"]["cell"], "an illegal memory access")
-        self.assertEqual(sum(cell["time_ns"]["stop_reason"] is not None for cell in result["cells"]), CELLS - 1)
+        self.assertEqual(
+            sum(cell["time_ns"]["stop_reason"] is not None for cell in result["cells"]), CELLS - 1
+        )
         self.assert_whole(self.resume(0), result)
 
 
@@ -181,7 +240,9 @@ class OneCell(Faults):
         return result
 
     def test_is_retried_when_that_is_asked_for(self):
-        before = self.one_failed("fail=cudaGraphInstantiateWithFlags:5:out_of_resources", "cudaGraphInstantiateWithFlags")
+        before = self.one_failed(
+            "fail=cudaGraphInstantiateWithFlags:5:out_of_resources", "cudaGraphInstantiateWithFlags"
+        )
         after = self.resume(1)
         self.assertIn("1 that failed; --retry-failed tries them again", self.said)
         self.assertNotIn("nothing is missing", self.said)
@@ -199,23 +260,31 @@ class OneCell(Faults):
     def verifying(self, cell):
         """[(function, which call of it)] of the launch that verifies a cell, by its number."""
         lines = self.calls()
-        first = [i for i, (_, name, _) in enumerate(lines) if name == "cudaMemsetAsync"][cell - CELLS]
+        first = [i for i, (_, name, _) in enumerate(lines) if name == "cudaMemsetAsync"][
+            cell - CELLS
+        ]
         os.remove(self.file)
-        return [(name, own) for _, name, own in lines[first:first + 4]]
+        return [(name, own) for _, name, own in lines[first : first + 4]]
 
     def test_while_verifying(self):
         calls = self.verifying(5)
-        self.assertEqual([name for name, _ in calls],
-                         ["cudaMemsetAsync", "cuLaunchKernel", "cudaMemcpyAsync", "cudaStreamSynchronize"])
+        self.assertEqual(
+            [name for name, _ in calls],
+            ["cudaMemsetAsync", "cuLaunchKernel", "cudaMemcpyAsync", "cudaStreamSynchronize"],
+        )
         for name, own in calls:
-            cells = self.one_failed(f"fail={name}:{own}:out_of_resources", f"launch failed: {name}")["cells"]
+            cells = self.one_failed(
+                f"fail={name}:{own}:out_of_resources", f"launch failed: {name}"
+            )["cells"]
             self.assertEqual([cell["verified"] for cell in cells], [i != 5 for i in range(CELLS)])
             os.remove(self.file)
 
     def test_while_the_one_before_is_compared(self):
         for name, own in self.verifying(5):
             cells = self.run_with(f"fail={name}:{own}:out_of_resources,wrong=5", 1)["cells"]
-            self.assertEqual([cell["status"] for cell in cells], ["ok"] * 4 + ["failed"] * 2 + ["ok"] * 6)
+            self.assertEqual(
+                [cell["status"] for cell in cells], ["ok"] * 4 + ["failed"] * 2 + ["ok"] * 6
+            )
             self.assertIn("wrong output", cells[4]["reason"])
             self.assertIn(f"launch failed: {name}", cells[5]["reason"])
             os.remove(self.file)
@@ -233,7 +302,9 @@ class Hang(Faults):
         result = self.run_with(f"hang_kernel={CULPRIT}:6000", 1, "--watchdog-slack", "0.5")
         self.assertLess(time.monotonic() - begin, 5)
         self.assert_ended(result, CULPRIT, "cudaStreamSynchronize did not come back in 0.5 s")
-        self.assertTrue(all(in_progress(cell) for cell in result["cells"] if cell["status"] == "pending"))
+        self.assertTrue(
+            all(in_progress(cell) for cell in result["cells"] if cell["status"] == "pending")
+        )
         self.assert_whole(self.resume(0), result)
 
     def test_of_a_copy(self):
@@ -243,7 +314,9 @@ class Hang(Faults):
 
     def test_seconds_in_which_the_process_is_stopped_do_not_count(self):
         """As by Ctrl-Z or a scheduler."""
-        process = self.start("hang=cudaGetDeviceCount:1", "--json", "x.json", *PLAN, "--watchdog-slack", "1.5")
+        process = self.start(
+            "hang=cudaGetDeviceCount:1", "--json", "x.json", *PLAN, "--watchdog-slack", "1.5"
+        )
         time.sleep(0.7 * SLOWER)
         process.send_signal(signal.SIGSTOP)
         time.sleep(2.5)
@@ -257,9 +330,15 @@ class Hang(Faults):
         self.assertIn("did not come back in 0.3 s, and nothing was measured", self.said)
 
     def test_of_characterizing(self):
-        process = subprocess.run([SIMULATED, "characterize", "--json", "c.json", "--watchdog-slack", "0.3"], cwd=self.folder,
-                                 capture_output=True, text=True, timeout=60, check=False,
-                                 env={**os.environ, "CBANK_SIMULATED": "hang=cuModuleLoadData:2"})
+        process = subprocess.run(
+            [SIMULATED, "characterize", "--json", "c.json", "--watchdog-slack", "0.3"],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env={**os.environ, "CBANK_SIMULATED": "hang=cuModuleLoadData:2"},
+        )
         self.assertEqual(process.returncode, 1, process.stderr)
         self.assertIn("cuModuleLoadData did not come back", process.stderr)
 
@@ -318,7 +397,9 @@ class Interrupted(Faults):
         chosen = random.Random(1)
         for _ in range(repetitions(200, 10)):
             seconds = chosen.uniform(0.05, 1.6)
-            with self.start(PACE, "--json", "x.json", *PLAN, *LONG, stdin=subprocess.DEVNULL) as process:
+            with self.start(
+                PACE, "--json", "x.json", *PLAN, *LONG, stdin=subprocess.DEVNULL
+            ) as process:
                 time.sleep(seconds)
                 killed = time.time()
                 process.kill()
@@ -330,14 +411,25 @@ class Interrupted(Faults):
                 self.assertGreater(os.stat(self.file).st_mtime, killed - 1)
             if result:
                 os.remove(self.file)
-        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith("x.json")
-                          and not name.endswith(".tmp")], [])
+        self.assertEqual(
+            [
+                name
+                for name in os.listdir(self.folder)
+                if name.startswith("x.json") and not name.endswith(".tmp")
+            ],
+            [],
+        )
 
     def test_resumes_after_a_kill_to_the_same_cells(self):
-        with self.start(PACE, "--json", "x.json", *PLAN, "--max-noise", "0.001", "--max-samples", "300") as process:
+        with self.start(
+            PACE, "--json", "x.json", *PLAN, "--max-noise", "0.001", "--max-samples", "300"
+        ) as process:
             until = time.monotonic() + 60
-            while time.monotonic() < until and not (os.path.exists(self.file) and os.path.getsize(self.file) and
-                                                    any(in_progress(cell) for cell in self.read()["cells"])):
+            while time.monotonic() < until and not (
+                os.path.exists(self.file)
+                and os.path.getsize(self.file)
+                and any(in_progress(cell) for cell in self.read()["cells"])
+            ):
                 time.sleep(0.05)
             process.kill()
             result = self.end(process, -signal.SIGKILL)
@@ -350,9 +442,11 @@ class Disk(Faults):
 
     def limited(self, faults, *arguments):
         """A run whose files may have 2 KiB."""
+
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
         return self.run_with(faults, 2, *arguments, preexec_fn=limit)
 
     def test_the_table_is_printed_all_the_same(self):
@@ -365,7 +459,8 @@ class Disk(Faults):
         self.assertIsNone(self.limited(PACE, "--max-noise", "0.001", "--max-samples", "250"))
         self.assertIn("12 of 12 ok", self.out)
         self.assertEqual(len(re.findall("measuring goes on", self.said)), 1)
-        self.assertEqual(len(re.findall("cannot write", self.said)), 2)  # while measuring, and at the end
+        # while measuring, and at the end
+        self.assertEqual(len(re.findall("cannot write", self.said)), 2)
 
 
 class SeveralDevices(Faults):
@@ -385,7 +480,9 @@ class SeveralDevices(Faults):
         self.assertEqual(self.said.count("error"), 1)
 
     def test_a_signal_ends_all(self):
-        with self.start(f"devices=3,{PACE}", "--json", "x.json", "--device", "all", *PLAN, *LONG) as process:
+        with self.start(
+            f"devices=3,{PACE}", "--json", "x.json", "--device", "all", *PLAN, *LONG
+        ) as process:
             time.sleep(1.2 * SLOWER)
             process.send_signal(signal.SIGTERM)
             self.end(process, -signal.SIGTERM)

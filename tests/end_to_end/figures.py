@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of cbank plot. Every kind of figure is drawn from committed results. Its data are those of the documents, its bytes are
-the same each time, and its words can be read. CBANK names the program (default build/cbank)."""
+"""Tests of cbank plot. Every kind of figure is drawn from committed results. Its data are those
+of the documents, its bytes are the same each time, and its words can be read. CBANK names the
+program (default build/cbank)."""
 
 import atexit
 import functools
@@ -28,22 +29,53 @@ import cbank
 from cbank import documents, plot
 from cbank.figures import draw, kinds, probes, source, style, verdicts
 
-RESULTS = {name: os.path.join(ROOT, path) for name, path in {
-    "h200": "results/chips/h200/core-matrix.json", "h100": "results/chips/h100/core-matrix.json", "second": "results/h200/second-process.json",
-    "lookup": "results/h200/sweeps/lookup.json", "distinct": "results/h200/serialization.json", "warps": "results/h200/sweeps/warps.json",
-    "convolution": "results/h200/convolution.json", "widths": "results/chips/h200/widths.json",
-    "suite": "results/h100/kernels/suite.json", "h200_chip": "results/chips/h200/characterization.json", "h100_chip": "results/chips/h100/characterization.json"}.items()}
+RESULTS = {
+    name: os.path.join(ROOT, path)
+    for name, path in {
+        "h200": "results/chips/h200/core-matrix.json",
+        "h100": "results/chips/h100/core-matrix.json",
+        "second": "results/h200/second-process.json",
+        "lookup": "results/h200/sweeps/lookup.json",
+        "distinct": "results/h200/serialization.json",
+        "warps": "results/h200/sweeps/warps.json",
+        "convolution": "results/h200/convolution.json",
+        "widths": "results/chips/h200/widths.json",
+        "suite": "results/h100/kernels/suite.json",
+        "h200_chip": "results/chips/h200/characterization.json",
+        "h100_chip": "results/chips/h100/characterization.json",
+    }.items()
+}
 CELLS = os.path.join(ROOT, "results/h200/all-paths.json")
 
 
 @functools.lru_cache
 def fleet_documents():
-    """Paths of a verdict on a made-up fleet in which some GPUs changed, and of the history of a cell there."""
+    """Paths of a verdict on a made-up fleet in which some GPUs changed, and of the history of a
+    cell there."""
     folder = tempfile.TemporaryDirectory()
     atexit.register(folder.cleanup)
-    store, *made = (os.path.join(folder.name, name) for name in ("store.db", "fleet.json", "history.json"))
-    subprocess.run(["/usr/bin/python3", os.path.join(ROOT, "scripts/studies/make_fleet.py"), store, "--gpus", "40", "--nights", "8"], check=True)
-    for path, words in zip(made, (["fleet", store, "--json", "-"], ["history", store, "--cell", "add/constant/per_warp/128000/*", "--json"])):
+    store, *made = (
+        os.path.join(folder.name, name) for name in ("store.db", "fleet.json", "history.json")
+    )
+    subprocess.run(
+        [
+            "/usr/bin/python3",
+            os.path.join(ROOT, "scripts/studies/make_fleet.py"),
+            store,
+            "--gpus",
+            "40",
+            "--nights",
+            "8",
+        ],
+        check=True,
+    )
+    for path, words in zip(
+        made,
+        (
+            ["fleet", store, "--json", "-"],
+            ["history", store, "--cell", "add/constant/per_warp/128000/*", "--json"],
+        ),
+    ):
         with open(path, "w", encoding="utf-8") as file:
             subprocess.run([CBANK, *words], stdout=file, check=False)
     return made
@@ -71,38 +103,89 @@ class Drawn(Case):
 
     def all_documents(self):
         path = self.path("comparison.json")
-        subprocess.run([CBANK, "compare", "--quiet", "--json", path, RESULTS["h200"], RESULTS["second"]], check=True)
-        return [RESULTS[name] for name in ("h200", "h100", "lookup", "distinct", "suite", "h200_chip", "h100_chip")] + [
-            path, *fleet_documents()]
+        subprocess.run(
+            [CBANK, "compare", "--quiet", "--json", path, RESULTS["h200"], RESULTS["second"]],
+            check=True,
+        )
+        return [
+            RESULTS[name]
+            for name in ("h200", "h100", "lookup", "distinct", "suite", "h200_chip", "h100_chip")
+        ] + [path, *fleet_documents()]
 
     def test_every_kind_in_every_format(self):
-        endings = ("svg", "pdf", "png", "csv", "txt") if FULL else ("csv", "txt")  # pictures: those of the docs, below
+        # pictures: those of the docs, below
+        endings = ("svg", "pdf", "png", "csv", "txt") if FULL else ("csv", "txt")
         done = self.plot("--all", "--format", ",".join(endings[:-1]), *self.all_documents())
         files = {ending: self.files(ending) for ending in endings}
-        self.assertEqual({re.sub(r"(-file\d+)?(-\d+)?\.csv$", "", path).split("/")[-1].split("-")[-1] for path in files["csv"]}, set(kinds.KINDS))
-        self.assertEqual({tuple(path.rsplit(".", 1)[0] for path in found) for found in files.values()}, {tuple(path[:-4] for path in files["csv"])})
-        self.assertEqual(sorted(done.stdout.split()), sorted(path for found in files.values() for path in found))
+        self.assertEqual(
+            {
+                re.sub(r"(-file\d+)?(-\d+)?\.csv$", "", path).split("/")[-1].split("-")[-1]
+                for path in files["csv"]
+            },
+            set(kinds.KINDS),
+        )
+        self.assertEqual(
+            {tuple(path.rsplit(".", 1)[0] for path in found) for found in files.values()},
+            {tuple(path[:-4] for path in files["csv"])},
+        )
+        self.assertEqual(
+            sorted(done.stdout.split()), sorted(path for found in files.values() for path in found)
+        )
         for path in files["txt"]:
-            self.assertRegex(read_bytes(path).decode(), r"\A[A-Z0-9][^\n]*\.\n([A-Z0-9][^\n]*\.\n)?\Z")
+            self.assertRegex(
+                read_bytes(path).decode(), r"\A[A-Z0-9][^\n]*\.\n([A-Z0-9][^\n]*\.\n)?\Z"
+            )
 
     def test_the_same_files_give_the_same_bytes(self):
         def bytes_of(folder):
-            self.plot("-o", folder, "--format", "svg,pdf,png", RESULTS["h200"], *[RESULTS["h200_chip"]] * FULL)
-            return {name: read_bytes(os.path.join(folder, name)) for name in sorted(os.listdir(folder))}
+            self.plot(
+                "-o",
+                folder,
+                "--format",
+                "svg,pdf,png",
+                RESULTS["h200"],
+                *[RESULTS["h200_chip"]] * FULL,
+            )
+            return {
+                name: read_bytes(os.path.join(folder, name)) for name in sorted(os.listdir(folder))
+            }
+
         with mock.patch.dict(os.environ, {"TZ": "Asia/Tokyo", "SOURCE_DATE_EPOCH": "1"}):
             first = bytes_of(self.path("one"))
         self.assertEqual(bytes_of(self.path("two")), first)
         for name in (name for name in first if name.endswith(".pdf")):
-            self.assertTrue(first[name].startswith(b"%PDF") and b"/Type3" not in first[name], name)  # Type 42 fonts can be searched
+            # Type 42 fonts can be searched
+            self.assertTrue(first[name].startswith(b"%PDF") and b"/Type3" not in first[name], name)
 
     def test_figures_can_be_printed(self):
-        """Those of make plots and every kind at both widths, or every kind at the narrow one: words, size and ink."""
-        asked = subprocess.run(["make", "-s", "--eval", "files: ; @echo $(FILES)", "files", "CUDA="], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-        files = [path for word in asked.split() for path in glob.glob(os.path.join(ROOT, word)) if "two-processes" not in path]
+        """Those of make plots and every kind at both widths, or every kind at the narrow one:
+        words, size and ink."""
+        asked = subprocess.run(
+            ["make", "-s", "--eval", "files: ; @echo $(FILES)", "files", "CUDA="],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        files = [
+            path
+            for word in asked.split()
+            for path in glob.glob(os.path.join(ROOT, word))
+            if "two-processes" not in path
+        ]
         self.assertGreater(len(files), 10)
-        chips = [files, [path for word in files for path in glob.glob(word.replace("h200", "h100"))], self.all_documents()]
-        widths = list(style.WIDTHS_MM.values())[:None if FULL else 1]
-        pages = [(page, width) for names in chips[0 if FULL else -1:] for width in widths for page in plot.pages(sources(*names), width)[0]]
+        chips = [
+            files,
+            [path for word in files for path in glob.glob(word.replace("h200", "h100"))],
+            self.all_documents(),
+        ]
+        widths = list(style.WIDTHS_MM.values())[: None if FULL else 1]
+        pages = [
+            (page, width)
+            for names in chips[0 if FULL else -1 :]
+            for width in widths
+            for page in plot.pages(sources(*names), width)[0]
+        ]
         with multiprocessing.get_context("fork").Pool(len(os.sched_getaffinity(0))) as pool:
             for (page, width), found in zip(pages, pool.starmap(faults_of, pages, chunksize=4)):
                 with self.subTest(page.stem, width=width):
@@ -113,26 +196,66 @@ class Drawn(Case):
         planted = functools.partial(faults_of, page, 175)
         self.assertEqual(planted(), [])
         for change, wanted in (
-                (lambda figure, axes: axes.set_title("words that end beyond the edge" * 9), "cut off: words"),
-                (lambda figure, axes: [axes.text(x, 0.5, word, transform=axes.transAxes) for x, word in ((0.5, "one text"), (0.51, "another"))], "another on one text"),
-                (lambda figure, axes: figure.subfigs[0].text(0.8, 0.9, "a sentence"), "outside the axes: a sentence"),
-                (lambda figure, axes: axes.text(0.5, 1.15, "a leader's end", transform=axes.transAxes), "outside the axes: a leader's end"),
-                (lambda figure, axes: axes.plot([0, 1.2], [0.5, 0.5], transform=axes.transAxes, clip_on=False), "ink outside the axes"),
-                (lambda figure, axes: figure.set_figheight(111 * draw.MM), "111 mm high"),
-                (lambda figure, axes: (figure.subfigs[1].axes[1].remove(), figure.set_size_inches(85 * draw.MM, 58 * draw.MM)), "58 mm high and 85 mm wide")):
+            (
+                lambda figure, axes: axes.set_title("words that end beyond the edge" * 9),
+                "cut off: words",
+            ),
+            (
+                lambda figure, axes: [
+                    axes.text(x, 0.5, word, transform=axes.transAxes)
+                    for x, word in ((0.5, "one text"), (0.51, "another"))
+                ],
+                "another on one text",
+            ),
+            (
+                lambda figure, axes: figure.subfigs[0].text(0.8, 0.9, "a sentence"),
+                "outside the axes: a sentence",
+            ),
+            (
+                lambda figure, axes: axes.text(
+                    0.5, 1.15, "a leader's end", transform=axes.transAxes
+                ),
+                "outside the axes: a leader's end",
+            ),
+            (
+                lambda figure, axes: axes.plot(
+                    [0, 1.2], [0.5, 0.5], transform=axes.transAxes, clip_on=False
+                ),
+                "ink outside the axes",
+            ),
+            (lambda figure, axes: figure.set_figheight(111 * draw.MM), "111 mm high"),
+            (
+                lambda figure, axes: (
+                    figure.subfigs[1].axes[1].remove(),
+                    figure.set_size_inches(85 * draw.MM, 58 * draw.MM),
+                ),
+                "58 mm high and 85 mm wide",
+            ),
+        ):
             self.assertIn(wanted, " ".join(planted(change)))
 
     def test_paths_are_told_apart_without_colour(self):
         looks = [(look.marker, look.dashes) for look in style.PATHS.values()]
         self.assertEqual(len(set(looks)), len(looks))
-        listed = subprocess.run([CBANK, "list", "paths", "--csv"], capture_output=True, text=True, check=True).stdout
+        listed = subprocess.run(
+            [CBANK, "list", "paths", "--csv"], capture_output=True, text=True, check=True
+        ).stdout
         names = {line.split(",")[0] for line in listed.splitlines()[1:]}
         self.assertEqual(names - set(style.PATHS), set())
 
     def test_widths_and_styles(self):
-        for words in (("--width", "one"), ("--style", "ieee"), ("--style", "nature"), ("--style", "acm", "--width", "88")):
+        for words in (
+            ("--width", "one"),
+            ("--style", "ieee"),
+            ("--style", "nature"),
+            ("--style", "acm", "--width", "88"),
+        ):
             self.plot("--format", "svg", "--figure", "matrix", *words, RESULTS["h200"])
-            width = float(ET.parse(self.files("svg")[0]).getroot().get("width").removesuffix("pt")) / 72 * 25.4
+            width = (
+                float(ET.parse(self.files("svg")[0]).getroot().get("width").removesuffix("pt"))
+                / 72
+                * 25.4
+            )
             self.assertAlmostEqual(width, {"one": 85, "88": 88}.get(words[-1], 175), places=3)
 
 
@@ -144,9 +267,11 @@ def faults_of(page, width, change=lambda figure, axes: None):
 
 
 def faults(figure):
-    """Why a paper could not print a figure: words, size, and ink that is neither of axes nor a label."""
+    """Why a paper could not print a figure: words, size, and ink that is neither of axes nor a
+    label."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.text import Text
+
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     renderer, whole, seen, found = canvas.get_renderer(), figure.bbox, [], []
@@ -157,27 +282,57 @@ def faults(figure):
     if height > 110.01 or len(panels) < 2 and height > width * 2 / 3 + 0.01:
         found.append(f"{height:.0f} mm high and {width:.0f} mm wide")
     legends = figure.findobj(Legend)
-    ticks = [(axis, tick) for axes in {*figure.axes, *shown} for axis in (axes.xaxis, axes.yaxis) for tick in axis.get_major_ticks()]
-    beyond = {label for axis, tick in ticks for label in (tick.label1, tick.label2) if axis.axes not in shown or
-              not min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())}
+    ticks = [
+        (axis, tick)
+        for axes in {*figure.axes, *shown}
+        for axis in (axes.xaxis, axes.yaxis)
+        for tick in axis.get_major_ticks()
+    ]
+    beyond = {
+        label
+        for axis, tick in ticks
+        for label in (tick.label1, tick.label2)
+        if axis.axes not in shown
+        or not min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())
+    }
     free = [text for its in (figure, *figure.subfigs, *shown) for text in its.texts]
-    for text in figure.findobj(lambda its: isinstance(its, Text) and its.get_text().strip() and its.get_visible() and its not in beyond):
+    for text in figure.findobj(
+        lambda its: isinstance(its, Text)
+        and its.get_text().strip()
+        and its.get_visible()
+        and its not in beyond
+    ):
         box = text.get_window_extent(renderer)
         if box.x0 < whole.x0 or box.x1 > whole.x1 or box.y0 < whole.y0 or box.y1 > whole.y1:
             found.append(f"cut off: {text.get_text()}")
-        if text in free and not any(its.x0 <= box.x0 and box.x1 <= its.x1 and its.y0 <= box.y0 and box.y1 <= its.y1 for its in boxes):
+        if text in free and not any(
+            its.x0 <= box.x0 and box.x1 <= its.x1 and its.y0 <= box.y0 and box.y1 <= its.y1
+            for its in boxes
+        ):
             found.append(f"outside the axes: {text.get_text()}")
         for other, name in seen:
-            if min(box.x1, other.x1) - max(box.x0, other.x0) > 1 and min(box.y1, other.y1) - max(box.y0, other.y0) > 1:
+            if (
+                min(box.x1, other.x1) - max(box.x0, other.x0) > 1
+                and min(box.y1, other.y1) - max(box.y0, other.y0) > 1
+            ):
                 found.append(f"{text.get_text()} on {name}")
         seen.append((box, text.get_text()))
-    for its in [*figure.findobj(Text), *legends, *figure.findobj(Spine), *figure.findobj(XAxis), *figure.findobj(YAxis)]:
+    for its in [
+        *figure.findobj(Text),
+        *legends,
+        *figure.findobj(Spine),
+        *figure.findobj(XAxis),
+        *figure.findobj(YAxis),
+    ]:
         its.set_visible(False)
     figure.set_layout_engine("none")
     canvas.draw()
-    ink = (numpy.asarray(canvas.buffer_rgba())[::-1, :, :3] < 250).any(axis=2)  # rows from below, as boxes are
+    # rows from below, as boxes are
+    ink = (numpy.asarray(canvas.buffer_rgba())[::-1, :, :3] < 250).any(axis=2)
     for box in boxes:  # half a mark is over the edge where its value is at the end of an axis
-        ink[max(0, int(box.y0) - 3):int(box.y1) + 4, max(0, int(box.x0) - 3):int(box.x1) + 4] = False
+        ink[
+            max(0, int(box.y0) - 3) : int(box.y1) + 4, max(0, int(box.x0) - 3) : int(box.x1) + 4
+        ] = False
     return found + ["ink outside the axes"] * bool(ink.any())
 
 
@@ -185,91 +340,218 @@ class Data(Case):
     """Numbers of a CSV are those of the documents."""
 
     def test_times_are_those_of_the_cells(self):
-        """Every row of matrices and sweeps, of one file and of two together, in one unit a figure."""
+        """Every row of matrices and sweeps, of one file and of two together, in one unit a
+        figure."""
         paths = [RESULTS[name] for name in ("h200", "h100", "distinct", "widths", "convolution")]
         self.plot("--format", "csv", "--all", "--figure", "matrix", "--figure", "sweep", *paths)
-        self.plot("--format", "csv", "--figure", "matrix", "--together", RESULTS["h200"], RESULTS["h100"])
+        self.plot(
+            "--format", "csv", "--figure", "matrix", "--together", RESULTS["h200"], RESULTS["h100"]
+        )
         keys = ["source_sha256", *source.CELL_KEYS, "parameters"]
-        cells = cbank.load(paths).assign(parameters=lambda rows: rows["parameters"].fillna("")).set_index(keys)
+        cells = (
+            cbank.load(paths)
+            .assign(parameters=lambda rows: rows["parameters"].fillna(""))
+            .set_index(keys)
+        )
         for path in self.files("csv"):
             rows = pandas.read_csv(path).fillna({"parameters": ""})
             value = "x" if "-matrix" in path or "together" in path else "y"
             times = cells.loc[pandas.MultiIndex.from_frame(rows[keys])].reset_index()
-            for drawn, known in ((value, "time_ns"), ("low", "time_ns_low"), ("high", "time_ns_high")):
+            for drawn, known in (
+                (value, "time_ns"),
+                ("low", "time_ns_low"),
+                ("high", "time_ns_high"),
+            ):
                 unit = times[known] / rows[drawn]
-                self.assertEqual({round(unit.median(), 9)}, {{"ns": 1, "µs": 1e3, "ms": 1e6}[name] for name in rows["unit"]}, path)
+                self.assertEqual(
+                    {round(unit.median(), 9)},
+                    {{"ns": 1, "µs": 1e3, "ms": 1e6}[name] for name in rows["unit"]},
+                    path,
+                )
                 self.assertLess((unit / unit.median() - 1).abs().max(), 1e-12, path)
         rows = self.rows("core-matrix-matrix").set_index(["path", "pattern", "elements"])
-        ratio = rows.loc["constant", ["x", "low", "high"]] / rows.loc["global", ["x", "high", "low"]].to_numpy()
+        ratio = (
+            rows.loc["constant", ["x", "low", "high"]]
+            / rows.loc["global", ["x", "high", "low"]].to_numpy()
+        )
         drawn = rows.loc["constant", ["ratio_to_global", "ratio_low", "ratio_high"]]
         self.assertLess((ratio.to_numpy() / drawn.to_numpy() - 1).max(), 1e-12)
-        self.assertEqual({len(self.rows(name)) for name in ("core-matrix-matrix", "core-matrix-matrix-file2")}, {24})
-        self.assertEqual(set(self.rows("matrix-together")["series"]), {
-            f"{name} ({device})" for name in ("constant", "global", "readonly") for device in ("H200", "H100 80GB HBM3")})
+        self.assertEqual(
+            {len(self.rows(name)) for name in ("core-matrix-matrix", "core-matrix-matrix-file2")},
+            {24},
+        )
+        self.assertEqual(
+            set(self.rows("matrix-together")["series"]),
+            {
+                f"{name} ({device})"
+                for name in ("constant", "global", "readonly")
+                for device in ("H200", "H100 80GB HBM3")
+            },
+        )
         self.assertEqual(set(self.rows("serialization-sweep")["x"]), {1, 2, 4, 8, 16, 32})
         self.assertEqual(len(self.rows("widths-sweep-width_bytes")["x"].unique()), 5)
-        self.assertEqual(set(self.rows("convolution-sweep")["workload"]), {"conv_1d", "conv_2d", "conv_3d"})
+        self.assertEqual(
+            set(self.rows("convolution-sweep")["workload"]), {"conv_1d", "conv_2d", "conv_3d"}
+        )
 
     def test_tables_of_other_sizes_say_so(self):
         self.plot("--format", "csv", "--figure", "matrix", "--select", "workload=add", CELLS)
-        self.assertEqual(set(self.rows("all-paths-matrix").query("path == 'param'")["series"]), {"param (2 KB)"})
+        self.assertEqual(
+            set(self.rows("all-paths-matrix").query("path == 'param'")["series"]), {"param (2 KB)"}
+        )
 
     def test_memory_spaces_of_kernels(self):
-        """A row a kernel, its sizes in two panels; times are multiples of the fastest, and cells that are not verified are left out."""
+        """A row a kernel, its sizes in two panels; times are multiples of the fastest, and cells
+        that are not verified are left out."""
         result = read_json(RESULTS["suite"])
         crc32 = [cell for cell in result["cells"] if cell["workload"] == "crc32"]
-        next(cell for cell in crc32 if cell["elements"] == 131072 and cell["path"] == "shared")["verified"] = False
-        self.plot("--format", "csv", "--figure", "spaces", self.write("suite.json", json.dumps({**result, "cells": crc32})))
-        rows, times = self.rows("suite-spaces"), {(cell["elements"], cell["path"]): cell["time_ns"]["value"] for cell in crc32}
+        next(cell for cell in crc32 if cell["elements"] == 131072 and cell["path"] == "shared")[
+            "verified"
+        ] = False
+        self.plot(
+            "--format",
+            "csv",
+            "--figure",
+            "spaces",
+            self.write("suite.json", json.dumps({**result, "cells": crc32})),
+        )
+        rows, times = self.rows("suite-spaces"), {
+            (cell["elements"], cell["path"]): cell["time_ns"]["value"] for cell in crc32
+        }
         self.assertEqual(len(rows), sum(time is not None for time in times.values()) - 1)
-        self.assertEqual(set(zip(rows["panel"], rows["elements"])), {("largest size", 1048576), ("smaller sizes", 131072)})
-        fastest = {1048576: times[1048576, "shared"],
-                   131072: min(cell["time_ns"]["value"] for cell in crc32 if cell["elements"] == 131072 and cell["verified"])}
+        self.assertEqual(
+            set(zip(rows["panel"], rows["elements"])),
+            {("largest size", 1048576), ("smaller sizes", 131072)},
+        )
+        fastest = {
+            1048576: times[1048576, "shared"],
+            131072: min(
+                cell["time_ns"]["value"]
+                for cell in crc32
+                if cell["elements"] == 131072 and cell["verified"]
+            ),
+        }
         for row in rows.itertuples():
             self.assertAlmostEqual(row.x, times[row.elements, row.series] / fastest[row.elements])
             self.assertTrue(row.low <= row.x <= row.high)
-        self.plot("--format", "csv", *(os.path.join(ROOT, "results/h100", name) for name in ("kernels/packed.json", "small-bytes.json")))
-        self.assertNotIn("shared_fill_only", read_bytes(self.path("out/small-bytes-matrix.txt")).decode())  # it loads nothing
-        self.assertEqual(set(self.rows("packed-spaces")["row"]), {"dot, no options", "dot, -DPERMUTE"})
+        self.plot(
+            "--format",
+            "csv",
+            *(
+                os.path.join(ROOT, "results/h100", name)
+                for name in ("kernels/packed.json", "small-bytes.json")
+            ),
+        )
+        # it loads nothing
+        self.assertNotIn(
+            "shared_fill_only", read_bytes(self.path("out/small-bytes-matrix.txt")).decode()
+        )
+        self.assertEqual(
+            set(self.rows("packed-spaces")["row"]), {"dot, no options", "dot, -DPERMUTE"}
+        )
 
     def test_constant_memory_is_compared_with_other_memory_spaces_alone(self):
         result = read_json(RESULTS["suite"])
-        cells = {cell["path"]: cell for cell in result["cells"] if cell["workload"] == "crc32" and cell["elements"] == 131072}
+        cells = {
+            cell["path"]: cell
+            for cell in result["cells"]
+            if cell["workload"] == "crc32" and cell["elements"] == 131072
+        }
         ratio = cells["constant"]["time_ns"]["value"] / cells["shared"]["time_ns"]["value"]
-        for names, said in ((("constant",), "No kernel was measured in two memory spaces."),
-                            (("constant", "shared"), f"Constant memory takes {style.ratio_text(ratio)} times as long as")):
-            self.plot("--format", "csv", "--figure", "spaces", self.write("few.json", json.dumps({**result, "cells": [cells[name] for name in names]})))
+        for names, said in (
+            (("constant",), "No kernel was measured in two memory spaces."),
+            (
+                ("constant", "shared"),
+                f"Constant memory takes {style.ratio_text(ratio)} times as long as",
+            ),
+        ):
+            self.plot(
+                "--format",
+                "csv",
+                "--figure",
+                "spaces",
+                self.write(
+                    "few.json", json.dumps({**result, "cells": [cells[name] for name in names]})
+                ),
+            )
             self.assertIn(said, read_bytes(self.path("out/few-spaces.txt")).decode())
 
     def test_serialization_and_capacity(self):
-        self.plot("--format", "csv", "--figure", "serialization", "--figure", "capacity", RESULTS["h200_chip"])
-        experiments = {experiment["name"]: experiment for experiment in read_json(RESULTS["h200_chip"])["experiments"]}
+        self.plot(
+            "--format",
+            "csv",
+            "--figure",
+            "serialization",
+            "--figure",
+            "capacity",
+            RESULTS["h200_chip"],
+        )
+        experiments = {
+            experiment["name"]: experiment
+            for experiment in read_json(RESULTS["h200_chip"])["experiments"]
+        }
         rows = self.rows("characterization-serialization")
-        wanted = {(number["distinct"], number["value"]) for number in experiments["serialization_constant"]["numbers"]
-                  if number["name"] == "latency" and number.get("stride_bytes", 64) == 64}
-        its = rows[(rows["path"] == "constant") & (rows["quantity"] == "latency") & (rows["stride_bytes"] == 64)]
+        wanted = {
+            (number["distinct"], number["value"])
+            for number in experiments["serialization_constant"]["numbers"]
+            if number["name"] == "latency" and number.get("stride_bytes", 64) == 64
+        }
+        its = rows[
+            (rows["path"] == "constant")
+            & (rows["quantity"] == "latency")
+            & (rows["stride_bytes"] == 64)
+        ]
         self.assertEqual(set(zip(its["x"], its["y"])), wanted)
         rows = self.rows("characterization-capacity")
-        levels, alone = (rows[(rows["experiment"] == name) & (rows["record"] == "level")] for name in ("geometry_constant_modules", "geometry_constant"))
-        self.assertEqual(list(alone["y"]), [28])  # further levels have the latency that several modules show
+        levels, alone = (
+            rows[(rows["experiment"] == name) & (rows["record"] == "level")]
+            for name in ("geometry_constant_modules", "geometry_constant")
+        )
+        # further levels have the latency that several modules show
+        self.assertEqual(list(alone["y"]), [28])
         found = experiments["geometry_constant_modules"]["geometry"]["levels"]
-        self.assertEqual(list(levels["y"].round()), [28, 100, 314])  # the second of the SMs that share it
+        # the second of the SMs that share it
+        self.assertEqual(list(levels["y"].round()), [28, 100, 314])
         self.assertEqual(levels["x"].iloc[0], found[0]["capacity_bytes"]["value"])
         points = rows[(rows["experiment"] == "geometry_constant") & (rows["series"] == "mean")]
         self.assertEqual((points["x"].max() > 60000, points["y"].iloc[0]), (True, 28))
-        self.assertEqual((probes.summary("10*18 20 40"), probes.summary("10*19 40")), ((12, 20), (11.5, 10)))  # mean, 95th percentile
+        # mean, 95th percentile
+        self.assertEqual(
+            (probes.summary("10*18 20 40"), probes.summary("10*19 40")), ((12, 20), (11.5, 10))
+        )
 
     def test_several_chips(self):
-        self.plot("--format", "csv", *(RESULTS[name] for name in ("h200", "h100", "h200_chip", "h100_chip")))
-        self.assertEqual({os.path.splitext(name)[1] for name in os.listdir(self.path("out"))}, {".csv", ".txt"})
+        self.plot(
+            "--format",
+            "csv",
+            *(RESULTS[name] for name in ("h200", "h100", "h200_chip", "h100_chip")),
+        )
+        self.assertEqual(
+            {os.path.splitext(name)[1] for name in os.listdir(self.path("out"))}, {".csv", ".txt"}
+        )
         rows = self.rows("generations")
         self.assertEqual(rows["series"].nunique(), 2)
         for content in (read_json(RESULTS["h200"]), read_json(RESULTS["h100"])):
-            cells = {(cell["path"], cell["pattern"], cell["elements"]): cell["time_ns"]["value"] for cell in content["cells"]}
-            for row in rows[(rows["device"] == content["device"]["name"]) & (rows["quantity"] == "constant_sm_ns")].itertuples():
-                self.assertAlmostEqual(row.x, cells["constant", row.pattern, row.elements] * content["device"]["sm_count"] * 32 / row.elements)
+            cells = {
+                (cell["path"], cell["pattern"], cell["elements"]): cell["time_ns"]["value"]
+                for cell in content["cells"]
+            }
+            for row in rows[
+                (rows["device"] == content["device"]["name"])
+                & (rows["quantity"] == "constant_sm_ns")
+            ].itertuples():
+                self.assertAlmostEqual(
+                    row.x,
+                    cells["constant", row.pattern, row.elements]
+                    * content["device"]["sm_count"]
+                    * 32
+                    / row.elements,
+                )
         rows = self.rows("chips")
-        ns, cycles = (rows[(rows["quantity"] == name) & (rows["series"] == "NVIDIA H200")].set_index("x")["y"] for name in ("ns_per_load", "cycles_per_load"))
+        ns, cycles = (
+            rows[(rows["quantity"] == name) & (rows["series"] == "NVIDIA H200")].set_index("x")["y"]
+            for name in ("ns_per_load", "cycles_per_load")
+        )
         clocks = sorted(cell["sm_clock_mhz"] for cell in read_json(RESULTS["h200"])["cells"])
         self.assertAlmostEqual((cycles / ns).iloc[0], (clocks[11] + clocks[12]) / 2 / 1e3)
         self.assertEqual(set(rows["quantity"]), set(probes.CHIP_PANELS))
@@ -278,38 +560,93 @@ class Data(Case):
         self.plot("--format", "csv", *fleet_documents())
         verdict, series = map(read_json, fleet_documents())
         rows = self.rows("fleet-fleet")
-        wanted = {(gpu["uuid"], change["path"]): (verdicts.LETTERS.get(gpu["verdict"]), gpu["host"], change["change"] and 100 * change["change"])
-                  for gpu in verdict["gpus"] for change in gpu["changes"]}
+        wanted = {
+            (gpu["uuid"], change["path"]): (
+                verdicts.LETTERS.get(gpu["verdict"]),
+                gpu["host"],
+                change["change"] and 100 * change["change"],
+            )
+            for gpu in verdict["gpus"]
+            for change in gpu["changes"]
+        }
         self.assertEqual({letter for letter, _, _ in wanted.values()} - {None}, {"S", "R"})
-        found = {(row["uuid"], row["panel"]): row for row in rows.dropna(subset=["x"]).to_dict("records")}
-        self.assertEqual(set(found), {key for key, (_, _, change) in wanted.items() if change is not None})
+        found = {
+            (row["uuid"], row["panel"]): row for row in rows.dropna(subset=["x"]).to_dict("records")
+        }
+        self.assertEqual(
+            set(found), {key for key, (_, _, change) in wanted.items() if change is not None}
+        )
         for key, row in found.items():
             letter, host, change = wanted[key]
             self.assertEqual((row["text"] if letter else None, row["row"]), (letter, host))
             self.assertAlmostEqual(row["x"], change, places=9)
         rows = self.rows("history-history")
-        most = sorted(series["changes"], key=lambda change: -abs(change["change"]))[:verdicts.NAMED_MAX]
-        self.assertEqual((len(rows), rows["flags"].notna().sum()), (len(series["rows"]), len(series["changes"])))
-        self.assertEqual(set(rows.loc[~rows["series"].str.startswith("other"), "uuid"]), {change["uuid"] for change in most})
+        most = sorted(series["changes"], key=lambda change: -abs(change["change"]))[
+            : verdicts.NAMED_MAX
+        ]
+        self.assertEqual(
+            (len(rows), rows["flags"].notna().sum()), (len(series["rows"]), len(series["changes"]))
+        )
+        self.assertEqual(
+            set(rows.loc[~rows["series"].str.startswith("other"), "uuid"]),
+            {change["uuid"] for change in most},
+        )
 
 
 class Chosen(Case):
     """The choice of figures, and the reasons for others."""
 
     def test_select(self):
-        self.plot("--format", "csv", "--figure", "matrix", "--select", "path=constant,pattern=per_*", "--select", "elements=128000,path=global", RESULTS["h200"])
+        self.plot(
+            "--format",
+            "csv",
+            "--figure",
+            "matrix",
+            "--select",
+            "path=constant,pattern=per_*",
+            "--select",
+            "elements=128000,path=global",
+            RESULTS["h200"],
+        )
         rows = self.rows("core-matrix-matrix")
-        self.assertEqual(set(zip(rows["path"], rows["elements"])), {("constant", 128000), ("constant", 12800000), ("global", 128000)})
-        self.plot("--format", "csv", "--figure", "matrix", "--select", "path=constant,readonly,elements=128000,pattern=per_w*,pattern=pseudo_*", RESULTS["h200"])
-        chosen = sorted(map(tuple, self.rows("core-matrix-matrix")[["path", "pattern", "elements"]].to_numpy()))
-        self.assertEqual(chosen, [(path, pattern, 128000) for path in ("constant", "readonly") for pattern in ("per_warp", "pseudo_random")])
+        self.assertEqual(
+            set(zip(rows["path"], rows["elements"])),
+            {("constant", 128000), ("constant", 12800000), ("global", 128000)},
+        )
+        self.plot(
+            "--format",
+            "csv",
+            "--figure",
+            "matrix",
+            "--select",
+            "path=constant,readonly,elements=128000,pattern=per_w*,pattern=pseudo_*",
+            RESULTS["h200"],
+        )
+        chosen = sorted(
+            map(tuple, self.rows("core-matrix-matrix")[["path", "pattern", "elements"]].to_numpy())
+        )
+        self.assertEqual(
+            chosen,
+            [
+                (path, pattern, 128000)
+                for path in ("constant", "readonly")
+                for pattern in ("per_warp", "pseudo_random")
+            ],
+        )
 
     def test_reasons(self):
         content = read_json(RESULTS["h200"])
-        content["engine"], content["complete"], content["cells"][0]["flags"] = "model", False, ["unstable"]
+        content["engine"], content["complete"], content["cells"][0]["flags"] = (
+            "model",
+            False,
+            ["unstable"],
+        )
         done = self.plot("--format", "svg", self.write("modelled.json", content))
-        for said in ("sweep of modelled.json is not drawn: nothing takes 3 values", "chips is not drawn: it is made of characterizations of two chips",
-                     "capacity is not drawn: needs a characterization"):
+        for said in (
+            "sweep of modelled.json is not drawn: nothing takes 3 values",
+            "chips is not drawn: it is made of characterizations of two chips",
+            "capacity is not drawn: needs a characterization",
+        ):
             self.assertIn(said, done.stderr)
         page = plot.pages(sources(self.path("modelled.json")), 175)[0][0]
         self.assertIn("Hollow marks: unstable.", page.conditions)
@@ -319,40 +656,82 @@ class Chosen(Case):
 
     def test_many_pages_are_drawn_where_they_are_asked_for(self):
         with mock.patch.object(plot, "PAGES_MAX", 1):
-            self.assertIn("pages; --all draws them", self.plot("--format", "csv", CELLS, RESULTS["h200"]).stderr)
+            self.assertIn(
+                "pages; --all draws them",
+                self.plot("--format", "csv", CELLS, RESULTS["h200"]).stderr,
+            )
             self.assertEqual(self.plot("--format", "csv", "--figure", "matrix", CELLS).stderr, "")
-        self.assertLess({"all-paths-matrix-1.csv", "all-paths-matrix-2.csv"}, set(map(os.path.basename, self.files("csv"))))
+        self.assertLess(
+            {"all-paths-matrix-1.csv", "all-paths-matrix-2.csv"},
+            set(map(os.path.basename, self.files("csv"))),
+        )
 
     def test_refusals(self):
         content = read_json(RESULTS["h200"])
         for cell in content["cells"]:
             cell["time_ns"].update(value=None, median=None, ci_low=None, ci_high=None)
-        for words, said in ((("--width", "3"), "40 to 1000 mm"), (("--format", "gif"), "no format 'gif'"), (("--figure", "x"), "invalid choice"),
-                            (("--style", "absent"), "there is no file absent"), (("--select", "path"), "'path' is not KEY=GLOB"), (("--select", "path=global,"), "'' is not KEY=GLOB"),
-                             (("--select", "way=x"), "no row has 'way'"),
-                            (("--select", "path=none"), "no figure can be drawn"), ((self.path("absent.json"),), "cannot read"),
-                            ((self.write("timeless.json", content), "--select", "path=constant"), "no chosen cell has a time")):
+        for words, said in (
+            (("--width", "3"), "40 to 1000 mm"),
+            (("--format", "gif"), "no format 'gif'"),
+            (("--figure", "x"), "invalid choice"),
+            (("--style", "absent"), "there is no file absent"),
+            (("--select", "path"), "'path' is not KEY=GLOB"),
+            (("--select", "path=global,"), "'' is not KEY=GLOB"),
+            (("--select", "way=x"), "no row has 'way'"),
+            (("--select", "path=none"), "no figure can be drawn"),
+            ((self.path("absent.json"),), "cannot read"),
+            (
+                (self.write("timeless.json", content), "--select", "path=constant"),
+                "no chosen cell has a time",
+            ),
+        ):
             files = [RESULTS["h200"]] if "timeless" not in words[0] else []
             self.assertIn(said, self.plot(*words, *files, status=2).stderr)
         for place in (self.write("blocked", "a file"), "/dev/full"):
             said = self.plot("-o", place, RESULTS["h200"], status=3).stderr
-            self.assertEqual(said, f"cbank: error: cannot make the folder {place}: File exists; name another\n")
+            self.assertEqual(
+                said, f"cbank: error: cannot make the folder {place}: File exists; name another\n"
+            )
 
 
 class Reproduced(Case):
     def test_figures_of_the_docs_are_those_of_the_committed_results(self):
         folder, committed = self.path("figures"), os.path.join(ROOT, "docs/figures")
-        done = subprocess.run([os.path.join(ROOT, "scripts/reproduce.py"), "--program", CBANK, "-o", folder, "--example", self.path("example")],
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [
+                os.path.join(ROOT, "scripts/reproduce.py"),
+                "--program",
+                CBANK,
+                "-o",
+                folder,
+                "--example",
+                self.path("example"),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
-        # Data and sentences: the last digits of places in a picture are other ones on other processors.
-        made, names = ({os.path.relpath(path, of): read_bytes(path) for ending in ("csv", "txt") for path in glob.glob(f"{of}/**/*.{ending}", recursive=True)}
-                       for of in (folder, committed))
+        # Data and sentences: the last digits of places in a picture are other ones on other
+        # processors.
+        made, names = (
+            {
+                os.path.relpath(path, of): read_bytes(path)
+                for ending in ("csv", "txt")
+                for path in glob.glob(f"{of}/**/*.{ending}", recursive=True)
+            }
+            for of in (folder, committed)
+        )
         self.assertEqual(set(made), set(names))
         self.assertEqual([name for name in names if names[name] != made[name]], [])
 
     def test_every_figure_of_the_docs_is_shown(self):
-        text = b"".join(map(read_bytes, [*glob.glob(os.path.join(ROOT, "docs/*.md")), os.path.join(ROOT, "README.md")])).decode()
+        text = b"".join(
+            map(
+                read_bytes,
+                [*glob.glob(os.path.join(ROOT, "docs/*.md")), os.path.join(ROOT, "README.md")],
+            )
+        ).decode()
         for path in glob.glob(os.path.join(ROOT, "docs/figures/**/*.svg"), recursive=True):
             self.assertTrue(os.path.relpath(path, os.path.join(ROOT, "docs")) in text, path)
 

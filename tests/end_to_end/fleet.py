@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""cbank fleet: the statistics, fleets that scripts/studies/make_fleet.py makes, and stores of results with changes in them.
-CBANK names the program (default build/cbank). tests/golden/fleet.json holds verdicts of the first implementation, in C, which
-judged each cell by itself."""
+"""cbank fleet: the statistics, fleets that scripts/studies/make_fleet.py makes, and stores of
+results with changes in them. CBANK names the program (default build/cbank).
+tests/golden/fleet.json holds verdicts of the first implementation, in C, which judged each cell
+by itself."""
 
 import datetime
 import hashlib
@@ -31,17 +32,27 @@ GOLDEN = read_json(os.path.join(ROOT, "tests/golden/fleet.json"))
 TOLERANCE = 1e-9
 
 
-# ---- Statistics ------------------------------------------------------------------------------------------------------
+# ---- Statistics ----------------------------------------------------------------------------------
 
 
 class Qn(unittest.TestCase):
     def test_it_is_the_smallest_distance_of_that_rank(self):
         rng = np.random.default_rng(3)
-        for count, factor in ((2, 0.399), (5, 0.844), (8, 0.669), (9, 0.872), (10, 10 / 13.8), (101, 101 / 102.4), (200, 200 / 203.8)):
+        for count, factor in (
+            (2, 0.399),
+            (5, 0.844),
+            (8, 0.669),
+            (9, 0.872),
+            (10, 10 / 13.8),
+            (101, 101 / 102.4),
+            (200, 200 / 203.8),
+        ):
             values = np.sort(rng.uniform(-1, 1, count))
             distances = sorted(abs(a - b) for i, a in enumerate(values) for b in values[:i])
             half = count // 2 + 1
-            self.assertAlmostEqual(statistics.qn(values), 2.2219 * factor * distances[half * (half - 1) // 2 - 1], 12)
+            self.assertAlmostEqual(
+                statistics.qn(values), 2.2219 * factor * distances[half * (half - 1) // 2 - 1], 12
+            )
 
 
 class Together(unittest.TestCase):
@@ -49,10 +60,14 @@ class Together(unittest.TestCase):
 
     def test_a_whole_is_tested_whatever_its_cells_have_in_common(self):
         p = np.array([[0.04, 0.01], [0.03, 0.5], [0.02, 1]])
-        expected = [min(3 * 0.02, 3 * 0.03 / 2, 0.04) * (1 + 1 / 2 + 1 / 3), 3 * 0.01 * (1 + 1 / 2 + 1 / 3)]
+        expected = [
+            min(3 * 0.02, 3 * 0.03 / 2, 0.04) * (1 + 1 / 2 + 1 / 3),
+            3 * 0.01 * (1 + 1 / 2 + 1 / 3),
+        ]
         np.testing.assert_allclose(statistics.whole_p(p), expected)
         rng = np.random.default_rng(1)
-        same = np.repeat(rng.uniform(size=(1, 20000)), 24, axis=0)  # all cells alike: the test keeps its level
+        # all cells alike: the test keeps its level
+        same = np.repeat(rng.uniform(size=(1, 20000)), 24, axis=0)
         for values in (same, rng.uniform(size=(24, 20000))):
             self.assertLess((statistics.whole_p(values) < 0.05).mean(), 0.055)
 
@@ -60,30 +75,60 @@ class Together(unittest.TestCase):
         p = [0.001, 0.02, 0.02, 0.9]
 
         def at_least(count, of):  # by all cases
-            return sum(math.prod(of if small else 1 - of for small in case) for case in itertools.product((0, 1), repeat=4) if sum(case) >= count)
+            return sum(
+                math.prod(of if small else 1 - of for small in case)
+                for case in itertools.product((0, 1), repeat=4)
+                if sum(case) >= count
+            )
 
-        self.assertAlmostEqual(statistics.several_p(np.array(p)[:, None])[0], 3 * min(at_least(2, 0.02), at_least(3, 0.02), at_least(4, 0.9)), 12)
+        self.assertAlmostEqual(
+            statistics.several_p(np.array(p)[:, None])[0],
+            3 * min(at_least(2, 0.02), at_least(3, 0.02), at_least(4, 0.9)),
+            12,
+        )
         self.assertEqual(statistics.several_p(np.array([[1e-9]])).tolist(), [1])
-        self.assertEqual(statistics.named_cells(np.array([1e-3, 0.004, 0.5, 0.006])).tolist(), [0, 1, 3])
+        self.assertEqual(
+            statistics.named_cells(np.array([1e-3, 0.004, 0.5, 0.006])).tolist(), [0, 1, 3]
+        )
 
     def test_the_difference_of_two_values_has_its_distribution(self):
         rng = np.random.default_rng(2)
         seen = abs(rng.standard_t(3, 400000) - rng.standard_t(3, 400000)) / steps.TAIL_SCALE
         for z in (0.5, 2, 5, 12):
             expected = float(steps.difference_p(z))
-            self.assertAlmostEqual((seen > z).mean(), expected, delta=4 * math.sqrt(expected / 400000))
-        self.assertAlmostEqual(float(steps.difference_p(881)) / float(steps.difference_p(883)), (883 / 881) ** 3, 4)
+            self.assertAlmostEqual(
+                (seen > z).mean(), expected, delta=4 * math.sqrt(expected / 400000)
+            )
+        self.assertAlmostEqual(
+            float(steps.difference_p(881)) / float(steps.difference_p(883)), (883 / 881) ** 3, 4
+        )
 
 
 class Noise(unittest.TestCase):
     def test_it_is_the_noise_of_compare(self):
         """The deviation of every cell, one or more processes a side, by the same evidence."""
         for counts in ((1, 1), (3, 2)):
-            sides = [[os.path.join(ROOT, f"results/h200/processes/process-{first + number:02}.json") for number in range(count)]
-                     for first, count in zip((1, 5), counts)]
-            done = subprocess.run([CBANK, "compare", *map(",".join, sides), "--json", "-"], capture_output=True, text=True, check=False)
-            compared = {cell["identity"]: cell["process_deviation"] for cell in json.loads(done.stdout)["cells"]}
-            cells = [[{cell["identity"]: cell for cell in read_json(path)["cells"]} for path in side] for side in sides]
+            sides = [
+                [
+                    os.path.join(ROOT, f"results/h200/processes/process-{first + number:02}.json")
+                    for number in range(count)
+                ]
+                for first, count in zip((1, 5), counts)
+            ]
+            done = subprocess.run(
+                [CBANK, "compare", *map(",".join, sides), "--json", "-"],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            compared = {
+                cell["identity"]: cell["process_deviation"]
+                for cell in json.loads(done.stdout)["cells"]
+            }
+            cells = [
+                [{cell["identity"]: cell for cell in read_json(path)["cells"]} for path in side]
+                for side in sides
+            ]
             evidence = []
             for identity in compared:
                 own, errors = noise.Deviation(0.0, 0), []
@@ -91,80 +136,154 @@ class Noise(unittest.TestCase):
                     processes = [second_judge.process(result[identity]) for result in side]
                     errors.append(plain.mean(error * error for _, error, _ in processes))
                     if len(side) > 1:
-                        own = noise.pool(own, noise.Deviation(plain.stdev(math.log(value) for value, *_ in processes), len(side) - 1))
-                time = plain.median(second_judge.process(result[identity])[0] for result in cells[0])
+                        own = noise.pool(
+                            own,
+                            noise.Deviation(
+                                plain.stdev(math.log(value) for value, *_ in processes),
+                                len(side) - 1,
+                            ),
+                        )
+                time = plain.median(
+                    second_judge.process(result[identity])[0] for result in cells[0]
+                )
                 known = noise.Known().find(identity, time, set(), "", "", None)
-                before = noise.Deviation(max(known.deviation, math.sqrt(plain.mean(errors))), known.degrees)
+                before = noise.Deviation(
+                    max(known.deviation, math.sqrt(plain.mean(errors))), known.degrees
+                )
                 evidence.append(("/cold" in identity, before, own))
             for (identity, said), found in zip(compared.items(), noise.conclude(evidence)):
                 self.assertAlmostEqual(found.value / said["value"], 1, 9, identity)
                 self.assertAlmostEqual(found.degrees / said["degrees_of_freedom"], 1, 9, identity)
 
-
     def test_nights_tell_more_of_it_than_runs_of_one_night(self):
         def seen(values, firsts):
             values = np.array(values)
-            return statistics.Judge([(values, noise.Deviation(0.001, 9), False)], len(values), {}, statistics.Limits(), None, np.array(firsts)).seen(values)
+            return statistics.Judge(
+                [(values, noise.Deviation(0.001, 9), False)],
+                len(values),
+                {},
+                statistics.Limits(),
+                None,
+                np.array(firsts),
+            ).seen(values)
 
         rng = np.random.default_rng(4)
         nights = rng.normal(size=(400, 4))
-        value, degrees = seen(np.repeat(nights, 2, axis=1) + 0.01 * rng.normal(size=(400, 8)), [0, 2, 4, 6])
+        value, degrees = seen(
+            np.repeat(nights, 2, axis=1) + 0.01 * rng.normal(size=(400, 8)), [0, 2, 4, 6]
+        )
         self.assertAlmostEqual(value, 1, delta=0.05)
         self.assertAlmostEqual(degrees, 0.37 * 3 * 400, 9)
-        # One GPU with a step between two nights: its runs of each night tell the noise, not the step.
+        # One GPU with a step between two nights: its runs of each night tell the noise, not the
+        # step.
         value, degrees = seen([[0, 0.01, 0, 0.01, 5, 5.01, 5, 5.01]], [0, 4])
         self.assertAlmostEqual(value, 0.01 / 0.6745 / math.sqrt(2), 9)
         self.assertAlmostEqual(degrees, 0.37 * 6, 9)
         self.assertEqual(seen([[0, 5]], [0, 1]), (0, 0))
-        self.assertEqual(seen([[0, 5]] * 4, [0, 1]), (0, 0))  # a driver may be what made all of them slower
+        # a driver may be what made all of them slower
+        self.assertEqual(seen([[0, 5]] * 4, [0, 1]), (0, 0))
 
 
 class Levels(unittest.TestCase):
     def test_a_level_is_split_as_seldom_where_its_noise_is_hardly_known(self):
-        """Ten values of one level, whose deviation is known by so many values. Without the degrees of freedom, twice as many were."""
+        """Ten values of one level, whose deviation is known by so many values. Without the
+        degrees of freedom, twice as many were."""
         rng, shares = np.random.default_rng(7), {}
         values, counts = rng.normal(size=(4000, 10)), np.full(4000, 10)
         for degrees in (3, 9, 100):
             known = np.sqrt(rng.chisquare(degrees, 4000) / degrees)
-            shares[degrees] = [(change_points.partition(values, counts, np.full(4000, 2), known, of)[:, 10] > 0).mean() for of in (degrees, 1e5)]
+            shares[degrees] = [
+                (
+                    change_points.partition(values, counts, np.full(4000, 2), known, of)[:, 10] > 0
+                ).mean()
+                for of in (degrees, 1e5)
+            ]
         self.assertLess(max(share for share, _ in shares.values()), 0.03, shares)
         self.assertGreater(shares[3][1], 0.04, shares)
         values[:, 5:] += 6
-        self.assertGreater((change_points.partition(values, counts, np.full(4000, 2), np.ones(4000), 9)[:, 10] == 5).mean(), 0.95)
+        self.assertGreater(
+            (
+                change_points.partition(values, counts, np.full(4000, 2), np.ones(4000), 9)[:, 10]
+                == 5
+            ).mean(),
+            0.95,
+        )
 
 
 class Peers(unittest.TestCase):
     """GPUs that were as they are on all of three nights."""
 
     def apart(self, rng, boards):
-        """{(GPU, cell)} of those that are slower than the others. boards: logarithms [cells, GPUs]."""
-        values, none = boards[..., None] + 0.0006 * rng.normal(size=(*boards.shape, 3)), np.zeros(boards.shape[1], dtype=int)
-        found = statistics.judge([(of, noise.Deviation(0.0006, 9), False) for of in values], len(none),
-                                 {"driver": none, "vbios": none, "node": none}, statistics.Limits())
+        """{(GPU, cell)} of those that are slower than the others. boards: logarithms [cells,
+        GPUs]."""
+        values, none = boards[..., None] + 0.0006 * rng.normal(size=(*boards.shape, 3)), np.zeros(
+            boards.shape[1], dtype=int
+        )
+        found = statistics.judge(
+            [(of, noise.Deviation(0.0006, 9), False) for of in values],
+            len(none),
+            {"driver": none, "vbios": none, "node": none},
+            statistics.Limits(),
+        )
         self.assertEqual({change.against for change in found} - {statistics.PEERS}, set())
         return {(change.group, change.cell) for change in found if change.change > 0}
 
     def test_few_boards_are_called_apart_at_the_nominal_rate_and_one_that_is_so_is_found(self):
-        """Two to eight boards. Variances of cells differ as an inverse chi square of 1.4 degrees does, and half of each is common to the cells
-        of a board. Eight cells of one board are slower: a board of few must differ by more. Boards may differ three times as much."""
+        """Two to eight boards. Variances of cells differ as an inverse chi square of 1.4 degrees
+        does, and half of each is common to the cells of a board. Eight cells of one board are
+        slower: a board of few must differ by more. Boards may differ three times as much."""
         rng, rounds = np.random.default_rng(5), repetitions(40, 20)
-        for gpus, deviation, longer, finds in ((2, 0.0027, 1.5, 0), (4, 0.0027, 1.5, 0.9), (8, 0.0027, 1.05, 0.7), (4, 0.0081, 1.5, 0), (8, 0.0081, 1.2, 0.8)):
+        for gpus, deviation, longer, finds in (
+            (2, 0.0027, 1.5, 0),
+            (4, 0.0027, 1.5, 0.9),
+            (8, 0.0027, 1.05, 0.7),
+            (4, 0.0081, 1.5, 0),
+            (8, 0.0081, 1.2, 0.8),
+        ):
             false = right = 0
             for _ in range(rounds):
                 cells = deviation * np.sqrt(1.4 / rng.chisquare(1.4, (24, 1)))
-                boards = cells * (rng.normal(size=(1, gpus)) + rng.normal(size=(24, gpus))) / math.sqrt(2)
+                boards = (
+                    cells
+                    * (rng.normal(size=(1, gpus)) + rng.normal(size=(24, gpus)))
+                    / math.sqrt(2)
+                )
                 false += bool(self.apart(rng, boards))
                 boards[:8, 0] += math.log(longer)
                 found = self.apart(rng, boards)
-                right += {gpu for gpu, _ in found} == {0} and {cell for _, cell in found} <= set(range(8))
+                right += {gpu for gpu, _ in found} == {0} and {cell for _, cell in found} <= set(
+                    range(8)
+                )
             self.assertLessEqual(false, repetitions(2, 1), (gpus, deviation))  # at one in a hundred
             self.assertGreaterEqual(right, finds * rounds, (gpus, deviation))
 
     def test_boards_of_an_h200(self):
-        """Nine of them. Two take 5 % longer for one cell, and no other cell of any is 3 % from the others."""
-        boards = [{cell["identity"]: cell["median_ns"] for cell in read_json(os.path.join(ROOT, f"results/h200/processes/{name}.json"))["cells"]}
-                  for name in ("trial", "other-board", "third-board", "slow-board", "fast-board", "sixth-board", "seventh-board", "eighth-board", "ninth-board")]
-        placed = {cell["identity"] for cell in read_json(os.path.join(ROOT, "results/h200/core-matrix.json"))["cells"] if (cell["buffer_set_deviation"] or 0) >= 0.01}
+        """Nine of them. Two take 5 % longer for one cell, and no other cell of any is 3 % from
+        the others."""
+        boards = [
+            {
+                cell["identity"]: cell["median_ns"]
+                for cell in read_json(os.path.join(ROOT, f"results/h200/processes/{name}.json"))[
+                    "cells"
+                ]
+            }
+            for name in (
+                "trial",
+                "other-board",
+                "third-board",
+                "slow-board",
+                "fast-board",
+                "sixth-board",
+                "seventh-board",
+                "eighth-board",
+                "ninth-board",
+            )
+        ]
+        placed = {
+            cell["identity"]
+            for cell in read_json(os.path.join(ROOT, "results/h200/core-matrix.json"))["cells"]
+            if (cell["buffer_set_deviation"] or 0) >= 0.01
+        }
         names = sorted(set.intersection(*map(set, boards)) - placed)
         times = np.array([[math.log(board[name]) for board in boards] for name in names])
         cell = names.index("add/constant/pseudo_random/128000/1024/hot")
@@ -173,7 +292,7 @@ class Peers(unittest.TestCase):
             self.assertEqual(self.apart(np.random.default_rng(6), times[:, pair]), set())
 
 
-# ---- Made fleets -----------------------------------------------------------------------------------------------------
+# ---- Made fleets ---------------------------------------------------------------------------------
 
 
 def digest(path):
@@ -183,12 +302,16 @@ def digest(path):
 
 class FleetCase(Case):
     def make(self, name, *options):
-        subprocess.run(["/usr/bin/python3", MAKE, self.path(name), *options], check=True, timeout=120)
+        subprocess.run(
+            ["/usr/bin/python3", MAKE, self.path(name), *options], check=True, timeout=120
+        )
 
     def fleet(self, *options, store="store.db", status=0):
         """The verdict as JSON, which its schema allows. The store stays as it is."""
         before = digest(self.path(store))
-        verdict = self.json_of("fleet", store, "--json", "-", *options, schema="fleet.schema.json", status=status)
+        verdict = self.json_of(
+            "fleet", store, "--json", "-", *options, schema="fleet.schema.json", status=status
+        )
         self.assertEqual(digest(self.path(store)), before)
         self.assertEqual(verdict["verdict"], "finding" if status else "quiet")
         self.assertEqual(any(finding["fails"] for finding in verdict["findings"]), status == 1)
@@ -204,7 +327,9 @@ class FleetCase(Case):
             for index, pair in enumerate(zip(found, expected)):
                 self.assert_near(*pair, f"{where}[{index}]")
         elif isinstance(expected, float):
-            self.assertLessEqual(abs(found - expected), TOLERANCE * max(abs(expected), 1e-30), where)
+            self.assertLessEqual(
+                abs(found - expected), TOLERANCE * max(abs(expected), 1e-30), where
+            )
         else:
             self.assertEqual(found, expected, where)
 
@@ -216,53 +341,130 @@ class Made(FleetCase):
             name = hashlib.sha256(json.dumps(golden["make"]).encode()).hexdigest() + ".db"
             if not os.path.exists(self.path(name)):
                 self.make(name, *golden["make"])
-            verdict = self.fleet(*golden["options"], store=name, status=golden["verdict"] == "finding")
+            verdict = self.fleet(
+                *golden["options"], store=name, status=golden["verdict"] == "finding"
+            )
             with self.subTest(golden["name"]):
                 for finding, of in zip(verdict["findings"], golden["findings"]):
                     finding["gpus"] = [gpu["uuid"] for gpu in finding["gpus"]]
                     known = {cell["identity"] for cell in of["cells"]}
-                    finding["cells"] = [cell for cell in finding["cells"] if cell["identity"] in known]
-                verdict["gpus"] = {gpu["uuid"]: [gpu["verdict"], *(change["change"] for change in gpu["changes"])] for gpu in verdict["gpus"]}
-                self.assert_near(verdict, {key: value for key, value in golden.items() if key not in ("name", "make", "options")}, golden["name"])
+                    finding["cells"] = [
+                        cell for cell in finding["cells"] if cell["identity"] in known
+                    ]
+                verdict["gpus"] = {
+                    gpu["uuid"]: [gpu["verdict"], *(change["change"] for change in gpu["changes"])]
+                    for gpu in verdict["gpus"]
+                }
+                self.assert_near(
+                    verdict,
+                    {
+                        key: value
+                        for key, value in golden.items()
+                        if key not in ("name", "make", "options")
+                    },
+                    golden["name"],
+                )
         for golden in GOLDEN["history"]:
             self.make("history.db", *golden["make"])
-            said = self.json_of("history", "history.db", "--json", "--cell", golden["cell"], schema="history.schema.json")
-            changes = sorted(said["changes"], key=lambda change: (change["since_utc"], change["uuid"]))
+            said = self.json_of(
+                "history",
+                "history.db",
+                "--json",
+                "--cell",
+                golden["cell"],
+                schema="history.schema.json",
+            )
+            changes = sorted(
+                said["changes"], key=lambda change: (change["since_utc"], change["uuid"])
+            )
             self.assert_near(changes, golden["changes"], "history")
 
     def test_all_that_is_planted_is_found_and_nothing_else(self):
         kinds = {"missing": "missing", "replaced": "replaced"}
         for seed, tails in (("1", "normal"), ("2", "heavy")):
-            self.make(seed, "--gpus", "96", "--nights", "24", "--seed", seed, "--tails", tails, "--planted", self.path("planted.json"))
-            findings = {(finding["kind"], frozenset(gpu["uuid"] for gpu in finding["gpus"])): finding
-                        for finding in self.fleet(store=seed, status=1)["findings"]}
+            self.make(
+                seed,
+                "--gpus",
+                "96",
+                "--nights",
+                "24",
+                "--seed",
+                seed,
+                "--tails",
+                tails,
+                "--planted",
+                self.path("planted.json"),
+            )
+            findings = {
+                (finding["kind"], frozenset(gpu["uuid"] for gpu in finding["gpus"])): finding
+                for finding in self.fleet(store=seed, status=1)["findings"]
+            }
             everybody = max((gpus for _, gpus in findings), key=len)
             for plant in read_json(self.path("planted.json")):
-                gpus = everybody if plant["kind"] == "driver" else frozenset(plant.get("by", plant["gpus"]))
+                gpus = (
+                    everybody
+                    if plant["kind"] == "driver"
+                    else frozenset(plant.get("by", plant["gpus"]))
+                )
                 with self.subTest(seed=seed, plant=plant["kind"]):
                     found = findings.pop((kinds.get(plant["kind"], "slower"), gpus))
                     if "change" in plant:
-                        self.assertAlmostEqual(found["change"], plant["change"], delta=0.003 if plant["kind"] != "drift" else 0.012)
+                        self.assertAlmostEqual(
+                            found["change"],
+                            plant["change"],
+                            delta=0.003 if plant["kind"] != "drift" else 0.012,
+                        )
                         self.assertEqual(found["drift"], plant["kind"] == "drift")
-                        self.assertTrue(found["what"].startswith(plant.get("path", "every") + " path"), found["what"])
+                        self.assertTrue(
+                            found["what"].startswith(plant.get("path", "every") + " path"),
+                            found["what"],
+                        )
                     if plant["kind"] in ("step", "driver", "node"):
-                        night = datetime.datetime(2026, 1, 1, 22) + datetime.timedelta(days=plant["night"])
-                        self.assertLess(abs(datetime.datetime.fromisoformat(found["since_utc"][:-1]) - night), datetime.timedelta(days=1, hours=1))
-                    self.assertEqual(found["why"], "driver 580.159.04 -> 590.44.01" if plant["kind"] == "driver" else found["why"])
+                        night = datetime.datetime(2026, 1, 1, 22) + datetime.timedelta(
+                            days=plant["night"]
+                        )
+                        self.assertLess(
+                            abs(datetime.datetime.fromisoformat(found["since_utc"][:-1]) - night),
+                            datetime.timedelta(days=1, hours=1),
+                        )
+                    self.assertEqual(
+                        found["why"],
+                        (
+                            "driver 580.159.04 -> 590.44.01"
+                            if plant["kind"] == "driver"
+                            else found["why"]
+                        ),
+                    )
             self.assertEqual(findings, {})
 
     def test_a_quiet_night_is_quiet(self):
         self.make("store.db", "--gpus", "96", "--nights", "24", "--quiet", "--tails", "heavy")
         verdict = self.fleet()
-        self.assertEqual((verdict["findings"], verdict["answered"], verdict["expected"], verdict["nights"]), ([], 96, 96, 24))
+        self.assertEqual(
+            (verdict["findings"], verdict["answered"], verdict["expected"], verdict["nights"]),
+            ([], 96, 96, 24),
+        )
         self.assertEqual({gpu["verdict"] for gpu in verdict["gpus"]}, {"quiet"})
-        self.assertEqual(self.cbank("fleet", "store.db").stdout.splitlines()[0], "96 of 96 GPUs answered, nothing is worse")
+        self.assertEqual(
+            self.cbank("fleet", "store.db").stdout.splitlines()[0],
+            "96 of 96 GPUs answered, nothing is worse",
+        )
 
     @unittest.skipUnless(FULL, "takes long: make test-long")
     def test_nothing_without_cause_and_all_that_is_planted(self):
         """Where this is not so, the table in docs/fleet.md is wrong, too."""
-        subprocess.run(["/usr/bin/python3", os.path.join(ROOT, "scripts/studies/fleet_power.py"), "--small", "--json", self.path("rows.json")],
-                       check=True, capture_output=True, timeout=300)
+        subprocess.run(
+            [
+                "/usr/bin/python3",
+                os.path.join(ROOT, "scripts/studies/fleet_power.py"),
+                "--small",
+                "--json",
+                self.path("rows.json"),
+            ],
+            check=True,
+            capture_output=True,
+            timeout=300,
+        )
         for row in read_json(self.path("rows.json"))["rows"]:
             self.assertEqual(row["others"], 0, row)
             self.assertGreaterEqual(row["found"], 0.95 * row["planted"], row)
@@ -272,7 +474,7 @@ class Made(FleetCase):
                 self.assertGreaterEqual(row["named"], 0.9 * 8 * row["planted"], row)
 
 
-# ---- Results ---------------------------------------------------------------------------------------------------------
+# ---- Results -------------------------------------------------------------------------------------
 
 
 class Ingested(FleetCase):
@@ -289,12 +491,14 @@ class Ingested(FleetCase):
                 result = result_of(gpu, night, self.CELLS, self.NODE)
                 for cell in result["cells"]:
                     slower({"cells": [cell]}, 1 + self.SPREAD * chance.uniform(-1, 1))
-                if (result := change(result, gpu, night)):
+                if result := change(result, gpu, night):
                     self.write(f"{night}-{gpu}.json", result)
         self.cbank("ingest", "--quiet", store, ".")
 
     def only(self, verdict, kind):
-        self.assertEqual([finding["kind"] for finding in verdict["findings"]], [kind], verdict["findings"])
+        self.assertEqual(
+            [finding["kind"] for finding in verdict["findings"]], [kind], verdict["findings"]
+        )
         return verdict["findings"][0]
 
     def kinds(self, verdict):
@@ -309,14 +513,27 @@ class Ingested(FleetCase):
 
         self.ingest(change)
         verdict = self.fleet(status=1)
-        self.assertEqual(self.kinds(verdict), [("missing", uuid(5)), ("replaced", uuid(0x66)), ("slower", uuid(2))])
+        self.assertEqual(
+            self.kinds(verdict),
+            [("missing", uuid(5)), ("replaced", uuid(0x66)), ("slower", uuid(2))],
+        )
         _, replaced, slow = verdict["findings"]
         self.assertEqual(replaced["what"], f"in place of {uuid(6)}")
-        self.assertEqual((slow["since_utc"], slow["what"]), (utc(start(2, 4)), "constant path, 4 of 4 cells"))
+        self.assertEqual(
+            (slow["since_utc"], slow["what"]), (utc(start(2, 4)), "constant path, 4 of 4 cells")
+        )
         self.assertAlmostEqual(slow["change"], 0.05, delta=0.001)
         self.assertEqual((verdict["answered"], verdict["expected"]), (7, 8))
-        for text in (self.cbank("fleet", "store.db", "--markdown", "-", status=1).stdout, self.cbank("fleet", "store.db", status=1).stdout):
-            for part in ("3 findings", "n00:02:00.0 GPU-00000002", "n01:01:00.0 GPU-00000005", "4 of 4 cells"):
+        for text in (
+            self.cbank("fleet", "store.db", "--markdown", "-", status=1).stdout,
+            self.cbank("fleet", "store.db", status=1).stdout,
+        ):
+            for part in (
+                "3 findings",
+                "n00:02:00.0 GPU-00000002",
+                "n01:01:00.0 GPU-00000005",
+                "4 of 4 cells",
+            ):
                 self.assertIn(part, text)
 
     def test_a_driver_is_one_finding(self):
@@ -328,14 +545,24 @@ class Ingested(FleetCase):
 
         self.ingest(change)
         finding = self.only(self.fleet(status=1), "slower")
-        self.assertEqual((finding["level"], len(finding["gpus"]), finding["since_utc"]), ("driver", 4, utc(start(4, 3))))
-        self.assertEqual((finding["who"], finding["why"]), ("all 4 GPUs with driver 590.1", f"driver {DRIVER} -> 590.1"))
-        # Held against another baseline, it is the same finding; where no night before it is looked at, it is none.
+        self.assertEqual(
+            (finding["level"], len(finding["gpus"]), finding["since_utc"]),
+            ("driver", 4, utc(start(4, 3))),
+        )
+        self.assertEqual(
+            (finding["who"], finding["why"]),
+            ("all 4 GPUs with driver 590.1", f"driver {DRIVER} -> 590.1"),
+        )
+        # Held against another baseline, it is the same finding; where no night before it is looked
+        # at, it is none.
         self.only(self.fleet("--baseline", DRIVER, status=1), "slower")
         self.only(self.fleet("--baseline", "2026-03-03", status=1), "slower")
         self.assertEqual(self.fleet("--nights", "3", "--threshold", "0.5%")["findings"], [])
         for wrong in ("590.2", "2025-01-01"):
-            self.assertIn(f"drivers: {DRIVER}, 590.1", self.cbank("fleet", "store.db", "--baseline", wrong, status=2).stderr)
+            self.assertIn(
+                f"drivers: {DRIVER}, 590.1",
+                self.cbank("fleet", "store.db", "--baseline", wrong, status=2).stderr,
+            )
 
     def test_faster_moved_and_added_ones_pass(self):
         def change(result, gpu, night):
@@ -345,18 +572,38 @@ class Ingested(FleetCase):
             return None if gpu == 7 and night < 5 else result
 
         self.ingest(change)
-        self.assertEqual(self.kinds(self.fleet()), [("faster", uuid(3)), ("moved", uuid(1)), ("added", uuid(7))])
-        self.assertIn("8 GPUs answered, 7 expected, nothing is worse, 3 that need nothing", self.cbank("fleet", "store.db").stdout.splitlines()[0])
+        self.assertEqual(
+            self.kinds(self.fleet()), [("faster", uuid(3)), ("moved", uuid(1)), ("added", uuid(7))]
+        )
+        self.assertIn(
+            "8 GPUs answered, 7 expected, nothing is worse, 3 that need nothing",
+            self.cbank("fleet", "store.db").stdout.splitlines()[0],
+        )
 
     def test_two_nights_tell_what_compare_tells(self):
-        """A step of 5 % in the constant path of one GPU, in the second of two nights: fleet names the cells that compare names."""
+        """A step of 5 % in the constant path of one GPU, in the second of two nights: fleet
+        names the cells that compare names."""
         self.NIGHTS, self.SPREAD, self.CELLS = 2, 0.001, SOURCE["cells"]
-        self.ingest(lambda result, gpu, night: slower(result, 1.05 if (gpu, night) == (3, 1) else 1, "constant") or result)
-        compared = json.loads(self.cbank("compare", "0-3.json", "1-3.json", "--json", "-", status=1).stdout)
-        regressed = {cell["identity"]: cell for cell in compared["cells"] if cell["verdict"] == "regressed"}
-        self.assertEqual(set(regressed), {cell["identity"] for cell in self.CELLS if cell["path"] == "constant"})
+        self.ingest(
+            lambda result, gpu, night: slower(
+                result, 1.05 if (gpu, night) == (3, 1) else 1, "constant"
+            )
+            or result
+        )
+        compared = json.loads(
+            self.cbank("compare", "0-3.json", "1-3.json", "--json", "-", status=1).stdout
+        )
+        regressed = {
+            cell["identity"]: cell for cell in compared["cells"] if cell["verdict"] == "regressed"
+        }
+        self.assertEqual(
+            set(regressed), {cell["identity"] for cell in self.CELLS if cell["path"] == "constant"}
+        )
         finding = self.only(self.fleet(status=1), "slower")
-        self.assertEqual(([gpu["uuid"] for gpu in finding["gpus"]], finding["what"]), ([uuid(3)], "constant path, 8 of 8 cells"))
+        self.assertEqual(
+            ([gpu["uuid"] for gpu in finding["gpus"]], finding["what"]),
+            ([uuid(3)], "constant path, 8 of 8 cells"),
+        )
         self.assertEqual({cell["identity"] for cell in finding["cells"]}, set(regressed))
         self.assertEqual(finding["since_utc"], utc(start(3, 1)))
         # One GPU alone shows no more of its noise than compare knows.
@@ -365,29 +612,59 @@ class Ingested(FleetCase):
         self.assertEqual({cell["identity"] for cell in finding["cells"]}, set(regressed))
         for cell in finding["cells"]:
             of = regressed[cell["identity"]]  # its ratio has what occasions add to two values
-            self.assertAlmostEqual(cell["deviation"] / math.hypot(of["process_deviation"]["value"], of["occasion_error"] / math.sqrt(2)), 1, 9)
+            self.assertAlmostEqual(
+                cell["deviation"]
+                / math.hypot(of["process_deviation"]["value"], of["occasion_error"] / math.sqrt(2)),
+                1,
+                9,
+            )
 
     def test_a_step_of_all_cells_and_of_one_in_two_nights(self):
-        """All cells: what the process did is no less than a change. One cell: one bad value is no finding."""
+        """All cells: what the process did is no less than a change. One cell: one bad value is
+        no finding."""
         self.NIGHTS, self.CELLS = 2, SOURCE["cells"]
-        self.ingest(lambda result, gpu, night: slower(result, 1.05 if (gpu, night) == (3, 1) else 1) or result)
+        self.ingest(
+            lambda result, gpu, night: slower(result, 1.05 if (gpu, night) == (3, 1) else 1)
+            or result
+        )
         verdict = self.fleet(status=1)
         self.assertEqual(self.only(verdict, "slower")["what"], "every path, 24 of 24 cells")
         for gpu in verdict["gpus"]:
             for change in gpu["changes"]:
-                self.assertAlmostEqual(change["change"], 0.05 if gpu["uuid"] == uuid(3) else 0, delta=0.002)
-        self.ingest(lambda result, gpu, night: slower({"cells": result["cells"][:1]}, 1.012 if (gpu, night) == (3, 1) else 1) or result, store="one.db")
+                self.assertAlmostEqual(
+                    change["change"], 0.05 if gpu["uuid"] == uuid(3) else 0, delta=0.002
+                )
+        self.ingest(
+            lambda result, gpu, night: slower(
+                {"cells": result["cells"][:1]}, 1.012 if (gpu, night) == (3, 1) else 1
+            )
+            or result,
+            store="one.db",
+        )
         self.assertEqual(self.fleet(store="one.db")["findings"], [])
 
     def test_half_of_the_cells_and_a_noisy_process(self):
-        """Where half of the cells changed, the other half is what did not. Cells that scatter in either direction are noise."""
-        self.NIGHTS, self.CELLS = 2, [cell for cell in SOURCE["cells"] if cell["path"] != "readonly"]
-        self.ingest(lambda result, gpu, night: slower(result, 1.05 if (gpu, night) == (3, 1) else 1, "constant") or result)
-        self.assertEqual(self.only(self.fleet(status=1), "slower")["what"], "constant path, 8 of 8 cells")
+        """Where half of the cells changed, the other half is what did not. Cells that scatter in
+        either direction are noise."""
+        self.NIGHTS, self.CELLS = 2, [
+            cell for cell in SOURCE["cells"] if cell["path"] != "readonly"
+        ]
+        self.ingest(
+            lambda result, gpu, night: slower(
+                result, 1.05 if (gpu, night) == (3, 1) else 1, "constant"
+            )
+            or result
+        )
+        self.assertEqual(
+            self.only(self.fleet(status=1), "slower")["what"], "constant path, 8 of 8 cells"
+        )
 
         def scattered(result, gpu, night):
             for index, cell in enumerate(result["cells"]):
-                slower({"cells": [cell]}, 1 + 0.01 * ((index * 7) % 8 - 3.5) / 2 if (gpu, night) == (3, 1) else 1)
+                slower(
+                    {"cells": [cell]},
+                    1 + 0.01 * ((index * 7) % 8 - 3.5) / 2 if (gpu, night) == (3, 1) else 1,
+                )
             return result
 
         self.ingest(scattered, store="noisy.db")
@@ -407,11 +684,25 @@ class Ingested(FleetCase):
 
         self.ingest(change)
         verdict = self.fleet(status=1)
-        self.assertEqual(self.kinds(verdict), [("failed", uuid(6)), ("counter", uuid(1)), ("counter", uuid(3)), ("geometry", uuid(4))])
+        self.assertEqual(
+            self.kinds(verdict),
+            [
+                ("failed", uuid(6)),
+                ("counter", uuid(1)),
+                ("counter", uuid(3)),
+                ("geometry", uuid(4)),
+            ],
+        )
         failed, counter, unlike, geometry = verdict["findings"]
-        value, name = self.CELLS[0]["counters"]["ldc_instructions"]["value"], self.CELLS[0]["identity"]
+        value, name = (
+            self.CELLS[0]["counters"]["ldc_instructions"]["value"],
+            self.CELLS[0]["identity"],
+        )
         self.assertEqual(failed["what"], f"{self.CELLS[1]['identity']}: wrong output")
-        self.assertEqual((counter["what"], len(counter["gpus"])), (f"{name}: ldc_instructions is {value + 8}, expected {value}", 2))
+        self.assertEqual(
+            (counter["what"], len(counter["gpus"])),
+            (f"{name}: ldc_instructions is {value + 8}, expected {value}", 2),
+        )
         self.assertEqual(unlike["what"], f"{name}: ldc_instructions is 1, on most GPUs {value}")
         self.assertEqual(geometry["what"], "sm_count is 130, on most GPUs 132")
 
@@ -427,9 +718,19 @@ class Ingested(FleetCase):
                 os.remove(self.path(f"{night}-{gpu}.json"))
         self.cbank("ingest", "--quiet", "two.db", ".")
         self.assertEqual(self.fleet(store="two.db")["findings"], [])
-        # A step is none where a calibration of a GPU of the fleet says that processes differ by 5 %.
-        for gpu, driver, findings in ((0x77, DRIVER, 1), (1, "of another driver", 1), (1, DRIVER, 0)):
-            self.write("calibration.json", calibration_of(gpu, cells=24, device={**SOURCE["device"], "uuid": uuid(gpu), "driver": driver}))
+        # A step is none where a calibration of a GPU of the fleet says that processes differ by 5
+        # %.
+        for gpu, driver, findings in (
+            (0x77, DRIVER, 1),
+            (1, "of another driver", 1),
+            (1, DRIVER, 0),
+        ):
+            self.write(
+                "calibration.json",
+                calibration_of(
+                    gpu, cells=24, device={**SOURCE["device"], "uuid": uuid(gpu), "driver": driver}
+                ),
+            )
             self.cbank("ingest", "--quiet", "store.db", "calibration.json")
             self.assertEqual(len(self.fleet(status=findings)["findings"]), findings)
 
@@ -440,16 +741,27 @@ class Ingested(FleetCase):
         finding = self.only(self.fleet("--inventory", "inventory", status=1), "missing")
         self.assertEqual((finding["who"], finding["what"]), ("n00", "3 of 4 GPUs of n00 answered"))
         self.write("inventory", f"n00 3\nn01 {uuid(4)}\nn01 {uuid(0xffffffff)}\n")
-        self.assertIn("GPU-ffffffff", self.only(self.fleet("--inventory", "inventory", status=1), "missing")["what"])
+        self.assertIn(
+            "GPU-ffffffff",
+            self.only(self.fleet("--inventory", "inventory", status=1), "missing")["what"],
+        )
         self.write("inventory", "n00 3\nn7 4\n")
         said = self.cbank("fleet", "store.db", "--inventory", "inventory", status=1).stderr
         self.assertIn("inventory:2: n7 never answered in store.db", said)
         self.assertIn("inventory: has no line for n01, which answered", said)
-        for text, message in (("n00\n", "inventory:1: a line is a host"), ("n00 4 x\n", "inventory:1: a line is a host"),
-                              ("n00 3\n\nn01 many\n", "inventory:3: many is no UUID"), ("n00 -4\n", "is no UUID"), ("# no\n", "has no host"),
-                              ("n00 0\n", "is no UUID and no number")):
+        for text, message in (
+            ("n00\n", "inventory:1: a line is a host"),
+            ("n00 4 x\n", "inventory:1: a line is a host"),
+            ("n00 3\n\nn01 many\n", "inventory:3: many is no UUID"),
+            ("n00 -4\n", "is no UUID"),
+            ("# no\n", "has no host"),
+            ("n00 0\n", "is no UUID and no number"),
+        ):
             self.write("inventory", text)
-            self.assertIn(message, self.cbank("fleet", "store.db", "--inventory", "inventory", status=2).stderr)
+            self.assertIn(
+                message,
+                self.cbank("fleet", "store.db", "--inventory", "inventory", status=2).stderr,
+            )
         self.cbank("fleet", "store.db", "--inventory", "nowhere", status=2)
 
     def test_options_say_what_a_night_is_and_how_many_are_looked_at(self):
@@ -460,13 +772,18 @@ class Ingested(FleetCase):
         self.ingest(change)
         self.assertEqual(self.fleet("--gap", "30", status=1)["nights"], 1)
         self.assertEqual(self.fleet("--nights", "4", status=1)["nights"], 4)
-        self.only(self.fleet("--nights", "1", status=1), "apart")  # without a past it still differs from the others
+        # without a past it still differs from the others
+        self.only(self.fleet("--nights", "1", status=1), "apart")
         self.assertEqual(self.fleet("--nights", "1", "--peer-threshold", "6%")["findings"], [])
         said = self.cbank("fleet", "store.db", "--nights", "1", "--peer-threshold", "6").stdout
         self.assertIn("no past", " ".join(said.split()))
         self.assertLessEqual(max(map(len, said.splitlines())), 80)
-        for arguments, message in ((("--nights", "0"), "--nights: 0 is out of limits; 1 to 100000 nights"), (("--baseline", ""), "--baseline"),
-                                   (("--threshold", "x%"), "is out of limits"), (("--json", "store.db"), "--json: store.db is named for something else, too")):
+        for arguments, message in (
+            (("--nights", "0"), "--nights: 0 is out of limits; 1 to 100000 nights"),
+            (("--baseline", ""), "--baseline"),
+            (("--threshold", "x%"), "is out of limits"),
+            (("--json", "store.db"), "--json: store.db is named for something else, too"),
+        ):
             self.assertIn(message, self.cbank("fleet", "store.db", *arguments, status=2).stderr)
 
     def test_a_store_is_made_printable(self):
@@ -474,7 +791,11 @@ class Ingested(FleetCase):
             if gpu >= self.NODE:
                 result["host"]["name"] = "n\x1b[31m"
                 for cell in result["cells"]:
-                    cell.update(status="failed", reason="so\x1b]0;x\x07", time_ns={**cell["time_ns"], "value": None})
+                    cell.update(
+                        status="failed",
+                        reason="so\x1b]0;x\x07",
+                        time_ns={**cell["time_ns"], "value": None},
+                    )
             return result
 
         self.ingest(change)
@@ -487,11 +808,16 @@ class Ingested(FleetCase):
     def test_a_clock_that_is_ahead_is_said(self):
         def change(result, gpu, night):
             if gpu == 1 and night == 5:
-                result["started_utc"], result["finished_utc"] = "2100-01-01T00:00:00Z", "2100-01-01T00:00:02Z"
+                result["started_utc"], result["finished_utc"] = (
+                    "2100-01-01T00:00:00Z",
+                    "2100-01-01T00:00:02Z",
+                )
             return result
 
         self.ingest(change)
-        self.assertIn("./5-1.json: it began in the future", self.cbank("fleet", "store.db", status=1).stderr)
+        self.assertIn(
+            "./5-1.json: it began in the future", self.cbank("fleet", "store.db", status=1).stderr
+        )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Reads the golden files of reports as the programs they are for would, and what cbank show prints. CBANK names
-the program (default build/cbank)."""
+"""Reads the golden files of reports as the programs they are for would, and what cbank show
+prints. CBANK names the program (default build/cbank)."""
 
 import csv
 import glob
@@ -27,6 +27,7 @@ def golden(name):
 
 def load(path):
     """Strict JSON: no NaN, no key twice."""
+
     def once(pairs):
         keys = [key for key, _ in pairs]
         assert len(keys) == len(set(keys)), keys
@@ -68,10 +69,16 @@ class Reports(unittest.TestCase):
         suite = root.find("testsuite")
         cases = {case.get("name"): case for case in suite.findall("testcase")}
         self.assertEqual(root.tag, "testsuites")
-        for attribute, element in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        for attribute, element in (
+            ("failures", "failure"),
+            ("errors", "error"),
+            ("skipped", "skipped"),
+        ):
             self.assertEqual(int(suite.get(attribute)), len(suite.findall(f"testcase/{element}")))
             self.assertEqual(root.get(attribute), suite.get(attribute))
-        self.assertEqual((int(suite.get("tests")), len(cases)), (len(self.COMPARISON["cells"]),) * 2)
+        self.assertEqual(
+            (int(suite.get("tests")), len(cases)), (len(self.COMPARISON["cells"]),) * 2
+        )
         for cell in self.COMPARISON["cells"]:
             case = cases[cell["identity"]]
             self.assertEqual(case.find("failure") is not None, cell["verdict"] in VERDICTS_FAILED)
@@ -80,7 +87,11 @@ class Reports(unittest.TestCase):
 
 def held(old, new):
     """A result of before has fewer keys in a time; each has its value still."""
-    return all(new[key] == value for key, value in old.items()) if isinstance(old, dict) and isinstance(new, dict) else new == old
+    return (
+        all(new[key] == value for key, value in old.items())
+        if isinstance(old, dict) and isinstance(new, dict)
+        else new == old
+    )
 
 
 def printed(*arguments, width=80, status=0):
@@ -104,9 +115,17 @@ class Show(unittest.TestCase):
         for file in glob.glob(os.path.join(ROOT, "results/h[12]00/*.json")):
             cells = [cell["identity"] for cell in read_json(file)["cells"]]
             for width in (80, 200):
-                for arguments in (("show", file), ("counters", file), ("show", file, "--cell", cells[0]),
-                                  ("show", file, "--cell", cells[-1])):
-                    wide = {line for line in printed(*arguments, width=width).splitlines() if len(line) > width}
+                for arguments in (
+                    ("show", file),
+                    ("counters", file),
+                    ("show", file, "--cell", cells[0]),
+                    ("show", file, "--cell", cells[-1]),
+                ):
+                    wide = {
+                        line
+                        for line in printed(*arguments, width=width).splitlines()
+                        if len(line) > width
+                    }
                     self.assertLessEqual(wide, set(cells), (arguments, width))
 
     def test_wide_terminals_are_used(self):
@@ -119,30 +138,53 @@ class Show(unittest.TestCase):
     def test_csv_is_a_row_a_cell_below_one_header(self):
         text = printed("show", self.FILE, self.FILE, "--csv")
         found = list(csv.DictReader(io.StringIO(text)))
-        self.assertEqual(sorted(row["identity"] for row in found), sorted([*self.cells, *self.cells]))
+        self.assertEqual(
+            sorted(row["identity"] for row in found), sorted([*self.cells, *self.cells])
+        )
         self.assertEqual(text.count("identity"), 1)
         for row in found:
             cell = self.cells[row["identity"]]
             time = cell["time_ns"]
-            self.assertEqual([float(row[f"{key}_ns"]) for key in ("time", "ci_low", "ci_high", "min", "mad")],
-                             [time[key] for key in ("value", "ci_low", "ci_high", "min", "mad")])
+            self.assertEqual(
+                [float(row[f"{key}_ns"]) for key in ("time", "ci_low", "ci_high", "min", "mad")],
+                [time[key] for key in ("value", "ci_low", "ci_high", "min", "mad")],
+            )
             self.assertEqual(int(row["samples"]), len(time["samples"]))
             # An element in, one out, one payload load.
-            self.assertAlmostEqual(float(row["gigabytes_per_second"]), 12 * cell["elements"] / time["value"])
+            self.assertAlmostEqual(
+                float(row["gigabytes_per_second"]), 12 * cell["elements"] / time["value"]
+            )
 
     def test_json_of_every_committed_result_is_what_it_is(self):
-        """All that the file says stands there; why keys are null is what this program says of it."""
+        """All that the file says stands there; why keys are null is what this program says of
+        it."""
         for file in glob.glob(os.path.join(ROOT, "results/h[12]00/*.json")):
             given, written = read_json(file), json.loads(printed("show", file, "--json"))
             for old, new in ((given, written), *zip(given["cells"], written["cells"], strict=True)):
-                self.assertEqual({key for key in old if key not in ("null_reasons", "cells") and not held(old[key], new.get(key, ()))},
-                                 set(), file)
+                self.assertEqual(
+                    {
+                        key
+                        for key in old
+                        if key not in ("null_reasons", "cells")
+                        and not held(old[key], new.get(key, ()))
+                    },
+                    set(),
+                    file,
+                )
 
     def test_all_facts_of_a_cell_are_there(self):
         text, cell = printed("show", self.FILE, "--cell", self.CELL), self.cells[self.CELL]
         whole = re.sub(r"\s+", "", text)
-        for value in (self.CELL, "converged", cell["kernel"]["name"], cell["kernel"]["sass_sha256"], self.FILE,
-                      self.result["device"]["uuid"], self.result["tool"]["git_commit"], self.result["tool"]["argv"]):
+        for value in (
+            self.CELL,
+            "converged",
+            cell["kernel"]["name"],
+            cell["kernel"]["sass_sha256"],
+            self.FILE,
+            self.result["device"]["uuid"],
+            self.result["tool"]["git_commit"],
+            self.result["tool"]["argv"],
+        ):
             self.assertIn(re.sub(r"\s+", "", value), whole)
         for name, counter in cell["counters"].items():
             self.assertRegex(text, rf"(?m)^ +{name} +{counter['value']} ")
@@ -150,7 +192,10 @@ class Show(unittest.TestCase):
 
     def test_cells_are_named_exactly(self):
         """An identity names one cell, and a part of one none."""
-        self.assertNotIn("12800000", printed("show", self.FILE, "--cell", "add/constant/per_warp/128000/1024/hot"))
+        self.assertNotIn(
+            "12800000",
+            printed("show", self.FILE, "--cell", "add/constant/per_warp/128000/1024/hot"),
+        )
         for name in ("nonsense", "constant", "constant/per_warp/128000"):
             self.assertIn("no cell is named", printed("show", self.FILE, "--cell", name, status=2))
 

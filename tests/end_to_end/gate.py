@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""End-to-end tests of compare and calibrate on committed results of a real GPU and on copies of them with a planted
-change. CBANK names the program (default build/cbank)."""
+"""End-to-end tests of compare and calibrate on committed results of a real GPU and on copies of
+them with a planted change. CBANK names the program (default build/cbank)."""
 
 import functools
 import glob
@@ -21,7 +21,9 @@ from common import CBANK, FULL, ROOT, Scratch, read_bytes, read_json, scale
 
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 FOLDER = os.path.join(ROOT, "results/h200")
-FIRST, SECOND = os.path.join(FOLDER, "core-matrix.json"), os.path.join(FOLDER, "second-process.json")
+FIRST, SECOND = os.path.join(FOLDER, "core-matrix.json"), os.path.join(
+    FOLDER, "second-process.json"
+)
 
 
 def read(path):
@@ -37,7 +39,9 @@ class Case(Scratch):
 
     def compare(self, base, new, *options, status=0):
         """The comparison as JSON, valid under its schema."""
-        comparison = json.loads(self.cbank("compare", base, new, "--json", "-", *options, status=status).stdout)
+        comparison = json.loads(
+            self.cbank("compare", base, new, "--json", "-", *options, status=status).stdout
+        )
         schema = read_json(os.path.join(ROOT, "results/comparison.schema.json"))
         jsonschema.Draft202012Validator(schema).validate(comparison)
         return comparison
@@ -45,11 +49,13 @@ class Case(Scratch):
 
 def slower(factor, path=None, cells=slice(None), flags=()):
     """A change of a result: cells of a path take `factor` times as long, and are flagged."""
+
     def change(result):
         for cell in result["cells"][cells]:
             if path in (None, cell["path"]):
                 scale(cell, factor)
                 cell["flags"] += flags
+
     return change
 
 
@@ -59,7 +65,9 @@ def change_counter(result):
 
 def spread(result):
     time = result["cells"][7]["time_ns"]
-    time["samples"] = [sample * (0.9 if 7 * i % 11 < 5 else 1.1) for i, sample in enumerate(time["samples"])]
+    time["samples"] = [
+        sample * (0.9 if 7 * i % 11 < 5 else 1.1) for i, sample in enumerate(time["samples"])
+    ]
 
 
 def code(result):
@@ -83,7 +91,9 @@ def unread(result):
 
 
 class Verdicts(Case):
-    PLANTED = [  # change, options, exit code, verdicts that differ from same (or from inconclusive in up to two cells)
+    # change, options, exit code, verdicts that differ from same (or from inconclusive in up to two
+    # cells)
+    PLANTED = [
         (lambda result: None, (), 0, {}),
         (slower(1.02, "global"), (), 1, {"regressed": 8}),
         (slower(1.003), (), 0, {}),
@@ -95,12 +105,22 @@ class Verdicts(Case):
         (slower(1 / 3, cells=slice(6), flags=["multimodal"]), (), 0, {"inconclusive": 6}),
         (lambda result: result["cells"].pop(0), (), 1, {"missing": 1}),
         (change_counter, (), 1, {"regressed": 1}),
-        (lambda result: result["cells"][5].update(status="failed", reason="planted"), (), 1, {"invalid": 1}),
+        (
+            lambda result: result["cells"][5].update(status="failed", reason="planted"),
+            (),
+            1,
+            {"invalid": 1},
+        ),
         (spread, (), 0, {"inconclusive": 1}),
         (spread, ("--strict",), 4, {"inconclusive": 1}),
         (lambda result: result["device"].update(driver="999.1"), (), 0, {}),
         (lambda result: result["device"].update(uuid="GPU-0"), (), 3, {"invalid": 24}),
-        (lambda result: result["device"].update(uuid="GPU-0"), ("--allow-diff", "uuid", "--threshold", "3"), 0, {}),
+        (
+            lambda result: result["device"].update(uuid="GPU-0"),
+            ("--allow-diff", "uuid", "--threshold", "3"),
+            0,
+            {},
+        ),
         (code, (), 3, {"invalid": 3}),
         (code, ("--allow-diff", "sass"), 0, {}),
         (unexpected, ("--allow-diff", "sass"), 1, {"regressed": 1}),
@@ -112,65 +132,146 @@ class Verdicts(Case):
         for number, (change, options, status, expected) in enumerate(self.PLANTED):
             with self.subTest(number):
                 comparison = self.compare(FIRST, self.plant(change), *options, status=status)
-                counts = {name: count for name, count in comparison["counts"].items() if count and name != "same"}
+                counts = {
+                    name: count
+                    for name, count in comparison["counts"].items()
+                    if count and name != "same"
+                }
                 doubt = counts.pop("inconclusive", 0) - expected.get("inconclusive", 0)
-                self.assertEqual(counts, {name: count for name, count in expected.items() if name != "inconclusive"})
+                self.assertEqual(
+                    counts,
+                    {name: count for name, count in expected.items() if name != "inconclusive"},
+                )
                 self.assertIn(doubt, (0, 1, 2))
                 if "regressed" in expected:
-                    self.assertEqual({cell["verdict"] for cell in comparison["cells"][:expected["regressed"]]}, {"regressed"})
+                    self.assertEqual(
+                        {cell["verdict"] for cell in comparison["cells"][: expected["regressed"]]},
+                        {"regressed"},
+                    )
         short = self.plant(lambda result: result["cells"].pop(0))
         self.assertEqual(self.compare(short, FIRST)["counts"]["new"], 1)
 
     def test_a_comparison_that_decides_no_cell_exits_with_4(self):
         new = self.plant(slower(1.05, flags=["unstable"]))
         for options in ((), ("--strict",)):
-            self.assertEqual(self.compare(FIRST, new, *options, status=4)["counts"]["inconclusive"], 24)
+            self.assertEqual(
+                self.compare(FIRST, new, *options, status=4)["counts"]["inconclusive"], 24
+            )
 
     def test_one_code_is_no_regression_whatever_the_plan(self):
-        """One GPU, driver and code: plans differ, and with them where buffers lie; some cells did not settle."""
-        files = ["core-matrix", "second-process", "core-matrix-cold", "sizes", "all-paths", "sample-us-100", "sample-us-2000",
-                 "stencil-blocks"]
+        """One GPU, driver and code: plans differ, and with them where buffers lie; some cells
+        did not settle."""
+        files = [
+            "core-matrix",
+            "second-process",
+            "core-matrix-cold",
+            "sizes",
+            "all-paths",
+            "sample-us-100",
+            "sample-us-2000",
+            "stencil-blocks",
+        ]
         for base, new in itertools.combinations(files, 2):
-            done = self.cbank("compare", f"{FOLDER}/{base}.json", f"{FOLDER}/{new}.json", "--json", "-", status=None)
+            done = self.cbank(
+                "compare",
+                f"{FOLDER}/{base}.json",
+                f"{FOLDER}/{new}.json",
+                "--json",
+                "-",
+                status=None,
+            )
             counts = json.loads(done.stdout)["counts"]
             self.assertEqual((counts["regressed"], counts["improved"]), (0, 0))
 
     def test_what_one_process_assumes_and_what_would_settle_it_is_said(self):
         said = " ".join(self.cbank("compare", FIRST, SECOND).stdout.split())
-        self.assertIn("intervals of 24 cells rest on a default deviation between processes; cbank calibrate measures it", said)
+        self.assertIn(
+            (
+                "intervals of 24 cells rest on a default deviation between processes; cbank"
+                " calibrate measures it"
+            ),
+            said,
+        )
         comparison = self.compare(FIRST, SECOND, "--threshold", "0.1", status=0)
-        self.assertEqual({(cell["process_deviation"]["origin"], cell["degrees_of_freedom_of_sides"])
-                          for cell in comparison["cells"]}, {("default", 0)})
+        self.assertEqual(
+            {
+                (cell["process_deviation"]["origin"], cell["degrees_of_freedom_of_sides"])
+                for cell in comparison["cells"]
+            },
+            {("default", 0)},
+        )
         settle = max(cell["processes_to_decide"] or 0 for cell in comparison["cells"])
-        self.assertRegex(comparison["to_decide"], f"^{settle} processes a side would settle .* cbank gate --processes {settle} ")
+        self.assertRegex(
+            comparison["to_decide"],
+            f"^{settle} processes a side would settle .* cbank gate --processes {settle} ",
+        )
 
     def test_a_file_given_twice_is_one_process(self):
         """It makes nothing surer: a side has its samples once."""
-        once, twice = self.compare(FIRST, SECOND), self.compare(f"{FIRST},{FIRST}", f"{SECOND},{FOLDER}/./second-process.json")
+        once, twice = self.compare(FIRST, SECOND), self.compare(
+            f"{FIRST},{FIRST}", f"{SECOND},{FOLDER}/./second-process.json"
+        )
         self.assertEqual(twice["cells"], once["cells"])
 
 
 class Golden(Case):
-    """Verdicts on committed results as the program gave them when what boards differ by was known cell by cell, cells in the order
-    of the files: a letter for each, and how many cells in a row have it."""
+    """Verdicts on committed results as the program gave them when what boards differ by was
+    known cell by cell, cells in the order of the files: a letter for each, and how many cells in
+    a row have it."""
 
-    LETTERS = {"s": "same", "i": "improved", "r": "regressed", "?": "inconclusive", "m": "missing", "n": "new", "x": "invalid"}
+    LETTERS = {
+        "s": "same",
+        "i": "improved",
+        "r": "regressed",
+        "?": "inconclusive",
+        "m": "missing",
+        "n": "new",
+        "x": "invalid",
+    }
 
     def test_verdicts_stay(self):
         rows = read_json(os.path.join(ROOT, "tests/golden/verdicts.json"))
-        identities = functools.cache(lambda path: [cell["identity"] for cell in read_json(os.path.join(ROOT, path))["cells"]])
-        for row in rows[::1 if FULL else 4]:
-            options = [f"--{key}={row[name]}" if name != "allow_diff" else f"--{key}={','.join(row[name])}" for key, name in
-                       (("allow-diff", "allow_diff"), ("calibration", "calibration"), ("threshold", "threshold")) if name in row]
-            done = subprocess.run([CBANK, "compare", "--json", "-", *options, *(",".join(row[side]) for side in ("base", "new"))],
-                                  capture_output=True, text=True, timeout=120, check=False, cwd=ROOT)
+        identities = functools.cache(
+            lambda path: [cell["identity"] for cell in read_json(os.path.join(ROOT, path))["cells"]]
+        )
+        for row in rows[:: 1 if FULL else 4]:
+            options = [
+                f"--{key}={row[name]}" if name != "allow_diff" else f"--{key}={','.join(row[name])}"
+                for key, name in (
+                    ("allow-diff", "allow_diff"),
+                    ("calibration", "calibration"),
+                    ("threshold", "threshold"),
+                )
+                if name in row
+            ]
+            done = subprocess.run(
+                [
+                    CBANK,
+                    "compare",
+                    "--json",
+                    "-",
+                    *options,
+                    *(",".join(row[side]) for side in ("base", "new")),
+                ],
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
+                cwd=ROOT,
+            )
             order = {}
             for path in row["base"] + row["new"]:
                 for identity in identities(path):
                     order.setdefault(identity, len(order))
-            cells = sorted(json.loads(done.stdout)["cells"], key=lambda cell: (order[cell["identity"]], cell["uuid"]))
-            expected = [self.LETTERS[letter] for letter, count in re.findall(r"(\D)(\d*)", row["verdicts"])
-                        for _ in range(int(count or 1))]
+            cells = sorted(
+                json.loads(done.stdout)["cells"],
+                key=lambda cell: (order[cell["identity"]], cell["uuid"]),
+            )
+            expected = [
+                self.LETTERS[letter]
+                for letter, count in re.findall(r"(\D)(\d*)", row["verdicts"])
+                for _ in range(int(count or 1))
+            ]
             with self.subTest(base=row["base"], new=row["new"]):
                 self.assertEqual([cell["verdict"] for cell in cells], expected)
 
@@ -196,22 +297,35 @@ class SameData(Case):
 
     def test_one_sample_that_differs_leaves_it_to_the_intervals(self):
         def width(cell):
-            return (cell["time_ns"]["ci_high"] - cell["time_ns"]["ci_low"]) / cell["time_ns"]["value"]
+            return (cell["time_ns"]["ci_high"] - cell["time_ns"]["ci_low"]) / cell["time_ns"][
+                "value"
+            ]
 
         def change(result):
-            max((cell for cell in result["cells"] if cell["status"] == "ok"), key=width)["time_ns"]["samples"][3] *= 1.0001
+            max((cell for cell in result["cells"] if cell["status"] == "ok"), key=width)["time_ns"][
+                "samples"
+            ][3] *= 1.0001
 
-        for name, verdict in (("h200/core-matrix.json", "same"), ("h100/refill.json", "inconclusive")):
+        for name, verdict in (
+            ("h200/core-matrix.json", "same"),
+            ("h100/refill.json", "inconclusive"),
+        ):
             path = os.path.join(ROOT, "results", name)
             comparison = self.compare(path, self.plant(change, path))
-            other, = (cell for cell in comparison["cells"] if cell["ratio"] and not cell["same_data"])
+            (other,) = (
+                cell for cell in comparison["cells"] if cell["ratio"] and not cell["same_data"]
+            )
             self.assertEqual(other["verdict"], verdict)
             self.assertLess(other["ratio"]["ci_low"], other["ratio"]["ci_high"])
 
     def test_all_cells_of_many_that_are_slower_are_found(self):
         path = os.path.join(FOLDER, "serialization.json")
-        quiet = [cell for cell in read_json(path)["cells"]
-                 if cell["status"] == "ok" and not {"unstable", "multimodal", "contended"} & set(cell["flags"])]
+        quiet = [
+            cell
+            for cell in read_json(path)["cells"]
+            if cell["status"] == "ok"
+            and not {"unstable", "multimodal", "contended"} & set(cell["flags"])
+        ]
 
         def change(result):
             result["started_utc"] = "2027" + result["started_utc"][4:]
@@ -222,13 +336,17 @@ class SameData(Case):
         comparison = self.compare(path, self.plant(change, path), status=1)
         self.assertGreater(comparison["counts"]["regressed"], 0.95 * len(quiet))
         for cell in comparison["cells"]:
-            self.assertIn(cell["verdict"], ("regressed", "inconclusive") if cell["ratio"] else ("same", "invalid"))
+            self.assertIn(
+                cell["verdict"],
+                ("regressed", "inconclusive") if cell["ratio"] else ("same", "invalid"),
+            )
 
 
 class Context(Case):
     def test_how_code_changed_is_said_in_every_format(self):
         was = read_json(FIRST)["cells"][0]["kernel"]["sass_sha256"]
-        opcodes, letters, hashes = read_json(FIRST)["code"][was].split(";")  # older text, without parts
+        # older text, without parts
+        opcodes, letters, hashes = read_json(FIRST)["code"][was].split(";")
         words = dict(zip(opcodes.split(" ")[::2], opcodes.split(" ")[1::2]))
         first, last = list(words)[0], list(words)[-1]
         at = 3 + letters[3:].index("A")
@@ -236,18 +354,33 @@ class Context(Case):
         def other(result):
             """One instruction is the last opcode, a branch, instead of the first."""
             counts = {**words, first: int(words[first]) - 1, last: int(words[last]) + 1}
-            result["code"]["f" * 64] = ";".join((" ".join(f"{name} {count}" for name, count in counts.items()),
-                                                 letters[:at] + letters[-1] + letters[at + 1:], hashes))
+            result["code"]["f" * 64] = ";".join(
+                (
+                    " ".join(f"{name} {count}" for name, count in counts.items()),
+                    letters[:at] + letters[-1] + letters[at + 1 :],
+                    hashes,
+                )
+            )
             for cell in result["cells"]:
                 if cell["kernel"]["sass_sha256"] == was:
                     cell["kernel"]["sass_sha256"] = "f" * 64
 
         new = self.plant(other)
-        line = (f"{len(letters)} -> {len(letters)} instructions: {first} {words[first]} -> {int(words[first]) - 1}, BRA 1 -> 2; "
-                f"the first other opcode is {at + 1}: {first} -> BRA")
+        line = (
+            f"{len(letters)} -> {len(letters)} instructions: {first} {words[first]} ->"
+            f" {int(words[first]) - 1}, BRA 1 -> 2; the first other opcode is {at + 1}:"
+            f" {first} -> BRA"
+        )
         comparison = self.compare(FIRST, new, "--allow-diff", "sass")
-        self.assertEqual({cell["code"] for cell in comparison["cells"] if cell["sass_differs"]}, {line})
-        self.assertIn(line, " ".join(self.cbank("compare", FIRST, new, "--allow-diff", "sass", "--all").stdout.split()))
+        self.assertEqual(
+            {cell["code"] for cell in comparison["cells"] if cell["sass_differs"]}, {line}
+        )
+        self.assertIn(
+            line,
+            " ".join(
+                self.cbank("compare", FIRST, new, "--allow-diff", "sass", "--all").stdout.split()
+            ),
+        )
 
     def test_what_moved_in_code_is_said_and_offsets_are_no_other_code(self):
         """Both sides have the hashes of parts; one of them is another on the new side."""
@@ -260,12 +393,20 @@ class Context(Case):
                 for cell in result["cells"]:
                     if cell["kernel"]["sass_sha256"] == was:
                         cell["kernel"]["sass_sha256"] = digest * 64
+
             return self.plant(other, name=f"{digest}.json")
 
         base = plant("a" * 30, "e")
-        count = sum(cell["kernel"]["sass_sha256"] == was and cell["status"] == "ok" for cell in read_json(FIRST)["cells"])
-        for parts, moved in (("b" + "a" * 29, ["operands"]), ("a" * 10 + "b" + "a" * 19, ["constant_offsets"]),
-                             ("a" * 29 + "b", ["scheduling"]), ("a" * 19 + "bb" + "a" * 9, ["constant_offsets", "scheduling"])):
+        count = sum(
+            cell["kernel"]["sass_sha256"] == was and cell["status"] == "ok"
+            for cell in read_json(FIRST)["cells"]
+        )
+        for parts, moved in (
+            ("b" + "a" * 29, ["operands"]),
+            ("a" * 10 + "b" + "a" * 19, ["constant_offsets"]),
+            ("a" * 29 + "b", ["scheduling"]),
+            ("a" * 19 + "bb" + "a" * 9, ["constant_offsets", "scheduling"]),
+        ):
             new, alike = plant(parts, "f"), moved == ["constant_offsets"]
             refused = [] if alike else ["--allow-diff", "sass"]
             comparison = self.compare(base, new, *refused)
@@ -280,22 +421,55 @@ class Context(Case):
                 self.cbank("compare", base, new, status=3)
         # The first file has no hashes of parts: only opcodes are compared.
         comparison = self.compare(FIRST, new, "--allow-diff", "sass")
-        self.assertEqual([cell["code_moved"] for cell in comparison["cells"] if cell["sass_differs"]], [[]] * count)
+        self.assertEqual(
+            [cell["code_moved"] for cell in comparison["cells"] if cell["sass_differs"]],
+            [[]] * count,
+        )
 
     def test_code_takes_little_of_a_result(self):
-        """A result of every workload by every path, without counters and samples, which are most of a measured one."""
-        self.cbank("run", "--engine", "model", "--quiet", "--counters", "none", "--workload", "all", "--path", "all", "--json",
-                   "all.json")
+        """A result of every workload by every path, without counters and samples, which are most
+        of a measured one."""
+        self.cbank(
+            "run",
+            "--engine",
+            "model",
+            "--quiet",
+            "--counters",
+            "none",
+            "--workload",
+            "all",
+            "--path",
+            "all",
+            "--json",
+            "all.json",
+        )
         result = read_json(self.path("all.json"))
         self.assertGreater(len(result["cells"]), 380)
-        self.assertEqual({cell["kernel"]["sass_sha256"] for cell in result["cells"]} - {None}, set(result["code"]))
-        self.assertLess(len(json.dumps(result["code"])), 0.1 * os.path.getsize(self.path("all.json")))
+        self.assertEqual(
+            {cell["kernel"]["sass_sha256"] for cell in result["cells"]} - {None},
+            set(result["code"]),
+        )
+        self.assertLess(
+            len(json.dumps(result["code"])), 0.1 * os.path.getsize(self.path("all.json"))
+        )
 
     def test_what_cannot_be_compared_is_refused(self):
         for name, elements in (("a", "77"), ("b", "78"), ("model", "128000")):
-            self.cbank("run", "--engine", "model", "--elements", elements, "--quiet", "--json", f"{name}.json")
+            self.cbank(
+                "run",
+                "--engine",
+                "model",
+                "--elements",
+                elements,
+                "--quiet",
+                "--json",
+                f"{name}.json",
+            )
         refused = self.cbank("compare", FIRST, "model.json", status=3).stdout
-        self.assertIn("engine differs: cuda -> model; not comparable: measure both sides alike", " ".join(refused.split()))
+        self.assertIn(
+            "engine differs: cuda -> model; not comparable: measure both sides alike",
+            " ".join(refused.split()),
+        )
         self.assertNotIn("--allow-diff engine", refused)
         self.assertNotIn("add/constant", refused)  # a line a reason, none a cell
         done = self.cbank("compare", "a.json", "b.json", status=3)
@@ -310,28 +484,53 @@ class Context(Case):
                 cell.update(status="failed", reason="planted")
 
         said = self.cbank("compare", FIRST, self.plant(unread), status=1).stdout
-        self.assertEqual((said.count("new could not read"), said.count("every cell below: new could not read"), said.count("invalid\n")), (1, 1, 24))
-        said = self.cbank("compare", FIRST, self.plant(without_one), status=1).stdout  # one cell says something else
-        self.assertEqual((said.count("new could not read"), said.count("every cell below")), (23, 0))
+        self.assertEqual(
+            (
+                said.count("new could not read"),
+                said.count("every cell below: new could not read"),
+                said.count("invalid\n"),
+            ),
+            (1, 1, 24),
+        )
+        # one cell says something else
+        said = self.cbank("compare", FIRST, self.plant(without_one), status=1).stdout
+        self.assertEqual(
+            (said.count("new could not read"), said.count("every cell below")), (23, 0)
+        )
         self.cbank("compare", FIRST, self.plant(unread), "--quiet", "--junit", "r.xml", status=1)
-        self.assertEqual(read(self.path("r.xml")).count("new could not read"), 24)  # each test says why
+        # each test says why
+        self.assertEqual(read(self.path("r.xml")).count("new could not read"), 24)
 
     def test_two_gpus_beside_each_other(self):
         """Times, cycles and changes as computed here from the files; nothing is judged."""
-        files = [os.path.join(ROOT, f"results/chips/{chip}/core-matrix.json") for chip in ("h100", "h200")]
-        base, new = ({cell["identity"]: cell for cell in read_json(file)["cells"]} for file in files)
+        files = [
+            os.path.join(ROOT, f"results/chips/{chip}/core-matrix.json")
+            for chip in ("h100", "h200")
+        ]
+        base, new = (
+            {cell["identity"]: cell for cell in read_json(file)["cells"]} for file in files
+        )
         said = self.cbank("compare", "--across", "--all", *files).stdout
-        for words in ("BASE: NVIDIA H100 80GB HBM3, compute capability 9.0, 132 SMs", "NEW: NVIDIA H200, compute capability 9.0, 132 SMs"):
+        for words in (
+            "BASE: NVIDIA H100 80GB HBM3, compute capability 9.0, 132 SMs",
+            "NEW: NVIDIA H200, compute capability 9.0, 132 SMs",
+        ):
             self.assertIn(words, " ".join(said.split()))
-        rows = re.findall(r"\n(add/\S+)\n +(\S+ .s) +(\S+ .s) +(\S+)% \| +(\d+) +(\d+) +(\S+)% \| +±(\S+)%", said)
+        rows = re.findall(
+            r"\n(add/\S+)\n +(\S+ .s) +(\S+ .s) +(\S+)% \| +(\d+) +(\d+) +(\S+)% \| +±(\S+)%", said
+        )
         self.assertEqual({row[0] for row in rows}, set(base))
         differing = 0
         for identity, _, _, change, cycles, new_cycles, cycles_change, half in rows:
             a, b = base[identity], new[identity]
-            self.assertAlmostEqual(float(change), 100 * (b["time_ns"]["value"] / a["time_ns"]["value"] - 1), delta=0.06)
+            self.assertAlmostEqual(
+                float(change), 100 * (b["time_ns"]["value"] / a["time_ns"]["value"] - 1), delta=0.06
+            )
             self.assertAlmostEqual(int(cycles), a["cycles"], delta=1 + 1e-4 * a["cycles"])
             self.assertAlmostEqual(int(new_cycles), b["cycles"], delta=1 + 1e-4 * b["cycles"])
-            self.assertAlmostEqual(float(cycles_change), 100 * (b["cycles"] / a["cycles"] - 1), delta=0.06)
+            self.assertAlmostEqual(
+                float(cycles_change), 100 * (b["cycles"] / a["cycles"] - 1), delta=0.06
+            )
             self.assertGreater(float(half), 1)  # with what boards of a model differ by
             differing += abs(float(change)) > float(half)
         self.assertIn(f"\n{differing} of 24 cells differ in time", said)
@@ -342,17 +541,26 @@ class Context(Case):
         self.assertIn("--all lists the others", short)
         self.assertEqual(self.compare(*files, "--across")["comparable"], True)
         for option in (("--strict",), ("--junit", "-"), ("--allow-diff", "uuid")):
-            self.assertIn("--across is no gate", self.cbank("compare", "--across", *files, *option, status=2).stderr)
+            self.assertIn(
+                "--across is no gate",
+                self.cbank("compare", "--across", *files, *option, status=2).stderr,
+            )
         self.cbank("run", "--engine", "model", "--quiet", "--json", "model.json")
         self.cbank("compare", "--across", files[0], "model.json", status=3)
 
     def test_bad_input_is_one_line(self):
         os.makedirs(self.path("empty"))
         self.write("bad.json", read(FIRST)[:5000])
-        for arguments, said in (((FIRST, "bad.json"), ""), (("bad.json", FIRST), ""), ((FIRST, "absent.json"), ""),
-                                ((FIRST, "empty"), ""), ((FIRST,), ""), ((FIRST, SECOND, FIRST), ""),
-                                ((FIRST, SECOND, "--allow-diff", "uuids"), "valid: "),
-                                ((FIRST, SECOND, "--junit", "/nonexistent/r.xml"), "/nonexistent")):
+        for arguments, said in (
+            ((FIRST, "bad.json"), ""),
+            (("bad.json", FIRST), ""),
+            ((FIRST, "absent.json"), ""),
+            ((FIRST, "empty"), ""),
+            ((FIRST,), ""),
+            ((FIRST, SECOND, FIRST), ""),
+            ((FIRST, SECOND, "--allow-diff", "uuids"), "valid: "),
+            ((FIRST, SECOND, "--junit", "/nonexistent/r.xml"), "/nonexistent"),
+        ):
             with self.subTest(arguments):
                 done = self.cbank("compare", *arguments, "--quiet", status=2)
                 self.assertIn(said, done.stderr)
@@ -362,20 +570,33 @@ class Context(Case):
 class Reports(Case):
     def test_every_format_and_the_same_files_give_the_same_report(self):
         new = self.plant(slower(1.5, cells=slice(4, 5)))
-        texts = [self.cbank("compare", FIRST, new, "--all", "--junit", "r.xml", status=1).stdout for _ in range(2)]
+        texts = [
+            self.cbank("compare", FIRST, new, "--all", "--junit", "r.xml", status=1).stdout
+            for _ in range(2)
+        ]
         self.assertEqual(*texts)
         suite = xml.parse(self.path("r.xml")).getroot()
-        self.assertEqual((len(list(suite.iter("testcase"))), len(list(suite.iter("failure")))), (24, 1))
+        self.assertEqual(
+            (len(list(suite.iter("testcase"))), len(list(suite.iter("failure")))), (24, 1)
+        )
 
     def test_a_report_takes_the_place_of_nothing_that_is_named(self):
         """Neither of a side, by whatever name, nor of a calibration, nor of another report."""
         for name in ("a.json", "b.json", "c.json"):
             shutil.copy(SECOND, self.path(name))
         os.symlink("a.json", self.path("link.json"))
-        for command in (("compare", "a.json,b.json", "c.json"), ("gate", "a.json,b.json", "--engine", "model")):
-            for options in (("--json", "b.json"), ("--junit", "./a.json"), ("--junit", "link.json"),
-                            ("--json", "new.json", "--junit", "new.json"), ("--json", "-", "--junit", "-"),
-                            ("--calibration", "c.json", "--json", "c.json")):
+        for command in (
+            ("compare", "a.json,b.json", "c.json"),
+            ("gate", "a.json,b.json", "--engine", "model"),
+        ):
+            for options in (
+                ("--json", "b.json"),
+                ("--junit", "./a.json"),
+                ("--junit", "link.json"),
+                ("--json", "new.json", "--junit", "new.json"),
+                ("--json", "-", "--junit", "-"),
+                ("--calibration", "c.json", "--json", "c.json"),
+            ):
                 with self.subTest(command=command[0], options=options):
                     done = self.cbank(*command, *options, status=2)
                     self.assertIn(f"{options[-1]} is named for something else, too", done.stderr)
@@ -384,16 +605,37 @@ class Reports(Case):
 
 class Calibration(Case):
     def test_processes_of_the_model_engine_do_not_differ(self):
-        """Cells that a parameter alone tells apart are in it, too. Abbreviated options reach the processes."""
-        plan = ("--eng", "model", "--elem", "4096", "--workload", "add,conv_1d", "--pattern=distinct,lockstep", "--path=constant")
-        self.assertIn("3 modelled processes", self.cbank("calibrate", *plan, "--proc", "3", "--json", "noise.json").stdout)
+        """Cells that a parameter alone tells apart are in it, too. Abbreviated options reach the
+        processes."""
+        plan = (
+            "--eng",
+            "model",
+            "--elem",
+            "4096",
+            "--workload",
+            "add,conv_1d",
+            "--pattern=distinct,lockstep",
+            "--path=constant",
+        )
+        self.assertIn(
+            "3 modelled processes",
+            self.cbank("calibrate", *plan, "--proc", "3", "--json", "noise.json").stdout,
+        )
         calibration = read_json(self.path("noise.json"))
         schema = read_json(os.path.join(ROOT, "results/calibration.schema.json"))
         jsonschema.Draft202012Validator(schema).validate(calibration)
         self.assertEqual({cell["noise"] for cell in calibration["cells"]} - {None}, {0})
-        self.assertEqual((calibration["engine"], calibration["modelled"], calibration["processes"]), ("model", True, 3))
-        self.assertEqual({(cell["path"], cell["elements"]) for cell in calibration["cells"]}, {("constant", 4096)})
-        self.assertEqual(len({cell["identity"] for cell in calibration["cells"]}), len(calibration["cells"]))
+        self.assertEqual(
+            (calibration["engine"], calibration["modelled"], calibration["processes"]),
+            ("model", True, 3),
+        )
+        self.assertEqual(
+            {(cell["path"], cell["elements"]) for cell in calibration["cells"]},
+            {("constant", 4096)},
+        )
+        self.assertEqual(
+            len({cell["identity"] for cell in calibration["cells"]}), len(calibration["cells"])
+        )
         # Results that are there give one, as well.
         for _ in range(3):
             self.cbank("run", *plan, "--quiet", "--json", "kept/")
@@ -402,64 +644,154 @@ class Calibration(Case):
         self.cbank("compare", "kept", "kept", "--calibration", "noise.json")
 
     def test_a_cell_that_fails_is_a_finding_and_the_others_count(self):
-        self.cbank("calibrate", "--engine", "model", "--elements", "4096", "--fault", "counter", "--processes", "2", status=1)
+        self.cbank(
+            "calibrate",
+            "--engine",
+            "model",
+            "--elements",
+            "4096",
+            "--fault",
+            "counter",
+            "--processes",
+            "2",
+            status=1,
+        )
         self.assertEqual(read_json(self.path("calibration.json"))["processes"], 2)
 
     def test_a_change_within_the_noise_does_not_count(self):
         new, result = self.plant(slower(1.02)), read_json(FIRST)
-        keys = ("workload", "path", "pattern", "elements", "block_size", "cache_state", "array_bytes", "parameters")
-        cells = [{**{key: cell[key] for key in keys}, "noise": 0.03, "median_ns": cell["time_ns"]["value"],
-                  "process_deviation": {"value": 0.0127, "degrees_of_freedom": 3.8, "origin": "processes"},
-                  "sass_sha256": cell["kernel"]["sass_sha256"]} for cell in result["cells"]]
-        path = self.write("noise.json", {
-            "schema": {"name": "cbank-calibration", "version": "1.0"}, "tool": {"name": "cbank", "version": "0.1.0"},
-            "processes": 5, "engine": "cuda", "modelled": False, "device": result["device"], "cells": cells})
+        keys = (
+            "workload",
+            "path",
+            "pattern",
+            "elements",
+            "block_size",
+            "cache_state",
+            "array_bytes",
+            "parameters",
+        )
+        cells = [
+            {
+                **{key: cell[key] for key in keys},
+                "noise": 0.03,
+                "median_ns": cell["time_ns"]["value"],
+                "process_deviation": {
+                    "value": 0.0127,
+                    "degrees_of_freedom": 3.8,
+                    "origin": "processes",
+                },
+                "sass_sha256": cell["kernel"]["sass_sha256"],
+            }
+            for cell in result["cells"]
+        ]
+        path = self.write(
+            "noise.json",
+            {
+                "schema": {"name": "cbank-calibration", "version": "1.0"},
+                "tool": {"name": "cbank", "version": "0.1.0"},
+                "processes": 5,
+                "engine": "cuda",
+                "modelled": False,
+                "device": result["device"],
+                "cells": cells,
+            },
+        )
         self.compare(FIRST, new, status=1)
-        self.assertEqual(self.compare(FIRST, new, "--calibration", path, status=4)["counts"]["regressed"], 0)
+        self.assertEqual(
+            self.compare(FIRST, new, "--calibration", path, status=4)["counts"]["regressed"], 0
+        )
 
 
 class Parameters(Case):
     def test_cells_that_a_parameter_alone_tells_apart_from_the_run_to_every_report(self):
-        self.cbank("run", "--engine", "model", "--workload", "add,refill,conv_1d", "--pattern", "per_warp,distinct,lockstep",
-                   "--path", "constant,param", "--elements", "4096", "--quiet", "--json", "a.json")
+        self.cbank(
+            "run",
+            "--engine",
+            "model",
+            "--workload",
+            "add,refill,conv_1d",
+            "--pattern",
+            "per_warp,distinct,lockstep",
+            "--path",
+            "constant,param",
+            "--elements",
+            "4096",
+            "--quiet",
+            "--json",
+            "a.json",
+        )
         result = read_json(self.path("a.json"))
-        jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/schema.json"))).validate(result)
+        jsonschema.Draft202012Validator(
+            read_json(os.path.join(ROOT, "results/schema.json"))
+        ).validate(result)
         self.assertEqual({cell["status"] for cell in result["cells"]}, {"ok", "skipped"})
         for cell in result["cells"]:
-            taken = {"refill": {"refill_bytes"}, "conv_1d": {"radius"}, "distinct": {"distinct", "stride_bytes"}}
-            self.assertEqual(set(cell["parameters"]), taken.get(cell["workload"], set()) | taken.get(cell["pattern"], set()))
+            taken = {
+                "refill": {"refill_bytes"},
+                "conv_1d": {"radius"},
+                "distinct": {"distinct", "stride_bytes"},
+            }
+            self.assertEqual(
+                set(cell["parameters"]),
+                taken.get(cell["workload"], set()) | taken.get(cell["pattern"], set()),
+            )
             self.assertEqual(cell["array_bytes"], {"constant": 65536, "param": 2048}[cell["path"]])
             self.assertEqual(cell["operations"] is None, cell["status"] == "skipped")
-            self.assertEqual(cell["operations_per_byte"]["ideal"], 0.5 if cell["workload"] == "conv_1d" else None)
+            self.assertEqual(
+                cell["operations_per_byte"]["ideal"], 0.5 if cell["workload"] == "conv_1d" else None
+            )
         self.cbank("run", "--resume", "a.json", "--quiet")
         self.assertEqual(read_json(self.path("a.json"))["cells"], result["cells"])
 
         def change(new):
-            cell, = (cell for cell in new["cells"] if (cell["path"], cell["workload"], cell["parameters"]) ==
-                     ("param", "add", {"distinct": 8, "stride_bytes": 64}))
+            (cell,) = (
+                cell
+                for cell in new["cells"]
+                if (cell["path"], cell["workload"], cell["parameters"])
+                == ("param", "add", {"distinct": 8, "stride_bytes": 64})
+            )
             scale(cell, 1.5)
             new["cells"].reverse()
 
-        comparison = self.compare("a.json", self.plant(change, self.path("a.json")), "--junit", "r.xml", status=1)
-        self.assertEqual((comparison["cells"][0]["verdict"], comparison["cells"][0]["parameters"]),
-                         ("regressed", {"distinct": 8, "stride_bytes": 64}))
+        comparison = self.compare(
+            "a.json", self.plant(change, self.path("a.json")), "--junit", "r.xml", status=1
+        )
+        self.assertEqual(
+            (comparison["cells"][0]["verdict"], comparison["cells"][0]["parameters"]),
+            ("regressed", {"distinct": 8, "stride_bytes": 64}),
+        )
         # The model says no time of a cell that copies before every launch.
-        said = sum(cell["status"] == "skipped" or cell["time_ns"]["value"] is not None for cell in result["cells"])
-        self.assertEqual((comparison["counts"]["regressed"], comparison["counts"]["same"]), (1, said - 1))
-        for cell in filter(lambda cell: cell["ratio"], comparison["cells"]):  # predictions do not vary
+        said = sum(
+            cell["status"] == "skipped" or cell["time_ns"]["value"] is not None
+            for cell in result["cells"]
+        )
+        self.assertEqual(
+            (comparison["counts"]["regressed"], comparison["counts"]["same"]), (1, said - 1)
+        )
+        # predictions do not vary
+        for cell in filter(lambda cell: cell["ratio"], comparison["cells"]):
             self.assertEqual(cell["ratio"]["ci_low"], cell["ratio"]["ci_high"])
-        names = [case.get("name") for case in xml.parse(self.path("r.xml")).getroot().iter("testcase")]
+        names = [
+            case.get("name") for case in xml.parse(self.path("r.xml")).getroot().iter("testcase")
+        ]
         self.assertEqual(len(set(names)), len(result["cells"]))
 
 
 class Simulation(Case):
     """Simulations of the gate, and the defaults that it rests on."""
 
-    COMMITTED = [os.path.join(ROOT, f"results/{chip}/gate/gate-simulation.json") for chip in ("h200", "h100")]
+    COMMITTED = [
+        os.path.join(ROOT, f"results/{chip}/gate/gate-simulation.json") for chip in ("h200", "h100")
+    ]
 
     def script(self, name, *arguments, status=0):
-        done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/studies", name), *arguments], capture_output=True,
-                              text=True, timeout=120, check=False)
+        done = subprocess.run(
+            [sys.executable, os.path.join(ROOT, "scripts/studies", name), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
 
@@ -468,50 +800,96 @@ class Simulation(Case):
 
     def test_a_few_trials(self):
         path = os.path.join(self.folder, "simulation.json")
-        self.script("gate_simulation.py", "--program", CBANK, "--trials", "8", "--first", "2", "--json", path)
+        self.script(
+            "gate_simulation.py",
+            "--program",
+            CBANK,
+            "--trials",
+            "8",
+            "--first",
+            "2",
+            "--json",
+            path,
+        )
         rows = read_json(path)["rows"]
-        self.assertEqual([(row["processes"], row["threshold_percent"]) for row in rows], [(1, 0.5), (1, 1)])
+        self.assertEqual(
+            [(row["processes"], row["threshold_percent"]) for row in rows], [(1, 0.5), (1, 1)]
+        )
         self.assertEqual((rows[1]["alarms"], rows[1]["found"]), (0, 16))
 
     def test_a_few_gates(self):
         path = os.path.join(self.folder, "interim_analyses.json")
-        self.script("gate_simulation.py", "--program", CBANK, "--gate", "--trials", "6", "--first", "2", "--json", path)
+        self.script(
+            "gate_simulation.py",
+            "--program",
+            CBANK,
+            "--gate",
+            "--trials",
+            "6",
+            "--first",
+            "2",
+            "--json",
+            path,
+        )
         rows = read_json(path)["rows"]
         self.assertEqual([row["threshold_percent"] for row in rows], [0.5, 1])
         self.assertEqual([(row["alarms"], row["found"]) for row in rows], [(0, 12), (0, 12)])
         self.assertLess(rows[1]["processes"], 6 * 10)
 
     def test_the_committed_table_of_gates(self):
-        """No more than one gate in twenty with a false alarm, by four standard errors, whatever the noise."""
+        """No more than one gate in twenty with a false alarm, by four standard errors, whatever
+        the noise."""
         path = os.path.join(ROOT, "results/h200/gate/gate-looks.json")
         report = read_json(path)
         trials = report["trials"]
         self.assertGreaterEqual(trials, 60)
         for row in report["rows"]:
-            self.assertLessEqual(row["alarms"], 0.05 * trials + 4 * (0.05 * 0.95 * trials) ** 0.5, row)
+            self.assertLessEqual(
+                row["alarms"], 0.05 * trials + 4 * (0.05 * 0.95 * trials) ** 0.5, row
+            )
             if (row["cache_state"], row["noise"]) == ("hot", 1):
                 self.assertGreaterEqual(row["found"], 0.95 * 2 * trials, row)
-        self.assertEqual(len(self.script("gate_simulation.py", "--show", path).stdout.splitlines()), 2 + 2 + 12)
+        self.assertEqual(
+            len(self.script("gate_simulation.py", "--show", path).stdout.splitlines()), 2 + 2 + 12
+        )
 
     def test_a_few_boards_and_the_committed_table_of_boards(self):
-        """No more than one comparison in twenty with a false alarm, by four standard errors; of boards that differ three times as much as
-        is known, from two others on. Real ones are of two kinds, which few others do not show."""
+        """No more than one comparison in twenty with a false alarm, by four standard errors; of
+        boards that differ three times as much as is known, from two others on. Real ones are of
+        two kinds, which few others do not show."""
         path = os.path.join(self.folder, "boards.json")
-        self.script("gate_simulation.py", "--program", CBANK, "--boards", "--trials", "4", "--first", "4", "--json", path)
+        self.script(
+            "gate_simulation.py",
+            "--program",
+            CBANK,
+            "--boards",
+            "--trials",
+            "4",
+            "--first",
+            "4",
+            "--json",
+            path,
+        )
         rows = read_json(path)["rows"]
-        self.assertEqual([(row["others"], row["alarms"] <= 1) for row in rows], [(0, True), (2, True), (3, True), (5, True)])
+        self.assertEqual(
+            [(row["others"], row["alarms"] <= 1) for row in rows],
+            [(0, True), (2, True), (3, True), (5, True)],
+        )
         self.assertGreaterEqual(rows[3]["found"], 4)
         report = read_json(os.path.join(ROOT, "results/h200/gate/board-simulation.json"))
         trials = report["trials"]
         for row in report["rows"]:
             if row["boards"] == "unequal" or (row["boards"] == "threefold" and row["others"]):
-                self.assertLessEqual(row["alarms"], 0.05 * trials + 4 * (0.05 * 0.95 * trials) ** 0.5, row)
+                self.assertLessEqual(
+                    row["alarms"], 0.05 * trials + 4 * (0.05 * 0.95 * trials) ** 0.5, row
+                )
             if row["boards"] == "unequal" and row["others"] >= 5:
                 self.assertGreaterEqual(row["found"], 0.6 * 2 * trials, row)
 
     def test_the_committed_table(self):
-        """No more false alarms than one comparison in twenty (with heavy tails, one in ten), by four standard errors,
-        where the noise is what is assumed, and whatever it is from three processes a side on."""
+        """No more false alarms than one comparison in twenty (with heavy tails, one in ten), by
+        four standard errors, where the noise is what is assumed, and whatever it is from three
+        processes a side on."""
         for path in self.COMMITTED:
             with self.subTest(path):
                 self.check_table(path)
@@ -519,8 +897,10 @@ class Simulation(Case):
     def check_table(self, path):
         report = read_json(path)
         trials = report["trials"]
-        allowed = {tails: share * trials + 4 * (share * (1 - share) * trials) ** 0.5
-                   for tails, share in (("normal", 0.05), ("heavy", 0.1))}
+        allowed = {
+            tails: share * trials + 4 * (share * (1 - share) * trials) ** 0.5
+            for tails, share in (("normal", 0.05), ("heavy", 0.1))
+        }
         for row in report["rows"]:
             if row["noise"] == 1 or row["processes"] > 1:
                 self.assertLessEqual(row["alarms"], allowed[row["tails"]], row)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""End-to-end tests of cbank gate on a simulated GPU (tests/simulated/simulated.h), whose program CBANK names (default
-build/tests/simulated/cbank, of `make simulated`). A program of a side is a script that plants what differs."""
+"""End-to-end tests of cbank gate on a simulated GPU (tests/simulated/simulated.h), whose program
+CBANK names (default build/tests/simulated/cbank, of `make simulated`). A program of a side is a
+script that plants what differs."""
 
 import contextlib
 import glob
@@ -19,12 +20,28 @@ import jsonschema
 from common import ROOT, Scratch, read_bytes, read_json
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/tests/simulated/cbank")))
-ENVIRONMENT = {**os.environ, "CBANK_CUPTI_DIR": os.path.dirname(CBANK), "CBANK_SIMULATED": "noise=0.001"}
-PLAN = ["--engine", "cuda", "--elements", "12800", "--path", "constant,global", "--pattern", "per_block,per_warp",
-        "--counters", "none"]
+ENVIRONMENT = {
+    **os.environ,
+    "CBANK_CUPTI_DIR": os.path.dirname(CBANK),
+    "CBANK_SIMULATED": "noise=0.001",
+}
+PLAN = [
+    "--engine",
+    "cuda",
+    "--elements",
+    "12800",
+    "--path",
+    "constant,global",
+    "--pattern",
+    "per_block,per_warp",
+    "--counters",
+    "none",
+]
 
 
-@unittest.skipUnless(os.path.exists(CBANK), "no program for the simulated GPU: make simulated says why")
+@unittest.skipUnless(
+    os.path.exists(CBANK), "no program for the simulated GPU: make simulated says why"
+)
 class Case(Scratch):
     def program(self, name, line):
         """A program that ends in cbank."""
@@ -32,11 +49,20 @@ class Case(Scratch):
         return self.path(name)
 
     def slower(self, percent):
-        return self.program(f"slower-{percent}", f'exec {shlex.quote(CBANK)} "$@" --slow global:{percent}')
+        return self.program(
+            f"slower-{percent}", f'exec {shlex.quote(CBANK)} "$@" --slow global:{percent}'
+        )
 
     def cbank(self, *arguments, status=0):
-        done = subprocess.run([CBANK, *arguments], capture_output=True, text=True, timeout=120, check=False,
-                              cwd=self.folder, env=ENVIRONMENT)
+        done = subprocess.run(
+            [CBANK, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            cwd=self.folder,
+            env=ENVIRONMENT,
+        )
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
 
@@ -44,24 +70,39 @@ class Case(Scratch):
         """The report of a gate, valid under its schema, and its stderr."""
         done = self.cbank("gate", *arguments, *PLAN, "--json", "-", status=status)
         report = json.loads(done.stdout)
-        jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/comparison.schema.json"))).validate(report)
+        jsonschema.Draft202012Validator(
+            read_json(os.path.join(ROOT, "results/comparison.schema.json"))
+        ).validate(report)
         return report, done.stderr
 
 
 class Verdicts(Case):
     def test_the_same_on_both_sides(self):
         """Both take turns: base, new, new, base and so on."""
-        programs = [self.program(side, f'echo {side} >> turns; exec {shlex.quote(CBANK)} "$@"') for side in ("base", "new")]
+        programs = [
+            self.program(side, f'echo {side} >> turns; exec {shlex.quote(CBANK)} "$@"')
+            for side in ("base", "new")
+        ]
         report, said = self.gate("--base-program", programs[0], "--new-program", programs[1])
         self.assertEqual(report["counts"]["same"], 4)
-        self.assertEqual((report["options"]["interim_analyses"], report["options"]["confidence"]), (5, 0.99))
+        self.assertEqual(
+            (report["options"]["interim_analyses"], report["options"]["confidence"]), (5, 0.99)
+        )
         self.assertEqual(said.splitlines(), ["cbank: at 3 processes a side: 4 of 4 cells decided"])
-        self.assertEqual(read_bytes(self.path("turns")).split(), b"base new new base base new".split())
+        self.assertEqual(
+            read_bytes(self.path("turns")).split(), b"base new new base base new".split()
+        )
 
     def test_a_path_that_changed_is_found_where_the_change_counts(self):
-        for base, new, status, verdict in ((0, 1.5, 1, "regressed"), (0, 0.3, 0, "same"), (3, 0, 0, "improved")):
+        for base, new, status, verdict in (
+            (0, 1.5, 1, "regressed"),
+            (0, 0.3, 0, "same"),
+            (3, 0, 0, "improved"),
+        ):
             programs = [self.slower(percent) if percent else CBANK for percent in (base, new)]
-            report, _ = self.gate("--base-program", programs[0], "--new-program", programs[1], status=status)
+            report, _ = self.gate(
+                "--base-program", programs[0], "--new-program", programs[1], status=status
+            )
             for cell in report["cells"]:
                 self.assertEqual(cell["verdict"], verdict if cell["path"] == "global" else "same")
 
@@ -76,28 +117,49 @@ class Verdicts(Case):
         report, said = self.gate(*small[:-1], str(needed))
         self.assertEqual(report["counts"]["same"], 4)
         at = [n for n in (3, 5, 10, 20) if n < needed] + [needed]  # interim analyses
-        self.assertEqual([int(n) for n in re.findall("at (\\d+) processes", said)], at[:said.count("decided")])
+        self.assertEqual(
+            [int(n) for n in re.findall("at (\\d+) processes", said)], at[: said.count("decided")]
+        )
         self.gate(*small, status=4)  # no cell was decided
 
     def test_no_more_time(self):
-        report, _ = self.gate("--base-program", CBANK, "--threshold", "0.05", "--seconds", "0.001", status=4)
+        report, _ = self.gate(
+            "--base-program", CBANK, "--threshold", "0.05", "--seconds", "0.001", status=4
+        )
         self.assertEqual((report["base"]["results"], report["counts"]["inconclusive"]), (1, 4))
 
 
 class Recipes(Case):
-    """Recipes for services of continuous integration, with the simulated GPU in place of a runner's."""
+    """Recipes for services of continuous integration, with the simulated GPU in place of a
+    runner's."""
 
     def test_pass_and_fail(self):
         plan = " ".join(PLAN[2:])
-        recipes = {os.path.basename(file): re.findall(r"^ *(?:- run: |- |sh ')(cbank .*?)'?$", read_bytes(file).decode(), re.MULTILINE)
-                   for file in glob.glob(os.path.join(ROOT, "docs/ci/*"))}
-        self.assertEqual((len(recipes), len({tuple(steps) for steps in recipes.values()})), (3, 1), recipes)
+        recipes = {
+            os.path.basename(file): re.findall(
+                r"^ *(?:- run: |- |sh ')(cbank .*?)'?$", read_bytes(file).decode(), re.MULTILINE
+            )
+            for file in glob.glob(os.path.join(ROOT, "docs/ci/*"))
+        }
+        self.assertEqual(
+            (len(recipes), len({tuple(steps) for steps in recipes.values()})), (3, 1), recipes
+        )
         self.cbank("run", "--engine", "cuda", "--strict", "--json", "baseline.json", *PLAN[2:])
         for slow, status in (("", 0), ("--slow global:20", 1)):
-            lines = [step.replace("cbank run", f"cbank run {plan} {slow}") for step in recipes["github.yml"]]
+            lines = [
+                step.replace("cbank run", f"cbank run {plan} {slow}")
+                for step in recipes["github.yml"]
+            ]
             self.program("cbank", f'exec {shlex.quote(CBANK)} "$@"')
-            done = subprocess.run(["sh", "-ec", "\n".join(lines)], capture_output=True, text=True, timeout=120, check=False, cwd=self.folder,
-                                  env={**ENVIRONMENT, "CI": "true", "PATH": f"{self.folder}:{os.environ['PATH']}"})
+            done = subprocess.run(
+                ["sh", "-ec", "\n".join(lines)],
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
+                cwd=self.folder,
+                env={**ENVIRONMENT, "CI": "true", "PATH": f"{self.folder}:{os.environ['PATH']}"},
+            )
             self.assertEqual(done.returncode, status, done.stdout + done.stderr)
             self.assertEqual(b"<failure" in read_bytes(self.path("gate.xml")), status == 1)
             os.remove(self.path("new.json"))
@@ -132,8 +194,12 @@ class Sides(Case):
     def test_usage(self):
         base = self.base()
         for words, message in (
-                ([], "a gate needs one BASE"), ([base, "--base-program", CBANK], "a gate needs one BASE"), (["absent.json"], "absent.json"),
-                ([base, "--device", "all"], "one GPU"), ([base, "--processes", "51"], "--processes")):
+            ([], "a gate needs one BASE"),
+            ([base, "--base-program", CBANK], "a gate needs one BASE"),
+            (["absent.json"], "absent.json"),
+            ([base, "--device", "all"], "one GPU"),
+            ([base, "--processes", "51"], "--processes"),
+        ):
             with self.subTest(words):
                 done = self.cbank("gate", *words, *PLAN, status=2)
                 self.assertIn(message, done.stderr)
@@ -141,26 +207,41 @@ class Sides(Case):
 
     def test_programs_that_are_none(self):
         writes = self.program("writes", 'for json; do :; done; echo 1 > "${json#--json=}"')
-        for name, message in (("./absent", "./absent exited with 127"), ("true", "wrote no result"),
-                              (self.program("odd", "echo odd; exit 9"), "exited with 9"), (writes, "result.json")):
+        for name, message in (
+            ("./absent", "./absent exited with 127"),
+            ("true", "wrote no result"),
+            (self.program("odd", "echo odd; exit 9"), "exited with 9"),
+            (writes, "result.json"),
+        ):
             with self.subTest(name):
-                done = self.cbank("gate", "--base-program", name, *PLAN, status=2 if name == writes else 3)
+                done = self.cbank(
+                    "gate", "--base-program", name, *PLAN, status=2 if name == writes else 3
+                )
                 self.assertIn(message, done.stderr)
                 self.assertEqual(done.stdout, "")
 
 
 class Children(Case):
     def start(self, program):
-        return subprocess.Popen([CBANK, "gate", "--base-program", CBANK, "--new-program", program, *PLAN], cwd=self.folder,
-                                env=ENVIRONMENT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                preexec_fn=lambda: [signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGHUP)])
+        return subprocess.Popen(
+            [CBANK, "gate", "--base-program", CBANK, "--new-program", program, *PLAN],
+            cwd=self.folder,
+            env=ENVIRONMENT,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=lambda: [
+                signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGHUP)
+            ],
+        )
 
     def sleeper(self, gate):
         """The child that hangs."""
         for _ in range(1000):
             with open(f"/proc/{gate.pid}/task/{gate.pid}/children", encoding="utf-8") as file:
                 children = file.read().split()
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # an earlier child, which ended meanwhile
+            # an earlier child, which ended meanwhile
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                 if children and read_bytes(f"/proc/{children[0]}/cmdline").startswith(b"sleep"):
                     return int(children[0])
             time.sleep(0.01)
@@ -188,17 +269,54 @@ class Children(Case):
 
     def test_options_reach_the_processes(self):
         """However they are spelled. They leave no files."""
-        values = {"engine": "cuda", "workload": "add", "cache-state": "cold", "block-size": "256", "max-noise": "0.7",
-                  "sample-us": "600", "max-samples": "7", "max-seconds": "1", "seed": "5", "counters": "none", "device": "0",
-                  "path": "global", "pattern": "per_block", "elements": "2k"}
+        values = {
+            "engine": "cuda",
+            "workload": "add",
+            "cache-state": "cold",
+            "block-size": "256",
+            "max-noise": "0.7",
+            "sample-us": "600",
+            "max-samples": "7",
+            "max-seconds": "1",
+            "seed": "5",
+            "counters": "none",
+            "device": "0",
+            "path": "global",
+            "pattern": "per_block",
+            "elements": "2k",
+        }
         program = self.program("logs", f'echo "$@" >> lines; exec {shlex.quote(CBANK)} "$@"')
-        for words in ([f"--{option}={value}" for option, value in values.items()],
-                      [word for option, value in values.items() for word in (f"--{option if option in ('path', 'counters') else option[:-1]}", value)]):
-            self.cbank("gate", "--base-program", program, *words, "--processes", "1", "--threshold", "50", "--quiet")
+        for words in (
+            [f"--{option}={value}" for option, value in values.items()],
+            [
+                word
+                for option, value in values.items()
+                for word in (
+                    f"--{option if option in ('path', 'counters') else option[:-1]}",
+                    value,
+                )
+            ],
+        ):
+            self.cbank(
+                "gate",
+                "--base-program",
+                program,
+                *words,
+                "--processes",
+                "1",
+                "--threshold",
+                "50",
+                "--quiet",
+            )
         lines = read_bytes(self.path("lines")).decode().splitlines()
         self.assertEqual(len(lines), 2)
         for line in lines:
-            self.assertIn("run --quiet " + " ".join(f"--{option}={value}" for option, value in values.items()) + " --json=", line)
+            self.assertIn(
+                "run --quiet "
+                + " ".join(f"--{option}={value}" for option, value in values.items())
+                + " --json=",
+                line,
+            )
             self.assertFalse(os.path.exists(os.path.dirname(line.split("--json=")[1])))
 
 

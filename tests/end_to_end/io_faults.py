@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Every command with every call on files failing once: tests/faults/io_faults.c.
 
-Each time the exit code is 2, and one message names the file and the error; or the failure does no harm, and all is as it
-is without. A file is the old one or a whole new one, with the old one's mode, and nothing else is left.
+Each time the exit code is 2, and one message names the file and the error; or the failure does no
+harm, and all is as it is without. A file is the old one or a whole new one, with the old one's
+mode, and nothing else is left.
 
-`make test` tries the first, a middle and the last time that a command makes a call; `make test-all` every time, with
-every error. CBANK names the program (default build/cbank).
+`make test` tries the first, a middle and the last time that a command makes a call; `make test-all`
+every time, with every error. CBANK names the program (default build/cbank).
 """
 
 import collections
@@ -31,15 +32,37 @@ LIBRARY = os.path.join(ROOT, "build/tests/faults/io_faults.so")
 CALLS = ["open", "close", "write", "fsync", "rename", "flock", "read"]
 ERRORS = [errno.ENOSPC, errno.EIO, errno.EINTR]
 
-# Name: command line, in a folder of allocation.make_inputs. Files whose name begins with "out" are written.
-COMMANDS = {name: allocation.COMMANDS[name] for name in (
-    "run", "run to stdout", "run --resume", "characterize --replay", "show", "show --json", "counters", "explain",
-    "explain --json", "list", "calibrate", "gate")} | {
+# Name: command line, in a folder of allocation.make_inputs. Files whose name begins with "out" are
+# written.
+COMMANDS = {
+    name: allocation.COMMANDS[name]
+    for name in (
+        "run",
+        "run to stdout",
+        "run --resume",
+        "characterize --replay",
+        "show",
+        "show --json",
+        "counters",
+        "explain",
+        "explain --json",
+        "list",
+        "calibrate",
+        "gate",
+    )
+} | {
     "run into a folder": ["run", *PLAN, "--json", "out/"],
     "compare": ["compare", "base.json", "new.json", "--json", "out.json", "--junit", "out.xml"],
 }
 # The output differs from run to run: it contains seconds.
-TIMED = ["gate", "run", "run into a folder", "run to stdout", "run --resume", "characterize --replay"]
+TIMED = [
+    "gate",
+    "run",
+    "run into a folder",
+    "run to stdout",
+    "run --resume",
+    "characterize --replay",
+]
 
 
 def files_below(folder):
@@ -62,11 +85,24 @@ class Outcome:
             work, log = os.path.join(folder, "work"), os.path.join(folder, "log")
             shutil.copytree(inputs, work)
             self.before = files_below(work)
-            environment = {**os.environ, "LD_PRELOAD": LIBRARY, "CBANK_IO_LOG": log, "CBANK_IO_SLOW": str(slow_ms)}
+            environment = {
+                **os.environ,
+                "LD_PRELOAD": LIBRARY,
+                "CBANK_IO_LOG": log,
+                "CBANK_IO_SLOW": str(slow_ms),
+            }
             if fault:
                 environment["CBANK_IO_FAIL"] = "{}:{}:{}".format(*fault)
-            done = subprocess.run([CBANK, *arguments], cwd=work, env=environment, capture_output=True, text=True,
-                                  timeout=120, stdin=subprocess.DEVNULL, check=False)
+            done = subprocess.run(
+                [CBANK, *arguments],
+                cwd=work,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=120,
+                stdin=subprocess.DEVNULL,
+                check=False,
+            )
             self.status, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
             self.files = files_below(work)
             with open(log, encoding="utf-8") as file:
@@ -97,7 +133,9 @@ class Faults(unittest.TestCase):
         """Which calls fail, and how."""
         for row, call in enumerate(CALLS):
             last = times[call]
-            some = range(1, last + 1) if FULL else sorted({1, (last + 1) // 2, last} if last else ())
+            some = (
+                range(1, last + 1) if FULL else sorted({1, (last + 1) // 2, last} if last else ())
+            )
             for number in some:
                 for error in ERRORS if FULL else [ERRORS[(row + number) % len(ERRORS)]]:
                     yield call, number, error
@@ -125,9 +163,15 @@ class Faults(unittest.TestCase):
         if len(errors) != 1:
             return "not one message"
         # An early write by the C library failed, and it does not keep the reason.
-        if outcome.stderr.count(os.strerror(error)) != 1 and not errors[0].endswith(" to standard output"):
+        if outcome.stderr.count(os.strerror(error)) != 1 and not errors[0].endswith(
+            " to standard output"
+        ):
             return "not the error, once"
-        if "standard output" not in errors[0] and ".json" not in errors[0] and "out." not in errors[0]:
+        if (
+            "standard output" not in errors[0]
+            and ".json" not in errors[0]
+            and "out." not in errors[0]
+        ):
             return "no file is named"
         return None
 
@@ -142,20 +186,41 @@ class Faults(unittest.TestCase):
                 self.assertEqual(whole.times["fsync"], 2 * whole.times["rename"])
                 tried["calls"] += sum(whole.times[call] for call in CALLS)
                 faults = list(self.faults(whole.times))
-                outcomes = pool.map(lambda fault, line=arguments: Outcome(self.inputs, line, fault), faults)
+                outcomes = pool.map(
+                    lambda fault, line=arguments: Outcome(self.inputs, line, fault), faults
+                )
                 for fault, outcome in zip(faults, outcomes):
                     tried["faults"] += 1
                     tried["harmless"] += outcome.status == whole.status
                     with self.subTest(name, fault=fault):
-                        self.assertIsNone(self.wrong(name, outcome, whole, fault[2]), f"{name} {fault}: {outcome.stderr}")
-        print(f"{len(COMMANDS)} commands, {tried['calls']} calls, {tried['faults']} faults, "
-              f"{tried['harmless']} harmless", file=sys.stderr)
+                        self.assertIsNone(
+                            self.wrong(name, outcome, whole, fault[2]),
+                            f"{name} {fault}: {outcome.stderr}",
+                        )
+        print(
+            f"{len(COMMANDS)} commands, {tried['calls']} calls, {tried['faults']} faults, "
+            f"{tried['harmless']} harmless",
+            file=sys.stderr,
+        )
 
     def test_a_slow_disk_does_not_hold_measuring(self):
         """A write of 1.2 s: the next is seconds later, not after every cell."""
         sizes = ",".join(str(51200000 + i) for i in range(16))
-        outcome = Outcome(self.inputs, ["run", "--engine", "model", "--pattern", "per_thread", "--elements", sizes,
-                                        "--json", "out.json"], slow_ms=600)
+        outcome = Outcome(
+            self.inputs,
+            [
+                "run",
+                "--engine",
+                "model",
+                "--pattern",
+                "per_thread",
+                "--elements",
+                sizes,
+                "--json",
+                "out.json",
+            ],
+            slow_ms=600,
+        )
         self.assertEqual(outcome.status, 0, outcome.stderr)
         self.assertIn(outcome.times["rename"], (1, 2, 3))
 

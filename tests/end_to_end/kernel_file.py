@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""End-to-end tests of users' kernels on the simulated GPU: a kernel file is compiled, measured, compared and refused. The
-stand-in for nvcc (tests/simulated/compiler/nvcc) compiles for the host."""
+"""End-to-end tests of users' kernels on the simulated GPU: a kernel file is compiled, measured,
+compared and refused. The stand-in for nvcc (tests/simulated/compiler/nvcc) compiles for the
+host."""
 
 import os
 import re
@@ -14,17 +15,44 @@ from simulated import HERE, Case
 
 EXAMPLES = os.path.join(ROOT, "examples")
 CRC32 = os.path.join(EXAMPLES, "crc32.cu")
-# Options of each example's launch, and two memory spaces beside constant memory that hold its table.
-SIZES = {"aes_ctr": 256, "convolution_rows": 4, "crc32": 500, "fp4_matvec": 64, "iq2_matvec": 64, "jpeg_decode": 32,
-         "json_tokens": 200, "lennard_jones": 4096, "marching_cubes": 16, "nf4_dequantize": 500, "pq_scan": 500,
-         "reed_solomon": 500, "smith_waterman": 100, "sobol": 1000}
-FEW = ("aes_ctr", "fp4_matvec")  # of `make test`: several tables, and a table that all memory spaces hold
-SPACES = ("constant", "global", "readonly", "shared", "shared_copies", "param", "texture", "shuffle", "select", "prmt")
+# Options of each example's launch, and two memory spaces beside constant memory that hold its
+# table.
+SIZES = {
+    "aes_ctr": 256,
+    "convolution_rows": 4,
+    "crc32": 500,
+    "fp4_matvec": 64,
+    "iq2_matvec": 64,
+    "jpeg_decode": 32,
+    "json_tokens": 200,
+    "lennard_jones": 4096,
+    "marching_cubes": 16,
+    "nf4_dequantize": 500,
+    "pq_scan": 500,
+    "reed_solomon": 500,
+    "smith_waterman": 100,
+    "sobol": 1000,
+}
+# of `make test`: several tables, and a table that all memory spaces hold
+FEW = ("aes_ctr", "fp4_matvec")
+SPACES = (
+    "constant",
+    "global",
+    "readonly",
+    "shared",
+    "shared_copies",
+    "param",
+    "texture",
+    "shuffle",
+    "select",
+    "prmt",
+)
 QUICK_RUN = ("--counters", "none", "--max-samples", "20")
 
 SOURCE = """#include <cbank.cuh>
 CBANK_TABLE(squares, float, 16, constant);
-template <class Table> __global__ void NAME(Table table, const float *in, float *out, unsigned count)
+template <class Table>
+__global__ void NAME(Table table, const float *in, float *out, unsigned count)
 {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     table.stage();
@@ -46,7 +74,12 @@ CHECK = "check(out, [=](cbank_u64 i) { return table[(int)(in[i] * 16)]; })"
 
 
 def source(name, body="out[i] = value", role="output<float>(size)", check=CHECK):
-    return SOURCE.replace("NAME", name).replace("BODY", body).replace("ROLE", role).replace("CHECK", check)
+    return (
+        SOURCE.replace("NAME", name)
+        .replace("BODY", body)
+        .replace("ROLE", role)
+        .replace("CHECK", check)
+    )
 
 
 @HERE
@@ -55,8 +88,11 @@ class Kernels(Case):
     def setUpClass(cls):
         cls.shared = tempfile.mkdtemp()
         cls.addClassCleanup(shutil.rmtree, cls.shared)
-        os.environ.update(CBANK_CACHE=os.path.join(cls.shared, "cache"), STAND_IN_LOG=os.path.join(cls.shared, "log"),
-                          CBANK_NVCC=os.path.join(ROOT, "tests/simulated/compiler/nvcc"))
+        os.environ.update(
+            CBANK_CACHE=os.path.join(cls.shared, "cache"),
+            STAND_IN_LOG=os.path.join(cls.shared, "log"),
+            CBANK_NVCC=os.path.join(ROOT, "tests/simulated/compiler/nvcc"),
+        )
 
     def compilations(self):
         """How often the compiler ran."""
@@ -75,20 +111,46 @@ class Kernels(Case):
 
 class Spaces(Kernels):
     def test_every_memory_space(self):
-        """Each is verified or skipped with the compiler's reason; the result is shown, compared and measured again without a
-        compiler."""
+        """Each is verified or skipped with the compiler's reason; the result is shown, compared
+        and measured again without a compiler."""
         cells, said = self.kernel(CRC32, "--size", "500")
         self.assertEqual(tuple(sorted(cells)), tuple(sorted(SPACES)))
         for space, cell in cells.items():
             fits = space not in ("shuffle", "select", "prmt")
-            self.assertEqual((cell["status"], cell["verified"]), ("ok", True) if fits else ("skipped", False), space)
-            self.assertRegex(cell["identity"], rf"^crc32/{space}/own/500/0/hot/kernel=[0-9a-f]{{16}}$")
+            self.assertEqual(
+                (cell["status"], cell["verified"]),
+                ("ok", True) if fits else ("skipped", False),
+                space,
+            )
+            self.assertRegex(
+                cell["identity"], rf"^crc32/{space}/own/500/0/hot/kernel=[0-9a-f]{{16}}$"
+            )
             if not fits:
-                self.assertRegex(cell["reason"], "threads of a warp hold 32|selects among 16 words|PRMT reads tables", space)
-        self.assertEqual({space: cell["case"]["instructions"] for space, cell in cells.items() if cell["status"] == "ok"},
-                         {"constant": "1 LDC", "global": "1 LDG", "readonly": "1 LDG.CONSTANT", "shared": "1 LDS",
-                          "shared_copies": "1 LDS", "param": "1 LDC.PARAMETER", "texture": "1 TLD"})
-        self.assertEqual((cells["shared"]["case"]["grid"], cells["shared"]["case"]["block"]), ([2, 1, 1], [256, 1, 1]))
+                self.assertRegex(
+                    cell["reason"],
+                    "threads of a warp hold 32|selects among 16 words|PRMT reads tables",
+                    space,
+                )
+        self.assertEqual(
+            {
+                space: cell["case"]["instructions"]
+                for space, cell in cells.items()
+                if cell["status"] == "ok"
+            },
+            {
+                "constant": "1 LDC",
+                "global": "1 LDG",
+                "readonly": "1 LDG.CONSTANT",
+                "shared": "1 LDS",
+                "shared_copies": "1 LDS",
+                "param": "1 LDC.PARAMETER",
+                "texture": "1 TLD",
+            },
+        )
+        self.assertEqual(
+            (cells["shared"]["case"]["grid"], cells["shared"]["case"]["block"]),
+            ([2, 1, 1], [256, 1, 1]),
+        )
         self.assertRegex(said, r"constant \(as written\) \| \S+ us 1.00x")
         self.assertIn("shared_copies", self.cbank("show", self.file).stdout)
         first, runs = self.path("first.json"), self.compilations()
@@ -102,11 +164,17 @@ class Spaces(Kernels):
         bits = (0x9E3779B97F4A7C15 + 5 * 0xD1B54A32D192ED03) % 2**64
         for factor, shift in ((0xBF58476D1CE4E5B9, 30), (0x94D049BB133111EB, 27)):
             bits = (bits ^ bits >> shift) * factor % 2**64
-        check = "check(out, [=](cbank_u64 i) { return i == 5 ? VALUE : in[i]; })".replace("VALUE", f"{(bits ^ bits >> 31) >> 40}.0f / (1 << 24)")
+        check = "check(out, [=](cbank_u64 i) { return i == 5 ? VALUE : in[i]; })".replace(
+            "VALUE", f"{(bits ^ bits >> 31) >> 40}.0f / (1 << 24)"
+        )
         name = self.write_kernel("contents", body="out[i] = in[i] + 0 * value", check=check)
         for seed in ("1", "2"):
             cells, _ = self.kernel(name, "--space", "constant", "--seed", seed)
-            self.assertEqual((cells["constant"]["status"], cells["constant"]["verified"]), ("ok", True), cells["constant"]["reason"])
+            self.assertEqual(
+                (cells["constant"]["status"], cells["constant"]["verified"]),
+                ("ok", True),
+                cells["constant"]["reason"],
+            )
 
     def test_a_slowdown_in_one_memory_space(self):
         """compare and gate find it, and nothing else."""
@@ -115,26 +183,55 @@ class Spaces(Kernels):
         first = self.path("first.json")
         os.rename(self.file, first)
         self.kernel(CRC32, *spaces, slow="shared", slow_factor=1.03)
-        done = self.cbank("compare", "--json", self.path("compare.json"), first, self.file, status=1)
-        pairs = {pair["identity"].split("/")[1]: pair["verdict"] for pair in read_json(self.path("compare.json"))["cells"]}
-        self.assertEqual(pairs, {"constant": "same", "global": "same", "shared": "regressed"}, done.stdout)
+        done = self.cbank(
+            "compare", "--json", self.path("compare.json"), first, self.file, status=1
+        )
+        pairs = {
+            pair["identity"].split("/")[1]: pair["verdict"]
+            for pair in read_json(self.path("compare.json"))["cells"]
+        }
+        self.assertEqual(
+            pairs, {"constant": "same", "global": "same", "shared": "regressed"}, done.stdout
+        )
         self.cbank("gate", first, "--kernel", CRC32, "--json", self.path("gate.json"))
-        self.cbank("gate", first, "--kernel", CRC32, "--json", self.path("gate.json"), status=1, slow="shared", slow_factor=1.03)
+        self.cbank(
+            "gate",
+            first,
+            "--kernel",
+            CRC32,
+            "--json",
+            self.path("gate.json"),
+            status=1,
+            slow="shared",
+            slow_factor=1.03,
+        )
 
     def test_examples(self):
-        """Two of them as written and in one other memory space; `make test-long` takes all in all."""
+        """Two of them as written and in one other memory space; `make test-long` takes all in
+        all."""
         names = sorted(name[:-3] for name in os.listdir(EXAMPLES) if name.endswith(".cu"))
         self.assertEqual(names, sorted(SIZES))
         for name in names if FULL else FEW:
             with self.subTest(name):
-                cells, _ = self.kernel(os.path.join(EXAMPLES, f"{name}.cu"), "--size", str(SIZES[name]),
-                                       *(() if FULL else ("--space", "written,shared")))
+                cells, _ = self.kernel(
+                    os.path.join(EXAMPLES, f"{name}.cu"),
+                    "--size",
+                    str(SIZES[name]),
+                    *(() if FULL else ("--space", "written,shared")),
+                )
                 measured = {space for space, cell in cells.items() if cell["status"] != "skipped"}
                 self.assertLessEqual({"shared"}, measured)
                 self.assertGreaterEqual(len(measured), 5 if FULL else 2)
                 for space in measured:
-                    self.assertEqual((cells[space]["status"], cells[space]["verified"], cells[space]["case"]["findings"]),
-                                     ("ok", True, []), (space, cells[space]["reason"]))
+                    self.assertEqual(
+                        (
+                            cells[space]["status"],
+                            cells[space]["verified"],
+                            cells[space]["case"]["findings"],
+                        ),
+                        ("ok", True, []),
+                        (space, cells[space]["reason"]),
+                    )
 
 
 class Refused(Kernels):
@@ -145,38 +242,79 @@ class Refused(Kernels):
         before = {key: os.environ[key] for key in environment}
         os.environ.update(environment)
         self.addCleanup(os.environ.update, before)
-        said = self.cbank("run", "--kernel", path, *QUICK_RUN, *arguments, "--json", self.file, status=status)
+        said = self.cbank(
+            "run", "--kernel", path, *QUICK_RUN, *arguments, "--json", self.file, status=status
+        )
         os.environ.update(before)
         self.assertRegex(re.sub(r"\s+", " ", said.stderr), words)
         self.assertFalse(os.path.exists(self.file))
 
     def test_files(self):
         plain = source("plain")
-        self.refused(r"bad\.cu\(10\): error: .*undeclared_name", 2, text=plain.replace("out[i] = value", "out[i] = undeclared_name"))
+        self.refused(
+            r"bad\.cu\(11\): error: .*undeclared_name",
+            2,
+            text=plain.replace("out[i] = value", "out[i] = undeclared_name"),
+        )
         self.refused(r"bad\.cu: no CBANK_CASE", 2, text=plain.split("CBANK_CASE")[0])
-        self.refused(r"error: redefinition of .*one_CBANK_CASE_a_file.*bad\.cu:20", 2, text=plain + "CBANK_CASE(plain, 1) {}\n")
-        self.refused(r"error: #error the kernel file needs #include <cbank\.cuh>", 2, text=plain.replace("#include <cbank.cuh>", ""))
-        self.refused(r"bad\.cu:17:.*error: .*the case gives the kernel another number of arguments than it takes", 2,
-                     text=plain.replace("in, out, size)", "in, out, size, size)"))
-        self.refused(r"bad\.cu:17:.*error: .*a pointer to elements of that buffer; those of an input are const", 2,
-                     text=plain.replace("in, out, size)", "out, in, size)"))
-        self.refused(r"bad\.cu:12: nothing could be checked; make what the kernel writes an output or an inout", 2,
-                     text=source("plain", role="scratch<float>(size)", check=""))
+        self.refused(
+            r"error: redefinition of .*one_CBANK_CASE_a_file.*bad\.cu:20",
+            2,
+            text=plain + "CBANK_CASE(plain, 1) {}\n",
+        )
+        self.refused(
+            r"error: #error the kernel file needs #include <cbank\.cuh>",
+            2,
+            text=plain.replace("#include <cbank.cuh>", ""),
+        )
+        self.refused(
+            (
+                r"bad\.cu:17:.*error: .*the case gives the kernel another number of arguments than"
+                r" it takes"
+            ),
+            2,
+            text=plain.replace("in, out, size)", "in, out, size, size)"),
+        )
+        self.refused(
+            (
+                r"bad\.cu:17:.*error: .*a pointer to elements of that buffer; those of an input are"
+                r" const"
+            ),
+            2,
+            text=plain.replace("in, out, size)", "out, in, size)"),
+        )
+        self.refused(
+            (
+                r"bad\.cu:12: nothing could be checked; make what the kernel writes an output or an"
+                r" inout"
+            ),
+            2,
+            text=source("plain", role="scratch<float>(size)", check=""),
+        )
         self.refused(r"absent\.cu", 2, self.path("absent.cu"))
         self.refused(r"cannot read \S+: Is a directory", 2, self.path(""))
 
     def test_names(self):
-        self.refused(r"unknown memory space 'sharde'; valid: constant, ", 2, arguments=("--space", "sharde"))
-        self.refused(r"unknown table 'cubes'; valid: squares", 2, arguments=("--space", "cubes=shared"))
+        self.refused(
+            r"unknown memory space 'sharde'; valid: constant, ", 2, arguments=("--space", "sharde")
+        )
+        self.refused(
+            r"unknown table 'cubes'; valid: squares", 2, arguments=("--space", "cubes=shared")
+        )
         self.refused("--kernel: the file says what is measured", 2, arguments=("--workload", "add"))
 
     def test_compilers(self):
         self.refused(r"cannot run /absent/nvcc", 3, CBANK_NVCC="/absent/nvcc")
-        self.refused(r"Unknown option '--nonsense'", 2, arguments=("--compiler-options=--nonsense",))
+        self.refused(
+            r"Unknown option '--nonsense'", 2, arguments=("--compiler-options=--nonsense",)
+        )
 
     def test_a_table_that_is_too_large(self):
-        self.refused(r"as they are written: constant memory has 65,536 bytes; write another memory space", 2,
-                     text=source("plain").replace("float, 16, constant", "float, 20000, constant"))
+        self.refused(
+            r"as they are written: constant memory has 65,536 bytes; write another memory space",
+            2,
+            text=source("plain").replace("float, 16, constant", "float, 20000, constant"),
+        )
         cells, said = self.kernel(CRC32, "--space", "prmt,global", "--size", "500")
         self.assertEqual(cells["global"]["status"], "ok")
         self.assertEqual(cells["prmt"]["status"], "skipped")
@@ -189,67 +327,154 @@ class Safety(Kernels):
     def test_what_kernels_do_wrong(self):
         output = "output<float>(size)"
         added = "inout<float>(size, cbank::zeros{})"
-        # A number so large that what comes after it is lost: each order of blocks has a sum of its own.
+        # A number so large that what comes after it is lost: each order of blocks has a sum of its
+        # own.
         added_up = "atomicAdd(&out[0], i == 0 ? 1e9f : value); "
-        kernels = {  # name: (what it does, the buffer, the reference), its findings, and the reason of a failure
+        # name: (what it does, the buffer, the reference), its findings, and the reason of a failure
+        kernels = {
             "right": ((), [], None),
-            "wrong": (("out[i] = value + (i == 7)",), [], r"wrong output: element 7 of buffer 2 is \S+, not"),
-            "beyond": (("out[i] = value; if (i == 0) out[count + 3] = 1",), ["guard_zone"], "bytes behind it, the nearest 12 bytes"),
-            "before": (("out[i] = value; if (i == 0) out[-1] = 1",), ["guard_zone"], "4 bytes before it, the nearest 0 bytes"),
-            "overwrites": (("out[i] = value; if (i == 5) ((float *)in)[i] = 0",), ["input_changed"], "changes buffer 1"),
-            "unwritten": (("if (i != 9) out[i] = value",), [], "does not write element 9 of buffer 2"),
-            "number": (("out[i] = i == 5 ? sqrtf(-1 - value) : value", output, ""), ["not_a_number"], None),
+            "wrong": (
+                ("out[i] = value + (i == 7)",),
+                [],
+                r"wrong output: element 7 of buffer 2 is \S+, not",
+            ),
+            "beyond": (
+                ("out[i] = value; if (i == 0) out[count + 3] = 1",),
+                ["guard_zone"],
+                "bytes behind it, the nearest 12 bytes",
+            ),
+            "before": (
+                ("out[i] = value; if (i == 0) out[-1] = 1",),
+                ["guard_zone"],
+                "4 bytes before it, the nearest 0 bytes",
+            ),
+            "overwrites": (
+                ("out[i] = value; if (i == 5) ((float *)in)[i] = 0",),
+                ["input_changed"],
+                "changes buffer 1",
+            ),
+            "unwritten": (
+                ("if (i != 9) out[i] = value",),
+                [],
+                "does not write element 9 of buffer 2",
+            ),
+            "number": (
+                ("out[i] = i == 5 ? sqrtf(-1 - value) : value", output, ""),
+                ["not_a_number"],
+                None,
+            ),
             "state": (("out[i] += value", added), ["depends_on_earlier_launch"], None),
-            "order": ((added_up, "inout<float>(1, cbank::zeros{})", "accept(out, {1e-4})"),
-                      ["depends_on_earlier_launch", "not_deterministic"], None),
-            "unordered": ((added_up, "inout<float>(1, cbank::zeros{})", ""),
-                          ["not_deterministic"], "differs from launch to launch"),
+            "order": (
+                (added_up, "inout<float>(1, cbank::zeros{})", "accept(out, {1e-4})"),
+                ["depends_on_earlier_launch", "not_deterministic"],
+                None,
+            ),
+            "unordered": (
+                (added_up, "inout<float>(1, cbank::zeros{})", ""),
+                ["not_deterministic"],
+                "differs from launch to launch",
+            ),
         }
         paths = [self.write_kernel(name, *texts) for name, (texts, _, _) in kernels.items()]
-        result, _ = self.measure("--kernel", ",".join(paths), "--space", "written", *QUICK_RUN, status=1)
+        result, _ = self.measure(
+            "--kernel", ",".join(paths), "--space", "written", *QUICK_RUN, status=1
+        )
         cells = {cell["workload"]: cell for cell in result["cells"]}
         self.assertEqual(set(cells), set(kernels))
         for name, (_, findings, reason) in kernels.items():
             with self.subTest(name):
-                self.assertEqual((cells[name]["status"], cells[name]["verified"]), ("failed", False) if reason else ("ok", True))
+                self.assertEqual(
+                    (cells[name]["status"], cells[name]["verified"]),
+                    ("failed", False) if reason else ("ok", True),
+                )
                 self.assertEqual(set(findings) - set(cells[name]["case"]["findings"]), set())
-                self.assertEqual(set(cells[name]["case"]["findings"]) - {*findings, "depends_on_earlier_launch"}, set())
+                self.assertEqual(
+                    set(cells[name]["case"]["findings"]) - {*findings, "depends_on_earlier_launch"},
+                    set(),
+                )
                 self.assertRegex(cells[name]["reason"] or "", reason or "^$")
 
     def test_references(self):
-        """The check runs on the processor, where it is compiled for it and does not end: else it runs on the GPU, and its
-        cells are verified there."""
-        checks = {  # name: (what the build for the processor has, the check), the reference, what is said
+        """The check runs on the processor, where it is compiled for it and does not end: else it
+        runs on the GPU, and its cells are verified there."""
+        # name: (what the build for the processor has, the check), the reference, what is said
+        checks = {
             "cpu": (("", CHECK), "cpu", None),
             "wrong": (("", CHECK.replace("return", "return ON_CPU +")), "cpu", None),
-            "refused": (("#error no processor", CHECK), "gpu", r"cannot be compiled for the processor, .*error: .*no processor"),
-            "null": (("", CHECK.replace("return", "return 0 * out[i] +")), "gpu", "fails on the processor, .*Segmentation fault"),
-            "leaves": (("", CHECK.replace("return", "if (ON_CPU) exit(0); return")), "gpu", "fails on the processor, .*it cannot run"),
+            "refused": (
+                ("#error no processor", CHECK),
+                "gpu",
+                r"cannot be compiled for the processor, .*error: .*no processor",
+            ),
+            "null": (
+                ("", CHECK.replace("return", "return 0 * out[i] +")),
+                "gpu",
+                "fails on the processor, .*Segmentation fault",
+            ),
+            "leaves": (
+                ("", CHECK.replace("return", "if (ON_CPU) exit(0); return")),
+                "gpu",
+                "fails on the processor, .*it cannot run",
+            ),
         }
-        paths = [self.write(f"{name}.cu", "#ifdef CBANK_REFERENCE\n#define ON_CPU 1\n#include <stdlib.h>\n" + text +
-                            "\n#else\n#define ON_CPU 0\n#endif\n" + source(name, check=check))
-                 for name, ((text, check), _, _) in checks.items()]
-        result, said = self.measure("--kernel", ",".join(paths), "--space", "written", *QUICK_RUN, status=1)
+        paths = [
+            self.write(
+                f"{name}.cu",
+                "#ifdef CBANK_REFERENCE\n#define ON_CPU 1\n#include <stdlib.h>\n"
+                + text
+                + "\n#else\n#define ON_CPU 0\n#endif\n"
+                + source(name, check=check),
+            )
+            for name, ((text, check), _, _) in checks.items()
+        ]
+        result, said = self.measure(
+            "--kernel", ",".join(paths), "--space", "written", *QUICK_RUN, status=1
+        )
         cells = {cell["workload"]: cell for cell in result["cells"]}
         for name, (_, reference, words) in checks.items():
             with self.subTest(name):
-                self.assertEqual((cells[name]["verified"], cells[name]["case"]["reference"]), (name != "wrong", reference))
+                self.assertEqual(
+                    (cells[name]["verified"], cells[name]["case"]["reference"]),
+                    (name != "wrong", reference),
+                )
                 self.assertRegex(said, rf"{name}\.cu: the check {words}" if words else ".")
         self.assertRegex(cells["wrong"]["reason"], "wrong output: element 0 of buffer 2")
 
     def test_what_ends_a_run(self):
         """The cell fails; --resume measures the others, and tries that one no more."""
-        for body, words in (("out[i] = in[1ull << 45]", "illegal memory access"),
-                            ("while (*(volatile const float *)in >= 0)", "did not come back")):
+        for body, words in (
+            ("out[i] = in[1ull << 45]", "illegal memory access"),
+            ("while (*(volatile const float *)in >= 0)", "did not come back"),
+        ):
             with self.subTest(words):
                 ends = self.write_kernel("ends", body)
                 paths = f"{ends},{self.write_kernel('right')}"
-                _, said = self.measure("--kernel", paths, "--space", "written", "--seed", "1", "--watchdog-slack",
-                                       "1", *QUICK_RUN, status=1, limit_ms=100)
-                self.assertRegex(said, rf"{words}.*; look in the kernel file .*, then cbank run --resume {self.file} measures the rest")
+                _, said = self.measure(
+                    "--kernel",
+                    paths,
+                    "--space",
+                    "written",
+                    "--seed",
+                    "1",
+                    "--watchdog-slack",
+                    "1",
+                    *QUICK_RUN,
+                    status=1,
+                    limit_ms=100,
+                )
+                self.assertRegex(
+                    said,
+                    (
+                        rf"{words}.*; look in the kernel file .*, then cbank run --resume"
+                        rf" {self.file} measures the rest"
+                    ),
+                )
                 self.cbank("run", "--resume", self.file, status=1)
                 cells = {cell["workload"]: cell for cell in read_json(self.file)["cells"]}
-                self.assertEqual({name: cell["status"] for name, cell in cells.items()}, {"ends": "failed", "right": "ok"})
+                self.assertEqual(
+                    {name: cell["status"] for name, cell in cells.items()},
+                    {"ends": "failed", "right": "ok"},
+                )
                 self.assertIn(words, cells["ends"]["reason"])
 
 

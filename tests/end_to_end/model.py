@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of cards, of the model engine's times, and of cbank explain. CBANK names the program (default build/cbank)."""
+"""Tests of cards, of the model engine's times, and of cbank explain. CBANK names the program
+(default build/cbank)."""
 
 import json
 import os
@@ -20,26 +21,46 @@ sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
 
 def schema(name):
-    return jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, f"results/{name}.schema.json")))
+    return jsonschema.Draft202012Validator(
+        read_json(os.path.join(ROOT, f"results/{name}.schema.json"))
+    )
 
 
 class Case(Scratch):
     def cbank(self, *words, status=0):
-        done = subprocess.run([CBANK, *words], capture_output=True, text=True, timeout=120, check=False, cwd=self.folder,
-                              env={**os.environ, "COLUMNS": "160"})
+        done = subprocess.run(
+            [CBANK, *words],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            cwd=self.folder,
+            env={**os.environ, "COLUMNS": "160"},
+        )
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
 
     def modelled(self, *words):
         """The cells of a run of the model engine, by identity."""
-        self.cbank("run", "--engine", "model", "--quiet", "--counters", "none", "--json", "m.json", *words)
+        self.cbank(
+            "run", "--engine", "model", "--quiet", "--counters", "none", "--json", "m.json", *words
+        )
         return {cell["identity"]: cell for cell in read_json(self.path("m.json"))["cells"]}
 
     def changed_card(self, name="h200", **numbers):
         card = read_json(os.path.join(ROOT, f"results/cards/{name}.json"))
         for key, value in numbers.items():
-            card["model"][key] = value if value is None else {"value": value, "low": value, "high": value, "from": "published",
-                                                              "method": "a test"}
+            card["model"][key] = (
+                value
+                if value is None
+                else {
+                    "value": value,
+                    "low": value,
+                    "high": value,
+                    "from": "published",
+                    "method": "a test",
+                }
+            )
         with open(self.path("card.json"), "w", encoding="utf-8") as file:
             json.dump(card, file)
         return self.path("card.json")
@@ -48,13 +69,24 @@ class Case(Scratch):
 class Cards(Case):
     def test_a_card_that_is_wrong_is_refused(self):
         for change in ({"launch_ns": -1}, {"sm_count": None}):
-            done = self.cbank("run", "--engine", "model", "--card", self.changed_card(**change), status=2)
+            done = self.cbank(
+                "run", "--engine", "model", "--card", self.changed_card(**change), status=2
+            )
             self.assertIn(f"model.{next(iter(change))}", done.stderr)
-        self.assertIn("v1000", self.cbank("run", "--engine", "model", "--card", "v1000", status=2).stderr)
+        self.assertIn(
+            "v1000", self.cbank("run", "--engine", "model", "--card", "v1000", status=2).stderr
+        )
 
 
 class Times(Case):
-    PLAN = ("--path", "constant,global", "--pattern", "per_warp,pseudo_random", "--elements", "128000")
+    PLAN = (
+        "--path",
+        "constant,global",
+        "--pattern",
+        "per_warp,pseudo_random",
+        "--elements",
+        "128000",
+    )
 
     def test_a_time_has_the_interval_of_the_model(self):
         for cell in self.modelled(*self.PLAN).values():
@@ -64,23 +96,39 @@ class Times(Case):
             self.assertEqual((time["stop_reason"], time["samples"]), ("modelled", []))
 
     def test_a_slower_launch_is_in_every_time(self):
-        was, now = self.modelled(*self.PLAN), self.modelled(*self.PLAN, "--card", self.changed_card(launch_ns=10601.47))
+        was, now = self.modelled(*self.PLAN), self.modelled(
+            *self.PLAN, "--card", self.changed_card(launch_ns=10601.47)
+        )
         for identity, cell in now.items():
-            self.assertAlmostEqual(cell["time_ns"]["value"] - was[identity]["time_ns"]["value"], 10000, delta=1)
+            self.assertAlmostEqual(
+                cell["time_ns"]["value"] - was[identity]["time_ns"]["value"], 10000, delta=1
+            )
 
     def test_a_card_without_numbers_gives_counts_and_bounds(self):
         for card in ("v100", self.changed_card(l2_bytes_per_ns=None)):
-            done = self.cbank("run", "--engine", "model", "--card", card, "--json", "m.json", *self.PLAN)
+            done = self.cbank(
+                "run", "--engine", "model", "--card", card, "--json", "m.json", *self.PLAN
+            )
             self.assertIn("l2_bytes_per_ns", done.stderr)
             for cell in read_json(self.path("m.json"))["cells"]:
                 self.assertIsNone(cell["time_ns"]["value"])
-                self.assertRegex(cell["reason"], r"at least [0-9.e+]+ ns: not known are .*l2_bytes_per_ns")
+                self.assertRegex(
+                    cell["reason"], r"at least [0-9.e+]+ ns: not known are .*l2_bytes_per_ns"
+                )
                 self.assertIsNotNone(cell["counts"]["requests_per_load"])
                 self.assertEqual(cell["status"], "ok")
 
     def test_a_number_that_a_cell_does_not_need_may_be_missing(self):
-        cells = self.modelled("--path", "constant", "--pattern", "per_warp", "--elements", "128000", "--card",
-                              self.changed_card(texture_requests_per_cycle=None, l2_line_ns=None))
+        cells = self.modelled(
+            "--path",
+            "constant",
+            "--pattern",
+            "per_warp",
+            "--elements",
+            "128000",
+            "--card",
+            self.changed_card(texture_requests_per_cycle=None, l2_line_ns=None),
+        )
         self.assertTrue(all(cell["time_ns"]["value"] > 0 for cell in cells.values()))
 
 
@@ -92,22 +140,35 @@ class Explain(Case):
 
     def test_each_unit_is_busy_for_what_the_counters_saw(self):
         document = self.explained(CORE)
-        result, = document["results"]
+        (result,) = document["results"]
         self.assertEqual(result["card"], "H200")
-        numbers = {key: entry["value"] for key, entry in read_json(os.path.join(ROOT, "results/cards/h200.json"))["model"].items()}
+        numbers = {
+            key: entry["value"]
+            for key, entry in read_json(os.path.join(ROOT, "results/cards/h200.json"))[
+                "model"
+            ].items()
+        }
         measured = {cell["identity"]: cell for cell in read_json(CORE)["cells"]}
         self.assertEqual(len(result["cells"]), len(measured))
         for cell in result["cells"]:
             was = measured[cell["identity"]]
             counted = {name: counter["value"] for name, counter in was["counters"].items()}
             sms = min(132, was["elements"] / was["block_size"])
-            self.assertAlmostEqual(cell["shares"]["issue"], counted["instructions"] / 4 / was["cycles"] / sms)
-            self.assertAlmostEqual(cell["shares"]["constant cache"],
-                                   counted["idc_requests"] * numbers["constant_address_cycles"] / was["cycles"] / sms)
-            self.assertAlmostEqual(cell["shares"]["L2"],
-                                   counted["l2_sectors"] * 32 / numbers["l2_bytes_per_ns"] / was["time_ns"]["value"])
+            self.assertAlmostEqual(
+                cell["shares"]["issue"], counted["instructions"] / 4 / was["cycles"] / sms
+            )
+            self.assertAlmostEqual(
+                cell["shares"]["constant cache"],
+                counted["idc_requests"] * numbers["constant_address_cycles"] / was["cycles"] / sms,
+            )
+            self.assertAlmostEqual(
+                cell["shares"]["L2"],
+                counted["l2_sectors"] * 32 / numbers["l2_bytes_per_ns"] / was["time_ns"]["value"],
+            )
             unit = max(cell["shares"], key=cell["shares"].get)
-            self.assertEqual(cell["bound"], unit if cell["shares"][unit] >= document["threshold"] else "latency")
+            self.assertEqual(
+                cell["bound"], unit if cell["shares"][unit] >= document["threshold"] else "latency"
+            )
         bounds = {cell["identity"]: cell["bound"] for cell in result["cells"]}
         self.assertEqual(bounds["add/constant/pseudo_random/12800000/1024/hot"], "constant fills")
         self.assertEqual(bounds["add/constant/per_thread/12800000/1024/hot"], "constant cache")
@@ -115,21 +176,36 @@ class Explain(Case):
 
     def test_the_card_is_that_of_the_gpu(self):
         document = self.explained(CORE, os.path.join(ROOT, "results/h100/core-matrix.json"))
-        self.assertEqual([result["card"] for result in document["results"]], ["H200", "H100 80GB HBM3"])
+        self.assertEqual(
+            [result["card"] for result in document["results"]], ["H200", "H100 80GB HBM3"]
+        )
 
     def test_what_is_not_known_is_said(self):
         self.modelled("--path", "constant", "--pattern", "per_warp")
         said = self.cbank("explain", "m.json").stdout
         self.assertRegex(said, "(?s)modelled: nothing was measured(?!.*more than 100%)")
-        self.assertIn("more than 100%: a nearer cache", self.cbank("explain", os.path.join(ROOT, "results/h100/small-bytes.json")).stdout)
+        self.assertIn(
+            "more than 100%: a nearer cache",
+            self.cbank("explain", os.path.join(ROOT, "results/h100/small-bytes.json")).stdout,
+        )
         cell = self.explained("m.json")["results"][0]["cells"][0]
         self.assertEqual((cell["bound"], set(cell["shares"].values())), (None, {None}))
-        self.assertTrue(cell["model_ns"]["low"] < cell["model_ns"]["value"] < cell["model_ns"]["high"])
+        self.assertTrue(
+            cell["model_ns"]["low"] < cell["model_ns"]["value"] < cell["model_ns"]["high"]
+        )
 
     def test_another_chip_and_bad_input(self):
-        self.assertIn("no card is of that chip", self.cbank("explain", CORE, "--card", "a100", status=3).stderr)
+        self.assertIn(
+            "no card is of that chip",
+            self.cbank("explain", CORE, "--card", "a100", status=3).stderr,
+        )
         self.assertIn("missing.json", self.cbank("explain", "missing.json", status=2).stderr)
-        self.assertIn("no cell is named", self.cbank("explain", CORE, "--cell", "add/constant/per_warp/128000/1024/warm", status=2).stderr)
+        self.assertIn(
+            "no cell is named",
+            self.cbank(
+                "explain", CORE, "--cell", "add/constant/per_warp/128000/1024/warm", status=2
+            ).stderr,
+        )
         done = self.cbank("explain", "missing.json", CORE, status=2)  # the other file is explained
         self.assertIn("core-matrix.json: NVIDIA H200", done.stdout)
 
@@ -137,12 +213,29 @@ class Explain(Case):
 class Error(Case):
     def test_the_model_is_as_near_as_it_says(self):
         """On the core matrix alone: the study reads all committed results."""
-        done = subprocess.run([os.path.join(ROOT, "scripts/studies/model_error.py"), "--program", CBANK, CORE,
-                               os.path.join(ROOT, "results/h100/core-matrix.json")], capture_output=True, text=True, check=False)
-        self.assertEqual((done.returncode, done.stderr), (1, ""))  # the interval holds all of these few: more than 97 %
+        done = subprocess.run(
+            [
+                os.path.join(ROOT, "scripts/studies/model_error.py"),
+                "--program",
+                CBANK,
+                CORE,
+                os.path.join(ROOT, "results/h100/core-matrix.json"),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        # the interval holds all of these few: more than 97 %
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
         self.assertRegex(done.stdout, r"26 cells over 10 us")
         self.assertRegex(done.stdout, r"add +26 +0\.9\d\d +100\.0% +100\.0%")
-        self.assertRegex(done.stdout, r"H100 80GB HBM3: 100\.0% explained by its card, 100\.0% by characterize --new-card alone")
+        self.assertRegex(
+            done.stdout,
+            (
+                r"H100 80GB HBM3: 100\.0% explained by its card, 100\.0% by characterize --new-card"
+                r" alone"
+            ),
+        )
 
 
 if __name__ == "__main__":

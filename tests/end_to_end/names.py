@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Several processes at once, and processes that are killed: no result is lost, and none is written by two. On the model
-engine; CBANK names the program (default build/cbank)."""
+"""Several processes at once, and processes that are killed: no result is lost, and none is
+written by two. On the model engine; CBANK names the program (default build/cbank)."""
 
 import glob
 import json
@@ -15,12 +15,28 @@ import jsonschema
 
 from common import CBANK, ROOT, Scratch, read_json, repetitions
 
-ONE_CELL = ["--engine", "model", "--path", "constant", "--pattern", "per_warp", "--elements", "4096"]
+ONE_CELL = [
+    "--engine",
+    "model",
+    "--path",
+    "constant",
+    "--pattern",
+    "per_warp",
+    "--elements",
+    "4096",
+]
 
 
 def long_plan(sizes):
     """It takes a while on any machine: every size is walked anew."""
-    return ["--engine", "model", "--pattern", "hashed", "--elements", ",".join(str(12800000 + i) for i in range(sizes))]
+    return [
+        "--engine",
+        "model",
+        "--pattern",
+        "hashed",
+        "--elements",
+        ",".join(str(12800000 + i) for i in range(sizes)),
+    ]
 
 
 PLAN = long_plan(12)
@@ -38,10 +54,18 @@ def wait_for(condition, seconds=60):
 
 class Case(Scratch):
     def start(self, *arguments):
-        """The program, in the folder. It is ended with the test, and hears signals also where the tests do not (nohup, &)."""
-        process = subprocess.Popen([CBANK, *arguments], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   text=True, preexec_fn=lambda: [signal.signal(number, signal.SIG_DFL)
-                                                                    for number in (signal.SIGINT, signal.SIGHUP)])
+        """The program, in the folder. It is ended with the test, and hears signals also where
+        the tests do not (nohup, &)."""
+        process = subprocess.Popen(
+            [CBANK, *arguments],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: [
+                signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGHUP)
+            ],
+        )
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         return process
@@ -51,7 +75,10 @@ class Names(Case):
     def test_eight_at_once(self):
         rounds = repetitions(100, 6)
         for _ in range(rounds):
-            started = [subprocess.Popen([CBANK, "run", *ONE_CELL, "--quiet"], cwd=self.folder) for _ in range(8)]
+            started = [
+                subprocess.Popen([CBANK, "run", *ONE_CELL, "--quiet"], cwd=self.folder)
+                for _ in range(8)
+            ]
             self.assertEqual([process.wait(timeout=60) for process in started], [0] * 8)
         names = os.listdir(self.folder)
         self.assertEqual(len(names), 8 * rounds)
@@ -63,7 +90,9 @@ class Names(Case):
         self.start("run", *long_plan(200), "--quiet")
         (name,) = wait_for(lambda: glob.glob(self.path("*.json")))
         result = read_json(name)
-        jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/schema.json"))).validate(result)
+        jsonschema.Draft202012Validator(
+            read_json(os.path.join(ROOT, "results/schema.json"))
+        ).validate(result)
         self.assertIs(result["complete"], False)
         self.assertIn("pending", {cell["status"] for cell in result["cells"]})
         self.assertIn("pending", self.cbank("show", name).stdout)
@@ -112,19 +141,26 @@ class Names(Case):
         process = self.start("run", "--resume", "a.json")
         self.stop(process)
         self.refused("run", "--resume", "a.json")
-        self.cbank("run", "--resume", "a.json", "--json", "b.json", "--quiet")  # into a file of its own
+        # into a file of its own
+        self.cbank("run", "--resume", "a.json", "--json", "b.json", "--quiet")
         process.send_signal(signal.SIGCONT)
         self.assertEqual(process.wait(timeout=60), 0)
 
 
 class Calibrations(Case):
     def test_what_a_process_refuses_leaves_nothing(self):
-        for option, value, word in (("--device", "0,1", "one GPU"), ("--device", "all", "one GPU"),
-                                    ("--json", "/nowhere/noise.json", "cannot write /nowhere/noise.json"),
-                                    ("--max-samples", "1", "--max-samples"), ("--elements", "none", "--elements"),
-                                    ("--counters", "nonsense!", "unknown counter")):
+        for option, value, word in (
+            ("--device", "0,1", "one GPU"),
+            ("--device", "all", "one GPU"),
+            ("--json", "/nowhere/noise.json", "cannot write /nowhere/noise.json"),
+            ("--max-samples", "1", "--max-samples"),
+            ("--elements", "none", "--elements"),
+            ("--counters", "nonsense!", "unknown counter"),
+        ):
             with self.subTest(option, value=value):
-                self.assertIn(word, self.cbank("calibrate", *ONE_CELL, option, value, status=2).stderr)
+                self.assertIn(
+                    word, self.cbank("calibrate", *ONE_CELL, option, value, status=2).stderr
+                )
                 self.assertEqual(os.listdir(self.folder), [])
 
 

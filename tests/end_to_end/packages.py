@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of packages: the tarball of `make dist`, the files of `make install`, the package of `make deb`, and a program
-with cJSON in it. The last needs STATIC=1; without libcjson.a, CBANK_FETCH=1 lets it fetch the source. Everything is
-made of a repository that holds the tree as it is, without CUDA, in folders whose names shells and makes take apart."""
+"""Tests of packages: the tarball of `make dist`, the files of `make install`, the package of
+`make deb`, and a program with cJSON in it. The last needs STATIC=1; without libcjson.a,
+CBANK_FETCH=1 lets it fetch the source. Everything is made of a repository that holds the tree as
+it is, without CUDA, in folders whose names shells and makes take apart."""
 
 import glob
 import hashlib
@@ -27,21 +28,40 @@ ODDER = ODD + "$(HOME) `id` $$"
 
 # The installed files of every kind, by their folder below the prefix.
 PROGRAMS = ("bin/cbank", "share/cbank/scripts/fleet_run.sh", "share/cbank/scripts/fleet.sbatch")
-INSTALLED = {"bin/cbank": "build/cbank", "lib/libcbank.a": "build/libcbank.a", "include/cbank.h": "harness/cbank.h",
-             "include/cbank.cuh": "kernels/cbank.cuh", "include/cbank_case.h": "kernels/cbank_case.h",
-             "share/cbank/scripts/fleet_run.sh": "scripts/fleet_run.sh",
-             "share/cbank/scripts/fleet.sbatch": "scripts/fleet.sbatch",
-             "share/bash-completion/completions/cbank": "docs/cbank.bash",
-             "share/man/man1/cbank.1": "docs/cbank.1"}
+INSTALLED = {
+    "bin/cbank": "build/cbank",
+    "lib/libcbank.a": "build/libcbank.a",
+    "include/cbank.h": "harness/cbank.h",
+    "include/cbank.cuh": "kernels/cbank.cuh",
+    "include/cbank_case.h": "kernels/cbank_case.h",
+    "share/cbank/scripts/fleet_run.sh": "scripts/fleet_run.sh",
+    "share/cbank/scripts/fleet.sbatch": "scripts/fleet.sbatch",
+    "share/bash-completion/completions/cbank": "docs/cbank.bash",
+    "share/man/man1/cbank.1": "docs/cbank.1",
+}
 MANIFEST = "share/cbank/manifest"
-INSTALLED_FROM = {"share/cbank": "results/*schema.json", "share/cbank/cards": "results/cards/*.json",
-                  "share/cbank/examples": "examples/*.cu",
-                  **{f"share/cbank/python/{folder}": f"scripts/{folder}/*.*" for folder in ("cbank", "cbank/figures", "cbank/templates")}}
+INSTALLED_FROM = {
+    "share/cbank": "results/*schema.json",
+    "share/cbank/cards": "results/cards/*.json",
+    "share/cbank/examples": "examples/*.cu",
+    **{
+        f"share/cbank/python/{folder}": f"scripts/{folder}/*.*"
+        for folder in ("cbank", "cbank/figures", "cbank/templates")
+    },
+}
 
 
 def run(folder, *command, umask=0o022, status=0):
-    done = subprocess.run(command, cwd=folder, env=CLEAN, umask=umask, capture_output=True, text=True, check=False,
-                          timeout=300)
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=CLEAN,
+        umask=umask,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
     if done.returncode != status:
         raise AssertionError(f"{command} exits {done.returncode}:\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -49,7 +69,19 @@ def run(folder, *command, umask=0o022, status=0):
 
 def git(folder, *arguments):
     """Commits are old: so are the files of a tarball, older than what is compiled of them."""
-    return run(folder, "env", "GIT_COMMITTER_DATE=2001-02-03T04:05:06Z", "git", "-c", "user.name=Nobody", "-c", "user.email=", "-c", "commit.gpgsign=false", *arguments)
+    return run(
+        folder,
+        "env",
+        "GIT_COMMITTER_DATE=2001-02-03T04:05:06Z",
+        "git",
+        "-c",
+        "user.name=Nobody",
+        "-c",
+        "user.email=",
+        "-c",
+        "commit.gpgsign=false",
+        *arguments,
+    )
 
 
 def sha256(path):
@@ -61,15 +93,23 @@ def read(*path):
 
 
 def files_below(folder):
-    return {os.path.relpath(os.path.join(place, name), folder) for place, _, names in os.walk(folder) for name in names}
+    return {
+        os.path.relpath(os.path.join(place, name), folder)
+        for place, _, names in os.walk(folder)
+        for name in names
+    }
 
 
 def expected_files(source):
     """Where `make install` puts which file, of those of a source tree."""
     files = dict(INSTALLED)
     for place, pattern in INSTALLED_FROM.items():
-        files.update({f"{place}/{os.path.basename(path)}": os.path.relpath(path, source)
-                      for path in glob.glob(os.path.join(glob.escape(source), pattern))})
+        files.update(
+            {
+                f"{place}/{os.path.basename(path)}": os.path.relpath(path, source)
+                for path in glob.glob(os.path.join(glob.escape(source), pattern))
+            }
+        )
     return files
 
 
@@ -105,14 +145,20 @@ class Packaging(unittest.TestCase):
     def take_objects(cls, build, folder=None):
         """Gives a build what this tree's has compiled of files as old, and what each file needs."""
         if os.path.isdir(f"{ROOT}/build/obj"):
-            shutil.copytree(f"{ROOT}/build/obj", os.path.join(folder or cls.source, build, "obj"), ignore=shutil.ignore_patterns("simulated", "tests"))
+            shutil.copytree(
+                f"{ROOT}/build/obj",
+                os.path.join(folder or cls.source, build, "obj"),
+                ignore=shutil.ignore_patterns("simulated", "tests"),
+            )
 
     @classmethod
     def make(cls, *arguments, **how):
         return run(cls.source, "make", "NO_CUDA=1", *arguments, **how)
 
     def check_version(self, program):
-        self.assertEqual(run("/", program, "--version"), f"cbank {self.version} (commit {self.commit})\n")
+        self.assertEqual(
+            run("/", program, "--version"), f"cbank {self.version} (commit {self.commit})\n"
+        )
 
     def package(self, *arguments, **how):
         return os.path.join(self.source, self.make("-s", "deb", *arguments, **how).split()[-1])
@@ -122,12 +168,16 @@ class Packaging(unittest.TestCase):
 
     def test_tarball_is_the_same_bytes_twice(self):
         run(self.repository, "make", "dist", "BUILD=build/again", "NO_CUDA=1", umask=0o077)
-        self.assertEqual(sha256(os.path.join(self.repository, f"build/again/cbank-{self.version}.tar.gz")),
-                         sha256(self.tarball))
+        self.assertEqual(
+            sha256(os.path.join(self.repository, f"build/again/cbank-{self.version}.tar.gz")),
+            sha256(self.tarball),
+        )
         with tarfile.open(self.tarball) as archive:
             for member in archive:
-                self.assertEqual((member.uname, member.gname, member.name.split("/")[0]),
-                                 ("root", "root", f"cbank-{self.version}"))
+                self.assertEqual(
+                    (member.uname, member.gname, member.name.split("/")[0]),
+                    ("root", "root", f"cbank-{self.version}"),
+                )
 
     def test_tarball_knows_its_commit(self):
         self.check_version(os.path.join(self.source, "build/cbank"))
@@ -136,14 +186,20 @@ class Packaging(unittest.TestCase):
         run(self.source, "make", "dist", status=2)
 
     def test_install_and_uninstall(self):
-        """An old version's file goes, a user's own stays, beside a folder whose name is the first word of the prefix."""
+        """An old version's file goes, a user's own stays, beside a folder whose name is the
+        first word of the prefix."""
         place = os.path.join(kept_folder(type(self)), ODD)
         where = f"DESTDIR={place}", f"PREFIX=/{ODD}/usr"
         prefix = os.path.join(place, ODD, "usr")
         self.make("install", *where, umask=0o077)
         expected = expected_files(self.source)
         self.assertEqual(files_below(prefix), {*expected, MANIFEST})
-        own = ["share/cbank/python/own.py", "bin/own", f"../../../{place.split()[0]}/share/cbank/own", "../../own"]
+        own = [
+            "share/cbank/python/own.py",
+            "bin/own",
+            f"../../../{place.split()[0]}/share/cbank/own",
+            "../../own",
+        ]
         for name in ("share/cbank/old", *own):
             os.makedirs(os.path.dirname(os.path.join(prefix, name)), exist_ok=True)
             open(os.path.join(prefix, name), "w", encoding="utf-8").close()
@@ -151,12 +207,16 @@ class Packaging(unittest.TestCase):
             file.write("share/cbank/old\n../../own\n")
         self.make("install", *where)
         self.assertEqual(files_below(prefix), {*expected, MANIFEST, *own[:2]})
-        self.assertIn("series", run(self.folder, os.path.join(prefix, "bin/cbank"), "history", "--help"))
+        self.assertIn(
+            "series", run(self.folder, os.path.join(prefix, "bin/cbank"), "history", "--help")
+        )
         for name, origin in expected.items():
             with self.subTest(name):
                 path = os.path.join(prefix, name)
                 self.assertEqual(sha256(path), sha256(os.path.join(self.source, origin)))
-                self.assertEqual(os.stat(path).st_mode & 0o777, 0o755 if name in PROGRAMS else 0o644)
+                self.assertEqual(
+                    os.stat(path).st_mode & 0o777, 0o755 if name in PROGRAMS else 0o644
+                )
         self.check_version(os.path.join(prefix, "bin/cbank"))
         self.make("uninstall", *where)
         self.assertEqual(files_below(prefix), set(own[:2]))
@@ -164,13 +224,28 @@ class Packaging(unittest.TestCase):
             self.assertTrue(os.path.exists(os.path.join(prefix, name)), name)
 
     def test_other_targets(self):
-        """Targets that no other test makes, in a folder with an odd name. CREDIT and DIR are words of a shell nowhere."""
-        done = subprocess.run(["make", "NO_CUDA=1", "contribute", f"CREDIT={ODD}", f"DIR=results/{ODD}"], cwd=self.source, env=CLEAN,
-                              capture_output=True, text=True, check=False)
+        """Targets that no other test makes, in a folder with an odd name. CREDIT and DIR are
+        words of a shell nowhere."""
+        done = subprocess.run(
+            ["make", "NO_CUDA=1", "contribute", f"CREDIT={ODD}", f"DIR=results/{ODD}"],
+            cwd=self.source,
+            env=CLEAN,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertIn("then the same command goes on", done.stderr)  # it has no GPU
-        for words in (["run", "ARGS=--engine model"], ["cards"], ["check-headers", "HEADER_COMPILERS=gcc"], ["help"], ["plots", "FILES=results/h200/refill.json"]):
+        for words in (
+            ["run", "ARGS=--engine model"],
+            ["cards"],
+            ["check-headers", "HEADER_COMPILERS=gcc"],
+            ["help"],
+            ["plots", "FILES=results/h200/refill.json"],
+        ):
             self.make(*words)
-        self.assertTrue(glob.glob(os.path.join(glob.escape(self.source), "results/local/figures/refill*.csv")))
+        self.assertTrue(
+            glob.glob(os.path.join(glob.escape(self.source), "results/local/figures/refill*.csv"))
+        )
         build = os.path.join(self.source, "build")
         os.rename(build, f"{build}-kept")
         os.makedirs(os.path.join(build, "other"))
@@ -185,18 +260,45 @@ class Packaging(unittest.TestCase):
         os.makedirs(os.path.dirname(precious))
         open(precious, "w", encoding="utf-8").close()
         plain = "cannot build with a path that has"
-        for words, said in ((("uninstall", f"PREFIX={place}/my"), "has no share/cbank/manifest"),
-                            (("uninstall", f"PREFIX={place}/my dir"), "has no share/cbank/manifest"),
-                            (("install", "PREFIX=relative"), "must be a path from / on"),
-                            (("install", "PREFIX="), "must be a path from / on"),
-                            (("install", f"PREFIX={precious}"), "is no folder"),
-                            (("install", f"DESTDIR={place}/$(shell touch {place}/made)"), "what follows the dollar"),
-                            (("contribute", "CREDIT=A$B"), "what follows the dollar"),
-                            (("clean", f"BUILD={place}/my"), "removes build/ alone"), (("clean", "BUILD=build/.."), "removes build/ alone"),
-                            *((("all", f"{name}={value}"), plain) for name in ("BUILD", "IMAGES", "CUDA")
-                              for value in (f"{place}/my dir", "-x", "a'b", 'a"b', "a\nb", "a%", "a:b", "$(HOME)", "~", f"`touch {place}/made`"))):
+        for words, said in (
+            (("uninstall", f"PREFIX={place}/my"), "has no share/cbank/manifest"),
+            (("uninstall", f"PREFIX={place}/my dir"), "has no share/cbank/manifest"),
+            (("install", "PREFIX=relative"), "must be a path from / on"),
+            (("install", "PREFIX="), "must be a path from / on"),
+            (("install", f"PREFIX={precious}"), "is no folder"),
+            (
+                ("install", f"DESTDIR={place}/$(shell touch {place}/made)"),
+                "what follows the dollar",
+            ),
+            (("contribute", "CREDIT=A$B"), "what follows the dollar"),
+            (("clean", f"BUILD={place}/my"), "removes build/ alone"),
+            (("clean", "BUILD=build/.."), "removes build/ alone"),
+            *(
+                (("all", f"{name}={value}"), plain)
+                for name in ("BUILD", "IMAGES", "CUDA")
+                for value in (
+                    f"{place}/my dir",
+                    "-x",
+                    "a'b",
+                    'a"b',
+                    "a\nb",
+                    "a%",
+                    "a:b",
+                    "$(HOME)",
+                    "~",
+                    f"`touch {place}/made`",
+                )
+            ),
+        ):
             with self.subTest(words):
-                done = subprocess.run(["make", "NO_CUDA=1", *words], cwd=self.source, env=CLEAN, capture_output=True, text=True, check=False)
+                done = subprocess.run(
+                    ["make", "NO_CUDA=1", *words],
+                    cwd=self.source,
+                    env=CLEAN,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
                 self.assertEqual(done.returncode, 2)
                 self.assertIn(said, done.stdout + done.stderr)
                 self.assertEqual(files_below(place), {"my/share/cbank/precious"})
@@ -213,19 +315,30 @@ class Packaging(unittest.TestCase):
         self.assertEqual(os.path.basename(package).split("_")[:2], ["cbank", self.version])
         self.assertEqual(self.field(package, "Version"), self.version)
         self.assertRegex(self.field(package, "Depends"), r"^libc6 \(>= 2\.\d+\), libcjson1$")
-        self.assertEqual(self.field(package, "Recommends"), "python3-jinja2, python3-matplotlib, python3-pandas, python3-scipy")
+        self.assertEqual(
+            self.field(package, "Recommends"),
+            "python3-jinja2, python3-matplotlib, python3-pandas, python3-scipy",
+        )
 
         place = os.path.join(self.folder, "package")
         run("/", "dpkg-deb", "--raw-extract", package, place)
         run(place, "md5sum", "--check", "--strict", "DEBIAN/md5sums")
         files = {name.replace("cbank.1", "cbank.1.gz") for name in expected_files(self.source)}
-        self.assertEqual(files_below(os.path.join(place, "usr")),
-                         files | {"share/doc/cbank/copyright", "share/doc/cbank/changelog.gz"})
+        self.assertEqual(
+            files_below(os.path.join(place, "usr")),
+            files | {"share/doc/cbank/copyright", "share/doc/cbank/changelog.gz"},
+        )
         self.assertIn(read(self.source, "LICENSE"), read(place, "usr/share/doc/cbank/copyright"))
-        self.assertEqual(run(place, "gzip", "-dc", "usr/share/man/man1/cbank.1.gz"), read(self.source, "docs/cbank.1"))
+        self.assertEqual(
+            run(place, "gzip", "-dc", "usr/share/man/man1/cbank.1.gz"),
+            read(self.source, "docs/cbank.1"),
+        )
         self.check_version(os.path.join(place, "usr/bin/cbank"))
 
-    @unittest.skipUnless(fetchable(), "no libcjson.a, and CBANK_FETCH=1, which lets its source be fetched, is not set")
+    @unittest.skipUnless(
+        fetchable(),
+        "no libcjson.a, and CBANK_FETCH=1, which lets its source be fetched, is not set",
+    )
     def test_with_cjson_inside(self):
         program = os.path.join(self.source, "build/static/cbank")
         self.take_objects("build/static")
@@ -241,11 +354,16 @@ class Packaging(unittest.TestCase):
             self.assertIn("cJSON", read(place, "usr/share/doc/cbank/copyright"))
 
     @unittest.skipUnless(FULL, "takes long: make test-long")
-    @unittest.skipUnless(fetchable(), "no libcjson.a, and CBANK_FETCH=1, which lets its source be fetched, is not set")
+    @unittest.skipUnless(
+        fetchable(),
+        "no libcjson.a, and CBANK_FETCH=1, which lets its source be fetched, is not set",
+    )
     def test_release(self):
         """Each file that a release publishes works, and the checksums are theirs."""
+
         def make(*words, **how):
             return run(self.repository, "make", "-s", "release", "NO_CUDA=1", *words, **how)
+
         changed = os.path.join(self.repository, "changed")
         open(changed, "w", encoding="utf-8").close()
         make(status=2)
@@ -255,17 +373,41 @@ class Packaging(unittest.TestCase):
         place = os.path.join(self.repository, "build/release")
         cpu = os.uname().machine
         program = f"cbank-{self.version}-linux-{cpu}-none"
-        self.assertEqual({name.replace(f"_{name.split('_')[-1]}", "") for name in os.listdir(place) if name.endswith(".deb")},
-                         {f"cbank_{self.version}"} if shutil.which("dpkg-deb") else set())
-        self.assertEqual({name for name in os.listdir(place) if not name.endswith(".deb")},
-                         {program, f"cbank-{self.version}.tar.gz", f"cbank-{self.version}-py3-none-any.whl", "Containerfile", "SHA256SUMS"})
+        self.assertEqual(
+            {
+                name.replace(f"_{name.split('_')[-1]}", "")
+                for name in os.listdir(place)
+                if name.endswith(".deb")
+            },
+            {f"cbank_{self.version}"} if shutil.which("dpkg-deb") else set(),
+        )
+        self.assertEqual(
+            {name for name in os.listdir(place) if not name.endswith(".deb")},
+            {
+                program,
+                f"cbank-{self.version}.tar.gz",
+                f"cbank-{self.version}-py3-none-any.whl",
+                "Containerfile",
+                "SHA256SUMS",
+            },
+        )
         run(place, "sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS")
         self.check_version(os.path.join(place, program))
         self.assertNotIn("libcjson", run("/", "readelf", "-d", os.path.join(place, program)))
-        with zipfile.ZipFile(os.path.join(place, f"cbank-{self.version}-py3-none-any.whl")) as wheel:
+        with zipfile.ZipFile(
+            os.path.join(place, f"cbank-{self.version}-py3-none-any.whl")
+        ) as wheel:
             wheel.extractall(os.path.join(self.folder, "wheel"))
-        self.assertIn("H200", run(os.path.join(self.folder, "wheel"), sys.executable, "-c",
-                                  "import cbank, sys; print(cbank.load(sys.argv[1]).to_csv())", os.path.join(ROOT, "results/h200/core-matrix.json")))
+        self.assertIn(
+            "H200",
+            run(
+                os.path.join(self.folder, "wheel"),
+                sys.executable,
+                "-c",
+                "import cbank, sys; print(cbank.load(sys.argv[1]).to_csv())",
+                os.path.join(ROOT, "results/h200/core-matrix.json"),
+            ),
+        )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests that change a scratch copy of the tree, build it and check the outcome. An addition needs only a row or a file;
-a forbidden include does not compile; make installs the right files.
+"""Tests that change a scratch copy of the tree, build it and check the outcome. An addition needs
+only a row or a file; a forbidden include does not compile; make installs the right files.
 
 CBANK_CUDA names the CUDA toolkit; without one, what needs it is skipped.
 """
@@ -12,7 +12,17 @@ import os
 import sys
 import unittest
 
-from tree import ARCHITECTURE, DISASSEMBLER, PATTERNS, TOOLKIT, Case, Changes, Scratch, built, kernels
+from tree import (
+    ARCHITECTURE,
+    DISASSEMBLER,
+    PATTERNS,
+    TOOLKIT,
+    Case,
+    Changes,
+    Scratch,
+    built,
+    kernels,
+)
 
 # Rows that no table has.
 PATTERN = """\
@@ -21,15 +31,16 @@ PATTERN(reversed, (length - 1u - thread) % length,
 """
 PATH_ROW = """\
 PATH(fresh, __ldcv(&table[index]),
-     .summary = "global memory, fetched again by every load", .home = TABLE_GLOBAL, .unit = UNIT_L2, .bytes = 1024u,
-     .architecture = 35, .loads = 1, .sass = "LDG.STRONG", .ptx = "ld.global.cv")
+     .summary = "global memory, fetched again by every load", .home = TABLE_GLOBAL,
+     .unit = UNIT_L2, .bytes = 1024u, .architecture = 35, .loads = 1, .sass = "LDG.STRONG", .ptx = "ld.global.cv")
 """
 WORKLOAD = """\
 WORKLOAD(triple, map, input - 2u * sum,
-         .summary = "three loads a thread", .dimensions = 1, .steps = 3, .patterns = "lockstep", .elements = "4096",
-         .block_sizes = "64")
+         .summary = "three loads a thread", .dimensions = 1, .steps = 3, .patterns = "lockstep",
+         .elements = "4096", .block_sizes = "64")
 """
-SMALL = ("shared_copies", "shuffle", "select_4", "select_16", "prmt", "param_large")  # paths for lookup alone
+# paths for lookup alone
+SMALL = ("shared_copies", "shuffle", "select_4", "select_16", "prmt", "param_large")
 
 
 COMMAND = """\
@@ -43,7 +54,8 @@ struct greeting {
 };
 
 static const struct option_row option_rows[] = {
-    {.name = "loud", .help = "louder", .kind = &option_flag, .offset = offsetof(struct greeting, loud)},
+    {.name = "loud", .help = "louder", .kind = &option_flag,
+     .offset = offsetof(struct greeting, loud)},
 };
 
 static const struct option_group groups[] = {OPTION_GROUP(option_rows, 0)};
@@ -67,15 +79,19 @@ const struct command greet_command = {
 };
 """
 
-COUNTER = ('    {"fresh_misses", "misses, under another name", "lookups", {"idc__requests_lookup_miss.sum"}, COUNTER_MEASURED,'
-           ' 0},\n')
+COUNTER = (
+    '    {"fresh_misses", "misses, under another name", "lookups",'
+    ' {"idc__requests_lookup_miss.sum"}, COUNTER_MEASURED, 0},\n'
+)
 
 PARAMETER = """\
-PARAMETER(launch_blocks, "launch-blocks", "blocks of a launch; fit: as many as there is room for", "blocks", 1, 4096, 1,
-          "fit", 0)
+PARAMETER(launch_blocks, "launch-blocks", "blocks of a launch; fit: as many as there is room for",
+          "blocks", 1, 4096, 1, "fit", 0)
 """
 
-EXPERIMENT = '    {"latency_anew", follows, "global_l2", experiment_latency, .probes = ASKS(CHAIN)},\n'
+EXPERIMENT = (
+    '    {"latency_anew", follows, "global_l2", experiment_latency, .probes = ASKS(CHAIN)},\n'
+)
 
 CARD, RESULT = "results/cards/h200.json", "results/h200/core-matrix.json"
 
@@ -83,7 +99,8 @@ FIGURE = """\
 def greeting(sources):
     rows = timed(sources[0])
     made = times(rows, panel="hello", series=rows["path"], x=rows["elements"], y=rows["time_ns"])
-    return [Drawing("greeting", "greeting", made, f"There are {len(rows)} cells.", {None: ("elements", "ns")}, [sources[0].document])]
+    sentence, axes = f"There are {len(rows)} cells.", {None: ("elements", "ns")}
+    return [Drawing("greeting", "greeting", made, sentence, axes, [sources[0].document])]
 
 
 """
@@ -109,7 +126,11 @@ def counter(scratch):
 def axis(scratch):
     """The row, and its bit in the row of lookup."""
     scratch.edit("patterns/parameters.def", "#undef PARAMETER", PARAMETER + "#undef PARAMETER")
-    scratch.edit("kernels/workloads.def", "PARAMETER_BIT(table_count),", "PARAMETER_BIT(table_count) + PARAMETER_BIT(launch_blocks),")
+    scratch.edit(
+        "kernels/workloads.def",
+        "PARAMETER_BIT(table_count),",
+        "PARAMETER_BIT(table_count) + PARAMETER_BIT(launch_blocks),",
+    )
 
 
 def command(scratch):
@@ -125,7 +146,11 @@ def experiment(scratch):
 
 def key_of_a_card(scratch):
     """A number of the model, which cards may lack."""
-    scratch.edit("harness/counts/card.def", "#undef CARD", 'CARD(parsec_ns, "ns", NULLABLE, LESS, 1, 9, "light")\n#undef CARD')
+    scratch.edit(
+        "harness/counts/card.def",
+        "#undef CARD",
+        'CARD(parsec_ns, "ns", NULLABLE, LESS, 1, 9, "light")\n#undef CARD',
+    )
 
 
 # Once for each copy.
@@ -143,16 +168,24 @@ class Row(Changes):
 
     def checks(self):
         """The kernel checks find all kernels, all right."""
-        count = kernels(*(table in self.scratch.touched for table in
-                          ("kernels/paths.def", "patterns/patterns.def", "kernels/workloads.def")))
-        for there, check, architecture in ((TOOLKIT, checked_ptx, "compute"), (TOOLKIT and DISASSEMBLER, checked_sass, "sm")):
+        count = kernels(
+            *(
+                table in self.scratch.touched
+                for table in ("kernels/paths.def", "patterns/patterns.def", "kernels/workloads.def")
+            )
+        )
+        for there, check, architecture in (
+            (TOOLKIT, checked_ptx, "compute"),
+            (TOOLKIT and DISASSEMBLER, checked_sass, "sm"),
+        ):
             if there:
                 done = check(self.scratch)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 self.assertRegex(done.stdout, rf"{architecture}_{ARCHITECTURE} +{count} +{count}\b")
 
     def check_ok(self, cells, *skipped):
-        """All cells are ok, with their kernel where there are kernels, but for those of some paths."""
+        """All cells are ok, with their kernel where there are kernels, but for those of some
+        paths."""
         for cell in cells:
             self.assertEqual(cell["status"], "skipped" if cell["path"] in skipped else "ok", cell)
             self.assertEqual(bool(cell["reason"]), cell["path"] in skipped, cell)
@@ -165,7 +198,9 @@ class Row(Changes):
     def test_pattern(self):
         self.change(pattern)
         rows = self.scratch.rows("patterns")
-        self.assertEqual((len(rows), rows[-1]["name"]), ((len(PATTERNS) if TOOLKIT else 9) + 1, "reversed"))
+        self.assertEqual(
+            (len(rows), rows[-1]["name"]), ((len(PATTERNS) if TOOLKIT else 9) + 1, "reversed")
+        )
         self.assertIn("thread", rows[-1]["formula"])
 
         cells, printed = self.scratch.cells("--pattern", "reversed", "--path", "all")
@@ -182,8 +217,16 @@ class Row(Changes):
         rows = self.scratch.rows("paths")
         self.assertEqual((len(rows), rows[-1]["name"]), (18, "fresh"))
 
-        cells, printed = self.scratch.cells("--path", "constant,fresh", "--workload", "add,conv_1d", "--radius", "1",
-                                            "--elements", "4096")
+        cells, printed = self.scratch.cells(
+            "--path",
+            "constant,fresh",
+            "--workload",
+            "add,conv_1d",
+            "--radius",
+            "1",
+            "--elements",
+            "4096",
+        )
         self.assertIn("fresh", printed)
         self.assertEqual(len(cells), 2 * (4 + 1))
         self.check_ok(cells)
@@ -202,7 +245,8 @@ class Row(Changes):
 
 
 class Addition(Changes):
-    """An addition is one file, or one row and its function; listing, help, completion and checks follow."""
+    """An addition is one file, or one row and its function; listing, help, completion and checks
+    follow."""
 
     EVERY = EVERY
 
@@ -214,23 +258,48 @@ class Addition(Changes):
     def test_counter(self):
         self.change(counter)
         self.assertIn("fresh_misses", [row["name"] for row in self.scratch.rows("counters")])
-        cells, _ = self.scratch.cells("--elements", "4096", "--path", "constant", "--pattern", "per_warp")
+        cells, _ = self.scratch.cells(
+            "--elements", "4096", "--path", "constant", "--pattern", "per_warp"
+        )
         self.assertEqual(cells[0]["counters"]["fresh_misses"]["kind"], "measured")
-        self.assertRegex(self.said("build/cbank", "counters", "result.json", "fresh_misses"), r"(?m)\bfresh_misses$")
+        self.assertRegex(
+            self.said("build/cbank", "counters", "result.json", "fresh_misses"),
+            r"(?m)\bfresh_misses$",
+        )
 
     def test_axis_of_lookup(self):
         """Identities and CSV of cells without it stay as they were."""
         self.change(axis)
         row = self.scratch.rows("parameters")[-1]
         self.assertEqual((row["name"], row["option"]), ("launch_blocks", "launch-blocks"))
-        plan = ("--workload", "lookup", "--path", "constant", "--source", "sorted", "--elements", "4096")
-        cells = [cell for words in ((), ("--launch-blocks", "7")) for cell in self.scratch.cells(*plan, *words)[0]]
+        plan = (
+            "--workload",
+            "lookup",
+            "--path",
+            "constant",
+            "--source",
+            "sorted",
+            "--elements",
+            "4096",
+        )
+        cells = [
+            cell
+            for words in ((), ("--launch-blocks", "7"))
+            for cell in self.scratch.cells(*plan, *words)[0]
+        ]
         plain = "lookup/constant/sorted/4096/256/hot/loads=4/in_flight=1"
         self.assertEqual([cell["identity"] for cell in cells], [plain, plain + "/launch_blocks=7"])
         self.assertEqual([cell["parameters"].get("launch_blocks") for cell in cells], [None, 7])
-        before = self.scratch.run(os.path.join(built(), "build/cbank"), "show", "--csv", RESULT).stdout
+        before = self.scratch.run(
+            os.path.join(built(), "build/cbank"), "show", "--csv", RESULT
+        ).stdout
         self.assertEqual(self.said("build/cbank", "show", "--csv", RESULT), before)
-        self.assertIn("--launch-blocks", self.said("build/cbank", "run", "--elements", "64", "--launch-blocks", "5000", status=2))
+        self.assertIn(
+            "--launch-blocks",
+            self.said(
+                "build/cbank", "run", "--elements", "64", "--launch-blocks", "5000", status=2
+            ),
+        )
 
     def test_command(self):
         self.change(command)
@@ -238,17 +307,23 @@ class Addition(Changes):
         self.assertEqual(self.said("build/cbank", "greet", "--lou"), "HELLO\n")
         self.assertIn("louder", self.said("build/cbank", "greet", "--help"))
         self.assertRegex(self.said("build/cbank", "--help"), r"(?m)^ +greet +Say hello")
-        self.assertIn("unknown option 'load'", self.said("build/cbank", "greet", "--load", status=2))
+        self.assertIn(
+            "unknown option 'load'", self.said("build/cbank", "greet", "--load", status=2)
+        )
 
     def experiments(self, program):
         record = "results/characterizations/h200.json"
-        found = json.loads(self.said(program, "characterize", "--quiet", "--replay", record, "--json", "-"))
+        found = json.loads(
+            self.said(program, "characterize", "--quiet", "--replay", record, "--json", "-")
+        )
         return {one["name"]: {**one, "seconds": None} for one in found["experiments"]}
 
     def test_experiment(self):
         """No record becomes unreadable by it."""
         self.change(experiment)
-        before, after = self.experiments(os.path.join(built(), "build/cbank")), self.experiments("build/cbank")
+        before, after = self.experiments(os.path.join(built(), "build/cbank")), self.experiments(
+            "build/cbank"
+        )
         added = after.pop("latency_anew")
         self.assertEqual((added["status"], added["evidence"]), ("skipped", []))
         self.assertIn("the record lacks this experiment", added["reason"])
@@ -257,10 +332,28 @@ class Addition(Changes):
     def test_key_of_a_card(self):
         """A card without it is read, and says what it lacks; its limits are those of the row."""
         self.change(key_of_a_card)
-        model = ("build/cbank", "run", "--engine", "model", "--elements", "4096", "--quiet", "--json", "-", "--card", CARD)
+        model = (
+            "build/cbank",
+            "run",
+            "--engine",
+            "model",
+            "--elements",
+            "4096",
+            "--quiet",
+            "--json",
+            "-",
+            "--card",
+            CARD,
+        )
         self.assertIn("does not know parsec_ns", self.said(*model))
-        self.scratch.edit(CARD, '"sm_clock_mhz":', '"parsec_ns": {"value": 10, "low": 10, "high": 10}, "sm_clock_mhz":')
-        self.assertIn("model.parsec_ns.value: expected a number from 1 to 9", self.said(*model, status=2))
+        self.scratch.edit(
+            CARD,
+            '"sm_clock_mhz":',
+            '"parsec_ns": {"value": 10, "low": 10, "high": 10}, "sm_clock_mhz":',
+        )
+        self.assertIn(
+            "model.parsec_ns.value: expected a number from 1 to 9", self.said(*model, status=2)
+        )
 
 
 class Drawing(Case):
@@ -273,8 +366,14 @@ class Drawing(Case):
 
     def test_figure(self):
         kinds = "scripts/cbank/figures/kinds.py"
-        self.scratch.edit("scripts/cbank/figures/cells.py", "# -- users' kernels", FIGURE + "# -- users' kernels")
-        self.scratch.edit(kinds, "KINDS = {", 'KINDS = {\n    "greeting": Kind(cells.greeting, ("result",), "lines", "hello", ""),')
+        self.scratch.edit(
+            "scripts/cbank/figures/cells.py", "# -- users' kernels", FIGURE + "# -- users' kernels"
+        )
+        self.scratch.edit(
+            kinds,
+            "KINDS = {",
+            'KINDS = {\n    "greeting": Kind(cells.greeting, ("result",), "lines", "hello", ""),',
+        )
         self.assertRegex(self.cbank("plot", "--help"), r"(?m)^ +greeting +hello")
         self.cbank("plot", "-o", "out", "--figure", "greeting", "--format", "svg", RESULT)
         self.assertEqual(self.scratch.read("out/greeting.csv").count("\n"), 25)
@@ -283,28 +382,46 @@ class Drawing(Case):
 
     def test_conversion(self):
         convert = "scripts/cbank/convert.py"
-        self.scratch.edit(convert, "# -- the command", 'def count(catalogue):\n    return f"{len(catalogue.cells)} cells\\n"\n\n\n# -- the command')
+        self.scratch.edit(
+            convert,
+            "# -- the command",
+            (
+                'def count(catalogue):\n    return f"{len(catalogue.cells)} cells\\n"\n\n\n# -- the'
+                " command"
+            ),
+        )
         self.scratch.edit(convert, "FORMATS = {", 'FORMATS = {"count": count, ')
         self.assertEqual(self.cbank("convert", "--to", "count", RESULT), "24 cells\n")
         self.assertIn("one of count, gbench", self.cbank("convert", "--help"))
 
 
 class Rooms(Case):
-    """A folder of harness/ is compiled with the include paths of the rooms that it may see, and no others."""
+    """A folder of harness/ is compiled with the include paths of the rooms that it may see, and
+    no others."""
 
-    ASKED = ('asked: ; @$(foreach room,$(ROOMS),echo "$(room): $(SEES_$(room)): '
-             '$(filter harness/$(room)/%,$(filter-out harness/$(room)/%/,$(PLAIN_SOURCES) $(CUDA_SOURCES)))";)')
+    ASKED = (
+        'asked: ; @$(foreach room,$(ROOMS),echo "$(room): $(SEES_$(room)): $(filter'
+        ' harness/$(room)/%,$(filter-out harness/$(room)/%/,$(PLAIN_SOURCES) $(CUDA_SOURCES)))";)'
+    )
 
     def rooms(self):
         """{room: (rooms that it sees, its sources)}, as the Makefile has them."""
         lines = self.scratch.try_make("-s", "--eval", self.ASKED, "asked").stdout.splitlines()
         split = [[part.split() for part in line.split(":")] for line in lines]
-        return {room[0]: (set(seen), [one for one in sources if os.path.dirname(one) == f"harness/{room[0]}"])
-                for room, seen, sources in split}
+        return {
+            room[0]: (
+                set(seen),
+                [one for one in sources if os.path.dirname(one) == f"harness/{room[0]}"],
+            )
+            for room, seen, sources in split
+        }
 
     def test_what_a_room_may_not_see_does_not_compile(self):
         rooms, planted = self.rooms(), []
-        self.assertEqual(set(rooms), {os.path.relpath(folder, "harness") for folder in self.folders_with_sources()})
+        self.assertEqual(
+            set(rooms),
+            {os.path.relpath(folder, "harness") for folder in self.folders_with_sources()},
+        )
         for room, (seen, sources) in rooms.items():
             for header in filter(None, map(self.header_of, set(rooms) - seen - {room})):
                 planted.append((f"harness/{room}/planted_{len(planted)}.c", header))
@@ -322,8 +439,11 @@ class Rooms(Case):
 
     def folders_with_sources(self):
         root = os.path.join(self.scratch.root, "harness")
-        return [os.path.relpath(folder, self.scratch.root) for folder, _, names in os.walk(root)
-                if folder != root and any(name.endswith(".c") for name in names)]
+        return [
+            os.path.relpath(folder, self.scratch.root)
+            for folder, _, names in os.walk(root)
+            if folder != root and any(name.endswith(".c") for name in names)
+        ]
 
 
 class Again(Case):

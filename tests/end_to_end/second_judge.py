@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A second judge, written from docs/comparing.md and the headers of harness/compare alone: its verdicts and ratios on
-committed results are those of cbank compare. CBANK names the program (default build/cbank)."""
+"""A second judge, written from docs/comparing.md and the headers of harness/compare alone: its
+verdicts and ratios on committed results are those of cbank compare. CBANK names the program
+(default build/cbank)."""
 
 import json
 import math
@@ -17,8 +18,12 @@ from common import CBANK, ROOT, Scratch, read_json, scale
 
 DOUBTFUL = {"unstable", "multimodal", "contended"}
 with open(os.path.join(ROOT, "harness/compare/deviation.def"), encoding="utf-8") as table:
-    KNOWN = {(cause, cells): tuple(map(float, numbers.split(",")))
-             for cause, cells, numbers in re.findall(r"^DEVIATION\((\w+), (\w+), ([^)]*)\)", table.read(), re.MULTILINE)}
+    KNOWN = {
+        (cause, cells): tuple(map(float, numbers.split(",")))
+        for cause, cells, numbers in re.findall(
+            r"^DEVIATION\((\w+), (\w+), ([^)]*)\)", table.read(), re.MULTILINE
+        )
+    }
 
 
 def default(cause, cells, ns):
@@ -27,25 +32,52 @@ def default(cause, cells, ns):
 
 
 def process(cell):
-    """(time, standard error of its logarithm, that of other buffer sets) of one process: the mean over its buffer sets."""
+    """(time, standard error of its logarithm, that of other buffer sets) of one process: the
+    mean over its buffer sets."""
     samples, sets = numpy.array(cell["time_ns"]["samples"]), cell["buffer_sets"] or 1
     count = len(samples)
     if sets < 2 or count < sets:
         cut, ordered = (max(count // 10, 1) if count >= 5 else 0), numpy.sort(samples)
-        value, moved = ordered[cut:count - cut].mean(), numpy.clip(ordered, ordered[cut], ordered[count - 1 - cut])
-        return value, moved.std(ddof=1) * math.sqrt(count) / (count - 2 * cut) / value if count > 5 else math.nan, 0
+        value, moved = ordered[cut : count - cut].mean(), numpy.clip(
+            ordered, ordered[cut], ordered[count - 1 - cut]
+        )
+        return (
+            value,
+            moved.std(ddof=1) * math.sqrt(count) / (count - 2 * cut) / value
+            if count > 5
+            else math.nan,
+            0,
+        )
     groups = [samples[i::sets] for i in range(sets)]
     each = count >= 2 * sets
     if each:
-        reach = 3 * numpy.median(abs(samples[sets:] - samples[:-sets])) / stats.norm.ppf(0.75) / math.sqrt(2)
-        groups = [numpy.clip(group, numpy.median(group) - reach, numpy.median(group) + reach) if len(group) > 2 else group
-                  for group in groups]
+        reach = (
+            3
+            * numpy.median(abs(samples[sets:] - samples[:-sets]))
+            / stats.norm.ppf(0.75)
+            / math.sqrt(2)
+        )
+        groups = [
+            numpy.clip(group, numpy.median(group) - reach, numpy.median(group) + reach)
+            if len(group) > 2
+            else group
+            for group in groups
+        ]
     means = numpy.array([group.mean() for group in groups])
     value, between = means.mean(), means.var(ddof=1)
     if not each:
         return value, math.sqrt(between / sets) / value if count > 5 else math.nan, 0
-    within = sum(((group - group.mean()) ** 2).sum() for group in groups) / (count - sets) * sum(1 / len(group) for group in groups) / sets
-    return value, math.sqrt(within / sets) / value, math.sqrt(max(between - within, 0) / sets) / value
+    within = (
+        sum(((group - group.mean()) ** 2).sum() for group in groups)
+        / (count - sets)
+        * sum(1 / len(group) for group in groups)
+        / sets
+    )
+    return (
+        value,
+        math.sqrt(within / sets) / value,
+        math.sqrt(max(between - within, 0) / sets) / value,
+    )
 
 
 def side(results, identity):
@@ -54,54 +86,110 @@ def side(results, identity):
     values, errors, placed = map(numpy.array, zip(*found))
     clocks = [cell["sm_clock_mhz"] for cell in cells if cell["sm_clock_mhz"]]
     n = len(values)
-    return {"n": n, "ns": numpy.median(values), "of_median": 1 / n if n < 3 else math.pi / 2 / (n + (0.48 if n % 2 else 1.3)),
-            "within": math.sqrt((errors ** 2).mean()), "placed": (placed ** 2).mean(), "sd": numpy.log(values).std(ddof=1) if n > 1 else 0,
-            "clock": numpy.median(clocks) if clocks else math.nan, "doubtful": any(DOUBTFUL & set(c["flags"]) for c in cells),
-            "own": any("counter_differs" in cell["flags"] for cell in cells), "table_offsets": max(cell["table_offsets"] or 1 for cell in cells),
-            "copies": max(cell["code_copies"] or 1 for cell in cells),
-            "exact": [{name: counter["value"] for name, counter in cell["counters"].items()
-                       if counter["kind"] == "exact" and counter["status"] == "ok"} for cell in cells]}
+    return {
+        "n": n,
+        "ns": numpy.median(values),
+        "of_median": 1 / n if n < 3 else math.pi / 2 / (n + (0.48 if n % 2 else 1.3)),
+        "within": math.sqrt((errors**2).mean()),
+        "placed": (placed**2).mean(),
+        "sd": numpy.log(values).std(ddof=1) if n > 1 else 0,
+        "clock": numpy.median(clocks) if clocks else math.nan,
+        "doubtful": any(DOUBTFUL & set(c["flags"]) for c in cells),
+        "own": any("counter_differs" in cell["flags"] for cell in cells),
+        "table_offsets": max(cell["table_offsets"] or 1 for cell in cells),
+        "copies": max(cell["code_copies"] or 1 for cell in cells),
+        "exact": [
+            {
+                name: counter["value"]
+                for name, counter in cell["counters"].items()
+                if counter["kind"] == "exact" and counter["status"] == "ok"
+            }
+            for cell in cells
+        ],
+    }
 
 
 def scale_excess(factor, own, degrees, squares, prior):
-    """0 at the greatest likelihood of F-distributed squares over the factor, and of one more that is 1 with the degrees `prior`."""
+    """0 at the greatest likelihood of F-distributed squares over the factor, and of one more
+    that is 1 with the degrees `prior`."""
     x = squares / factor
     return (own * ((own + degrees) * x / (degrees + own * x) - 1)).sum() + prior * (1 / factor - 1)
 
 
 def judge(base, new, threshold, apart):
     """{identity: (verdict, ratio)} of the cells that both sides have, all of status ok."""
-    names = [{cell["identity"]: cell for result in results for cell in result["cells"]} for results in (base, new)]
-    common = [name for name in names[0] if all(of.get(name, {}).get("status") == "ok" for of in names)]
+    names = [
+        {cell["identity"]: cell for result in results for cell in result["cells"]}
+        for results in (base, new)
+    ]
+    common = [
+        name for name in names[0] if all(of.get(name, {}).get("status") == "ok" for of in names)
+    ]
     plans = set(names[0]) != set(names[1])
     cells, judged = {}, {}
     for name in common:
         b, n = side(base, name), side(new, name)
         cell = names[0][name]
-        kind = "copies" if cell["parameters"].get("refill_bytes") and cell["path"] != "param" else cell["cache_state"]
+        kind = (
+            "copies"
+            if cell["parameters"].get("refill_bytes") and cell["path"] != "param"
+            else cell["cache_state"]
+        )
         within, own = math.sqrt((b["within"] ** 2 + n["within"] ** 2) / 2), b["n"] + n["n"] - 2
         sd, degrees = default("process", kind, b["ns"])
-        pooled = math.sqrt(((b["n"] - 1) * b["sd"] ** 2 + (n["n"] - 1) * n["sd"] ** 2) / own) if own else 0
-        cells[name] = {"b": b, "n": n, "kind": kind, "cache_state": cell["cache_state"], "own": own, "sd_own": pooled,
-                       "prior": (0, 0) if math.isnan(within) else (max(sd, within), degrees)}
+        pooled = (
+            math.sqrt(((b["n"] - 1) * b["sd"] ** 2 + (n["n"] - 1) * n["sd"] ** 2) / own)
+            if own
+            else 0
+        )
+        cells[name] = {
+            "b": b,
+            "n": n,
+            "kind": kind,
+            "cache_state": cell["cache_state"],
+            "own": own,
+            "sd_own": pooled,
+            "prior": (0, 0) if math.isnan(within) else (max(sd, within), degrees),
+        }
     for cache_state in ("hot", "cold"):
-        seen = [c for c in cells.values() if c["cache_state"] == cache_state and c["own"] and c["prior"][1]]
+        seen = [
+            c
+            for c in cells.values()
+            if c["cache_state"] == cache_state and c["own"] and c["prior"][1]
+        ]
         total, prior = sum(c["own"] for c in seen), max((c["prior"][1] for c in seen), default=0)
-        squares = numpy.array([(c["own"], c["prior"][1], (c["sd_own"] / c["prior"][0]) ** 2) for c in seen]).T
+        squares = numpy.array(
+            [(c["own"], c["prior"][1], (c["sd_own"] / c["prior"][0]) ** 2) for c in seen]
+        ).T
         factor = optimize.brentq(scale_excess, 1e-9, 1e9, args=(*squares, prior)) if seen else 1
         known = max(c["own"] for c in seen) * ((prior + total) / total) ** 2 if seen else math.inf
         for name, c in ((name, c) for name, c in cells.items() if c["cache_state"] == cache_state):
             b, n, (sd, degrees) = c["b"], c["n"], c["prior"]
             degrees = 1 / (1 / degrees + 1 / known) if degrees else 0
             both = degrees + c["own"]
-            variance = (degrees * factor * sd ** 2 + c["own"] * c["sd_own"] ** 2) / both if both else math.nan
+            variance = (
+                (degrees * factor * sd**2 + c["own"] * c["sd_own"] ** 2) / both
+                if both
+                else math.nan
+            )
             parts = [(variance * (b["of_median"] + n["of_median"]), both)]
-            parts += [(of * default(cause, c["kind"], b["ns"])[0] ** 2, default(cause, c["kind"], b["ns"])[1]) for cause, of in apart.items()]
+            parts += [
+                (
+                    of * default(cause, c["kind"], b["ns"])[0] ** 2,
+                    default(cause, c["kind"], b["ns"])[1],
+                )
+                for cause, of in apart.items()
+            ]
             if plans or b["table_offsets"] != n["table_offsets"] or b["copies"] != n["copies"]:
                 plan, plan_degrees = default("plan", c["kind"], b["ns"])
-                parts.append((2 * (plan ** 2 + (b["placed"] + n["placed"]) / 2), plan_degrees))
+                parts.append((2 * (plan**2 + (b["placed"] + n["placed"]) / 2), plan_degrees))
             error = math.sqrt(sum(part for part, _ in parts))
-            freedom = sum(part for part, _ in parts) ** 2 / sum(part ** 2 / df for part, df in parts if part) if both else 0
+            freedom = (
+                sum(part for part, _ in parts) ** 2
+                / sum(part**2 / df for part, df in parts if part)
+                if both
+                else 0
+            )
             ratio, clocks = n["ns"] / b["ns"], b["clock"] / n["clock"]
             clocks = clocks if clocks > 1.003 or 1 / clocks > 1.003 else 1
             logs = sorted((math.log(ratio), math.log(ratio / clocks)))
@@ -109,19 +197,36 @@ def judge(base, new, threshold, apart):
             change = min(map(abs, logs)) if logs[0] * logs[1] > 0 else 0
             excess = (change - math.log1p(threshold)) / error
             p = None if not both else 2 * stats.t.sf(excess, freedom) if excess > 0 else 1
-            judged[name] = {"ratio": ratio, "low": math.exp(logs[0] - half), "high": math.exp(logs[1] + half), "p": p,
-                            "change": math.expm1(change), "doubtful": b["doubtful"] or n["doubtful"],
-                            "severe": ratio > 1 and math.expm1(change) > 10 * threshold,
-                            "exact": n["own"] or any(read.get(key, value) != value for read in n["exact"] for key, value in b["exact"][0].items())}
+            judged[name] = {
+                "ratio": ratio,
+                "low": math.exp(logs[0] - half),
+                "high": math.exp(logs[1] + half),
+                "p": p,
+                "change": math.expm1(change),
+                "doubtful": b["doubtful"] or n["doubtful"],
+                "severe": ratio > 1 and math.expm1(change) > 10 * threshold,
+                "exact": n["own"]
+                or any(
+                    read.get(key, value) != value
+                    for read in n["exact"]
+                    for key, value in b["exact"][0].items()
+                ),
+            }
     tested = sorted((c for c in judged.values() if c["p"] is not None), key=lambda c: c["p"])
     least = 0
     for rank, cell in enumerate(tested):
         cell["p"] = least = max(least, min(1, cell["p"] * (len(tested) - rank)))
     for cell in judged.values():
-        if cell["exact"] or (cell["p"] is not None and cell["p"] < 0.05 and (cell["severe"] or not cell["doubtful"])):
+        if cell["exact"] or (
+            cell["p"] is not None and cell["p"] < 0.05 and (cell["severe"] or not cell["doubtful"])
+        ):
             cell["verdict"] = "regressed" if cell["exact"] or cell["ratio"] > 1 else "improved"
         else:
-            cell["verdict"] = "same" if 1 / (1 + threshold) <= cell["low"] and cell["high"] <= 1 + threshold else "inconclusive"
+            cell["verdict"] = (
+                "same"
+                if 1 / (1 + threshold) <= cell["low"] and cell["high"] <= 1 + threshold
+                else "inconclusive"
+            )
     return judged
 
 
@@ -129,22 +234,42 @@ class SecondJudge(Scratch):
     def test_it_says_what_compare_says(self):
         count = verdicts = 0
         for base, new, threshold, slower in self.comparisons():
-            results = [[read_json(os.path.join(ROOT, "results", f"{name}.json")) for name in names] for names in (base, new)]
-            for cell in (cell for cell in results[1][0]["cells"][:slower] if cell["status"] == "ok"):
+            results = [
+                [read_json(os.path.join(ROOT, "results", f"{name}.json")) for name in names]
+                for names in (base, new)
+            ]
+            for cell in (
+                cell for cell in results[1][0]["cells"][:slower] if cell["status"] == "ok"
+            ):
                 scale(cell, 1.02)
-            paths = [",".join(self.write(f"{letter}{i}.json", result) for i, result in enumerate(of))
-                     for letter, of in zip("bn", results)]
-            done = subprocess.run([CBANK, "compare", *paths, f"--threshold={100 * threshold:g}", "--json", "-"],
-                                  capture_output=True, text=True, timeout=60, check=False)
+            paths = [
+                ",".join(self.write(f"{letter}{i}.json", result) for i, result in enumerate(of))
+                for letter, of in zip("bn", results)
+            ]
+            done = subprocess.run(
+                [CBANK, "compare", *paths, f"--threshold={100 * threshold:g}", "--json", "-"],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
             said = json.loads(done.stdout)  # tests/unit/test_judge.c has the weights by hand
-            ours = judge(*results, threshold, {cause: said["gpus"][0][f"{cause}_weight"] for cause in ("occasion", "later")})
+            ours = judge(
+                *results,
+                threshold,
+                {cause: said["gpus"][0][f"{cause}_weight"] for cause in ("occasion", "later")},
+            )
             for cell in said["cells"]:
                 if cell["ratio"]:
                     other = ours[cell["identity"]]
                     self.assertEqual(cell["verdict"], other["verdict"], (base, new, cell))
                     for key, name in (("value", "ratio"), ("ci_low", "low"), ("ci_high", "high")):
-                        self.assertAlmostEqual(cell["ratio"][key], other[name], delta=1e-7 if key != "value" else 1e-9)
-                    count, verdicts = count + 1, verdicts + (cell["verdict"] not in ("same", "inconclusive"))
+                        self.assertAlmostEqual(
+                            cell["ratio"][key], other[name], delta=1e-7 if key != "value" else 1e-9
+                        )
+                    count, verdicts = count + 1, verdicts + (
+                        cell["verdict"] not in ("same", "inconclusive")
+                    )
         self.assertGreater(count, 1000)
         self.assertGreater(verdicts, 40)
 

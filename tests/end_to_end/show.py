@@ -28,30 +28,66 @@ class Show(Scratch):
     @classmethod
     def setUpClass(cls):
         cls.made = kept_folder(cls)
-        core, second, nights = (os.path.join(ROOT, path) for path in ("results/chips/h200/core-matrix.json", "results/chips/h200/second-process.json",
-                                                                     "results/h200/fleet/nights"))
-        for name, words in {"comparison": ("compare", core, second, "--json", "-"), "advice": ("advise", "--table-bytes", "128", "--json", "-"),
-                            "explanation": ("explain", "--json", core), "history": ("history", nights, "--json")}.items():
+        core, second, nights = (
+            os.path.join(ROOT, path)
+            for path in (
+                "results/chips/h200/core-matrix.json",
+                "results/chips/h200/second-process.json",
+                "results/h200/fleet/nights",
+            )
+        )
+        for name, words in {
+            "comparison": ("compare", core, second, "--json", "-"),
+            "advice": ("advise", "--table-bytes", "128", "--json", "-"),
+            "explanation": ("explain", "--json", core),
+            "history": ("history", nights, "--json"),
+        }.items():
             with open(os.path.join(cls.made, name + ".json"), "w", encoding="utf-8") as file:
                 file.write(cbank(*words).stdout)
         store = os.path.join(cls.made, "fleet.db")
         cbank("ingest", store, nights)
         cbank("fleet", store, "--json", os.path.join(cls.made, "fleet.json"))
-        cls.files = {kind: os.path.join(cls.made, kind + ".json") for kind in ("comparison", "advice", "explanation", "history", "fleet")}
-        cls.files |= {kind: os.path.join(CHIP, kind + ".json") for kind in ("card", "calibration", "manifest")}
+        cls.files = {
+            kind: os.path.join(cls.made, kind + ".json")
+            for kind in ("comparison", "advice", "explanation", "history", "fleet")
+        }
+        cls.files |= {
+            kind: os.path.join(CHIP, kind + ".json") for kind in ("card", "calibration", "manifest")
+        }
 
     def test_every_document_has_a_screen(self):
         """Each says these words, by hand from the files; no line is wider than the terminal."""
         measured = read_bytes(os.path.join(CHIP, "all-paths.json"))
         for kind, words in {
-                "comparison": ("NEW is the same: 24 same of 24 cells", "add/constant/per_thread/128000/1024/hot  +0.22% +0.07% to +0.37% same"),
-                "advice": ("choose global", "global 4.0 5.397 us 3.377 us to 6.815 us 1.00x best", "not select_4: select_4 holds a table of 16 bytes"),
-                "explanation": ("by the card of H200", "add/constant/pseudo_random/12800000/1024/hot 1.602 ms constant fills"),
-                "history": ("6 runs, 0 changes of a level, 0 forgotten", "2026-11-22T09:39:08Z GPU-39143642 - 24 cells, 0 failed"),
-                "fleet": ("quiet; 2 of 2 GPUs answered", "quiet GPU-d61ad9fe"),
-                "card": ("H200, chip GH100, compute capability 9.0", "sm_count 132 - device", "l2_latency_cycles 274.91 [249.38, 305.38] characterized"),
-                "calibration": ("5 processes", "add/global/per_block/12800000/1024/hot 0.0"),
-                "manifest": ("measured 2026-11-24T04:44:54Z", f"all-paths.json {len(measured)} {hashlib.sha256(measured).hexdigest()[:16]}")}.items():
+            "comparison": (
+                "NEW is the same: 24 same of 24 cells",
+                "add/constant/per_thread/128000/1024/hot  +0.22% +0.07% to +0.37% same",
+            ),
+            "advice": (
+                "choose global",
+                "global 4.0 5.397 us 3.377 us to 6.815 us 1.00x best",
+                "not select_4: select_4 holds a table of 16 bytes",
+            ),
+            "explanation": (
+                "by the card of H200",
+                "add/constant/pseudo_random/12800000/1024/hot 1.602 ms constant fills",
+            ),
+            "history": (
+                "6 runs, 0 changes of a level, 0 forgotten",
+                "2026-11-22T09:39:08Z GPU-39143642 - 24 cells, 0 failed",
+            ),
+            "fleet": ("quiet; 2 of 2 GPUs answered", "quiet GPU-d61ad9fe"),
+            "card": (
+                "H200, chip GH100, compute capability 9.0",
+                "sm_count 132 - device",
+                "l2_latency_cycles 274.91 [249.38, 305.38] characterized",
+            ),
+            "calibration": ("5 processes", "add/global/per_block/12800000/1024/hot 0.0"),
+            "manifest": (
+                "measured 2026-11-24T04:44:54Z",
+                f"all-paths.json {len(measured)} {hashlib.sha256(measured).hexdigest()[:16]}",
+            ),
+        }.items():
             with self.subTest(kind):
                 said = cbank("show", self.files[kind]).stdout
                 self.assertIn(f" {kind}: ", " ".join(said.split()))
@@ -59,23 +95,46 @@ class Show(Scratch):
                     self.assertIn(re.sub(" +", " ", text), " ".join(said.split()))
                 self.assertLessEqual(max(map(len, said.splitlines())), 80)
                 self.assertLessEqual(said.count("\n"), SCREEN)
-        for file in (os.path.join(ROOT, "results/characterizations/h200.json"), os.path.join(CHIP, "characterization.json")):
+        for file in (
+            os.path.join(ROOT, "results/characterizations/h200.json"),
+            os.path.join(CHIP, "characterization.json"),
+        ):
             said = cbank("show", file).stdout
             self.assertLessEqual(said.count("\n"), SCREEN)
-            for text in ("constant 28 | 11 2 | 63.9", "[93, 111] 131072 256 256 8 64", "constant: Each further distinct address"):
+            for text in (
+                "constant 28 | 11 2 | 63.9",
+                "[93, 111] 131072 256 256 8 64",
+                "constant: Each further distinct address",
+            ):
                 self.assertIn(text, " ".join(said.split()))
-            self.assertIn("latency_constant: cycles of a dependent load\n  latency: 28 [28, 28] cycles\n", cbank("show", file, "--all").stdout)
+            self.assertIn(
+                "latency_constant: cycles of a dependent load\n  latency: 28 [28, 28] cycles\n",
+                cbank("show", file, "--all").stdout,
+            )
 
     def test_wide_terminals_see_more_columns(self):
         said = cbank("show", self.files["card"], width=260).stdout
         self.assertIn("cudaGetDeviceProperties, NVML", said)
-        self.assertRegex(cbank("show", self.files["comparison"], width=200).stdout, r"cell +base +new +change +interval +verdict\n")
-        self.assertRegex(cbank("show", self.files["calibration"], width=200).stdout, r"cell +deviation +degrees +origin +time\n")
+        self.assertRegex(
+            cbank("show", self.files["comparison"], width=200).stdout,
+            r"cell +base +new +change +interval +verdict\n",
+        )
+        self.assertRegex(
+            cbank("show", self.files["calibration"], width=200).stdout,
+            r"cell +deviation +degrees +origin +time\n",
+        )
 
     def test_all_prints_every_row(self):
         calibration = read_json(self.files["calibration"])
-        calibration["cells"] = [{**cell, "elements": elements, "identity": cell["identity"].replace("/128000/", f"/{elements}/")}
-                                for elements in (128000, 256000) for cell in calibration["cells"]]
+        calibration["cells"] = [
+            {
+                **cell,
+                "elements": elements,
+                "identity": cell["identity"].replace("/128000/", f"/{elements}/"),
+            }
+            for elements in (128000, 256000)
+            for cell in calibration["cells"]
+        ]
         file = self.write("calibration.json", json.dumps(calibration))
         self.assertRegex(cbank("show", file).stdout, r"\nand 18 more; --all prints them\n$")
         self.assertEqual(cbank("show", "--all", file).stdout.count("/hot "), 48)
@@ -83,17 +142,43 @@ class Show(Scratch):
     def test_changes_of_fleets_and_histories_come_first(self):
         fleet, history = read_json(self.files["fleet"]), read_json(self.files["history"])
         gpu = fleet["gpus"][0]
-        finding = {"kind": "slower", "who": "all of driver 9", "what": "constant", "change": 0.02, "since_utc": "2026-11-21T00:00:00Z", "why": "driver",
-                   "fails": True}
+        finding = {
+            "kind": "slower",
+            "who": "all of driver 9",
+            "what": "constant",
+            "change": 0.02,
+            "since_utc": "2026-11-21T00:00:00Z",
+            "why": "driver",
+            "fails": True,
+        }
         fleet["findings"] = [finding]
         self.assertEqual(set(finding) - set(properties("fleet", "findings")), set())
         change = {key: None for key in properties("history", "changes")}
-        change |= {"since_utc": "2026-11-21T00:00:00Z", "uuid": gpu["uuid"], "cell": "add/constant/per_block/128000/1024/hot", "change": 0.02,
-                   "ci_low": 0.01, "ci_high": 0.03, "with": "the driver"}
+        change |= {
+            "since_utc": "2026-11-21T00:00:00Z",
+            "uuid": gpu["uuid"],
+            "cell": "add/constant/per_block/128000/1024/hot",
+            "change": 0.02,
+            "ci_low": 0.01,
+            "ci_high": 0.03,
+            "with": "the driver",
+        }
         history["changes"] = [change]
         from cbank import show
-        self.assertEqual(show.fleet(fleet).rows[0], ["slower", "all of driver 9", "+2.00%", "2026-11-21T00:00:00Z", "constant"])
-        self.assertEqual(show.history(history).rows[0][:4], ["2026-11-21T00:00:00Z", "GPU-39143642", "+2.00%", "add/constant/per_block/128000/1024/hot"])
+
+        self.assertEqual(
+            show.fleet(fleet).rows[0],
+            ["slower", "all of driver 9", "+2.00%", "2026-11-21T00:00:00Z", "constant"],
+        )
+        self.assertEqual(
+            show.history(history).rows[0][:4],
+            [
+                "2026-11-21T00:00:00Z",
+                "GPU-39143642",
+                "+2.00%",
+                "add/constant/per_block/128000/1024/hot",
+            ],
+        )
 
     def test_documents_of_several_kinds(self):
         core, card = os.path.join(CHIP, "core-matrix.json"), self.files["card"]
@@ -108,10 +193,15 @@ class Show(Scratch):
         for kind in (*self.files, "result", "characterization"):
             self.assertIn(f"cbank-{kind}", said)
         for option in (("--csv",), ("--json",), ("--cell", "*")):
-            self.assertIn("are for results, and this is a cbank-card", cbank("show", *option, self.files["card"], status=2).stderr)
+            self.assertIn(
+                "are for results, and this is a cbank-card",
+                cbank("show", *option, self.files["card"], status=2).stderr,
+            )
         broken = read_json(self.files["card"])
         del broken["chip"]
-        self.assertIn("chip", cbank("show", self.write("broken.json", json.dumps(broken)), status=2).stderr)
+        self.assertIn(
+            "chip", cbank("show", self.write("broken.json", json.dumps(broken)), status=2).stderr
+        )
 
 
 def properties(kind, key):

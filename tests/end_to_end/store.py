@@ -35,42 +35,105 @@ class Ingest(Case):
         self.write("all/.hidden.json", "no JSON")
         self.write("all/notes.txt", "no JSON")
         passed = ", 1 passed over, which are no results\n"
-        self.assertEqual(self.cbank("ingest", "store.db", "all").stdout, "8 new, 0 known, 0 refused" + passed)
+        self.assertEqual(
+            self.cbank("ingest", "store.db", "all").stdout, "8 new, 0 known, 0 refused" + passed
+        )
         before = self.dump()
         os.rename(self.path("all/00"), self.path("all/moved"))
-        self.assertEqual(self.cbank("ingest", "store.db", "all").stdout, "0 new, 8 known, 0 refused" + passed)
+        self.assertEqual(
+            self.cbank("ingest", "store.db", "all").stdout, "0 new, 8 known, 0 refused" + passed
+        )
         self.assertEqual(self.dump(), before)
-        self.assertEqual(self.cbank("ingest", "--quiet", "store.db", "all/01/gpu00.json").stdout, "")
-        self.assertEqual(self.cbank("ingest", "--list", "store.db", "all/01").stdout.splitlines(),
-                         [f"known     all/01/gpu{i:02d}.json" for i in range(4)] + ["0 new, 4 known, 0 refused"])
+        self.assertEqual(
+            self.cbank("ingest", "--quiet", "store.db", "all/01/gpu00.json").stdout, ""
+        )
+        self.assertEqual(
+            self.cbank("ingest", "--list", "store.db", "all/01").stdout.splitlines(),
+            [f"known     all/01/gpu{i:02d}.json" for i in range(4)] + ["0 new, 4 known, 0 refused"],
+        )
 
     def test_what_results_say_is_in(self):
         result = result_of(5, 1, cells=24)
         result["started_utc"], milliseconds = result["started_utc"].replace("Z", ".250Z"), 250
-        result["cells"][2].update(status="failed", reason="wrong output", verified=False, flags=["unstable", "throttled"])
+        result["cells"][2].update(
+            status="failed", reason="wrong output", verified=False, flags=["unstable", "throttled"]
+        )
         result["cells"][4]["counters"]["ldc_instructions"]["value"] += 1
         digest = hashlib.sha256(read_bytes(self.write("one.json", result))).hexdigest()
         self.cbank("ingest", "store.db", "one.json")
-        device, seconds = result["device"], int(start(5, 1).replace(tzinfo=datetime.timezone.utc).timestamp())
+        device, seconds = result["device"], int(
+            start(5, 1).replace(tzinfo=datetime.timezone.utc).timestamp()
+        )
         self.assertEqual(
-            self.ask("SELECT hash, file, started_ms, finished_ms, uuid, name, host, slot, job, engine, modelled, driver, vbios, tool_version,"
-                     " git_commit, complete, cells, failed FROM runs JOIN setups USING (setup_id)"),
-            [(digest, "one.json", 1000 * seconds + milliseconds, 1000 * (seconds + 2), uuid(5), device["name"], "n00", "00000000:05:00.0", "1001",
-              "cuda", 0, device["driver"], device["vbios"], result["tool"]["version"], result["tool"]["git_commit"], 1, 24, 1)])
+            self.ask(
+                "SELECT hash, file, started_ms, finished_ms, uuid, name, host, slot, job, engine,"
+                " modelled, driver, vbios, tool_version, git_commit, complete, cells, failed FROM"
+                " runs JOIN setups USING (setup_id)"
+            ),
+            [
+                (
+                    digest,
+                    "one.json",
+                    1000 * seconds + milliseconds,
+                    1000 * (seconds + 2),
+                    uuid(5),
+                    device["name"],
+                    "n00",
+                    "00000000:05:00.0",
+                    "1001",
+                    "cuda",
+                    0,
+                    device["driver"],
+                    device["vbios"],
+                    result["tool"]["version"],
+                    result["tool"]["git_commit"],
+                    1,
+                    24,
+                    1,
+                )
+            ],
+        )
         geometry = json.loads(self.ask("SELECT geometry FROM setups")[0][0])
         self.assertEqual({key: device[key] for key in geometry}, geometry)
-        rows = {identity: row for identity, *row in self.ask(
-            "SELECT identity, identity_id, status, reason, verified, time_ns, ci_low_ns, ci_high_ns, sm_clock_mhz, flags, sass_sha256"
-            " FROM times JOIN identities USING (identity_id) LEFT JOIN kernels USING (kernel_id)")}
+        rows = {
+            identity: row
+            for identity, *row in self.ask(
+                "SELECT identity, identity_id, status, reason, verified, time_ns, ci_low_ns,"
+                " ci_high_ns, sm_clock_mhz, flags, sass_sha256 FROM times JOIN identities USING"
+                " (identity_id) LEFT JOIN kernels USING (kernel_id)"
+            )
+        }
         self.assertEqual(len(rows), 24)
         for cell in result["cells"]:
             key, *row = rows[cell["identity"]]
             time = cell["time_ns"]
-            self.assertEqual(row, [cell["status"], cell["reason"], cell["verified"], time["value"] if cell["status"] == "ok" else None,
-                                   time["ci_low"], time["ci_high"], cell["sm_clock_mhz"], " ".join(cell["flags"]) or None, cell["kernel"]["sass_sha256"]])
-            self.assertEqual(sorted(self.ask("SELECT name, status, value, expected FROM counters WHERE identity_id = ?", key)), sorted(
-                (name, *(counter[key] for key in ("status", "value", "expected"))) for name, counter in cell["counters"].items()
-                if counter["kind"] == "exact"))
+            self.assertEqual(
+                row,
+                [
+                    cell["status"],
+                    cell["reason"],
+                    cell["verified"],
+                    time["value"] if cell["status"] == "ok" else None,
+                    time["ci_low"],
+                    time["ci_high"],
+                    cell["sm_clock_mhz"],
+                    " ".join(cell["flags"]) or None,
+                    cell["kernel"]["sass_sha256"],
+                ],
+            )
+            self.assertEqual(
+                sorted(
+                    self.ask(
+                        "SELECT name, status, value, expected FROM counters WHERE identity_id = ?",
+                        key,
+                    )
+                ),
+                sorted(
+                    (name, *(counter[key] for key in ("status", "value", "expected")))
+                    for name, counter in cell["counters"].items()
+                    if counter["kind"] == "exact"
+                ),
+            )
         # Cells that read the same share a set of counters.
         self.write("again.json", result_of(5, 2, cells=24))
         sets = self.ask("SELECT count(*) FROM counter_sets")[0][0]
@@ -81,12 +144,23 @@ class Ingest(Case):
     def test_several_at_once_make_no_duplicates(self):
         self.nights("all", 5, 4)
         for number in range(repetitions(30, 3)):
-            running = [subprocess.Popen([CBANK, "ingest", f"{number}.db", "all"], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        text=True) for _ in range(4)]
+            running = [
+                subprocess.Popen(
+                    [CBANK, "ingest", f"{number}.db", "all"],
+                    cwd=self.folder,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+                for _ in range(4)
+            ]
             said = [process.communicate(timeout=120) for process in running]
             self.assertEqual([process.returncode for process in running], [0] * 4, said)
             self.assertEqual(sum(int(out.split()[0]) for out, _ in said), 20)
-            self.assertEqual(self.ask("SELECT count(*), count(DISTINCT hash) FROM runs", store=f"{number}.db"), [(20, 20)])
+            self.assertEqual(
+                self.ask("SELECT count(*), count(DISTINCT hash) FROM runs", store=f"{number}.db"),
+                [(20, 20)],
+            )
             self.assertEqual(self.ask("SELECT count(*) FROM times", store=f"{number}.db"), [(60,)])
             self.dump(f"{number}.db")
 
@@ -95,8 +169,16 @@ class Ingest(Case):
         chance = random.Random(1)
         for attempt in range(repetitions(40, 4)):
             store = f"store{attempt}.db"
-            with subprocess.Popen([CBANK, "ingest", "--list", store, "all"], cwd=self.folder, stdout=subprocess.PIPE, text=True) as process:
-                said = [process.stdout.readline() for _ in range(chance.choice([0, 1, 64, 65, 128, 192]))]
+            with subprocess.Popen(
+                [CBANK, "ingest", "--list", store, "all"],
+                cwd=self.folder,
+                stdout=subprocess.PIPE,
+                text=True,
+            ) as process:
+                said = [
+                    process.stdout.readline()
+                    for _ in range(chance.choice([0, 1, 64, 65, 128, 192]))
+                ]
                 if chance.random() < 0.5:
                     try:
                         process.wait(chance.random() * 0.1)
@@ -104,12 +186,23 @@ class Ingest(Case):
                         pass
                 process.send_signal(signal.SIGKILL)
                 said += process.stdout.readlines()
-            there = os.path.exists(self.path(store)) and self.ask("SELECT 1 FROM sqlite_schema WHERE name = 'runs'", store=store)
-            kept = {name for name, in self.ask("SELECT file FROM runs", store=store)} if there else set()
+            there = os.path.exists(self.path(store)) and self.ask(
+                "SELECT 1 FROM sqlite_schema WHERE name = 'runs'", store=store
+            )
+            kept = (
+                {name for name, in self.ask("SELECT file FROM runs", store=store)}
+                if there
+                else set()
+            )
             lines = [line.split() for line in said if line.endswith("\n")]
-            self.assertLessEqual({line[1] for line in lines if line[0] == "new" and len(line) == 2}, kept)
+            self.assertLessEqual(
+                {line[1] for line in lines if line[0] == "new" and len(line) == 2}, kept
+            )
             self.cbank("ingest", store, "all")
-            self.assertEqual(self.ask("SELECT count(*), count(DISTINCT hash) FROM runs", store=store), [(200, 200)])
+            self.assertEqual(
+                self.ask("SELECT count(*), count(DISTINCT hash) FROM runs", store=store),
+                [(200, 200)],
+            )
             self.assertEqual(self.ask("SELECT count(*) FROM times", store=store), [(200,)])
             self.dump(store)
 
@@ -122,22 +215,49 @@ class Ingest(Case):
         self.cbank("ingest", "store.db", "whole.json")
         self.assertEqual(self.ask("SELECT file, complete FROM runs"), [("whole.json", 1)])
         self.assertEqual(self.ask("SELECT count(*) FROM times"), [(3,)])
-        self.assertEqual(self.cbank("ingest", "store.db", "part.json").stdout, "0 new, 1 known, 0 refused\n")
+        self.assertEqual(
+            self.cbank("ingest", "store.db", "part.json").stdout, "0 new, 1 known, 0 refused\n"
+        )
 
     def test_predictions_without_uuid_may_begin_at_the_same_time(self):
         for name in ("one", "two"):
-            self.cbank("run", "--engine", "model", "--quiet", "--path", "global", "--elements", "4096", "--json", f"{name}.json", SLURM_JOB_ID="4711")
-        self.assertEqual(self.cbank("ingest", "store.db", "one.json", "two.json").stdout, "2 new, 0 known, 0 refused\n")
-        self.assertEqual(self.ask("SELECT DISTINCT modelled, engine, host, job FROM runs JOIN setups USING (setup_id)"),
-                         [(1, "model", os.uname().nodename, "4711")])
+            self.cbank(
+                "run",
+                "--engine",
+                "model",
+                "--quiet",
+                "--path",
+                "global",
+                "--elements",
+                "4096",
+                "--json",
+                f"{name}.json",
+                SLURM_JOB_ID="4711",
+            )
+        self.assertEqual(
+            self.cbank("ingest", "store.db", "one.json", "two.json").stdout,
+            "2 new, 0 known, 0 refused\n",
+        )
+        self.assertEqual(
+            self.ask(
+                "SELECT DISTINCT modelled, engine, host, job FROM runs JOIN setups USING (setup_id)"
+            ),
+            [(1, "model", os.uname().nodename, "4711")],
+        )
         self.assertIn("modelled", self.cbank("history", "store.db").stdout)
         self.assertRegex(read_json(self.path("one.json"))["started_utc"], r":\d\d\.\d{3}Z$")
 
     def test_runs_of_one_second_are_told_apart_by_milliseconds(self):
         for name, fraction in (("a", ".001Z"), ("b", ".002Z")):
             result = result_of(1, 1)
-            self.write(f"{name}.json", {**result, "started_utc": result["started_utc"].replace("Z", fraction)})
-        self.assertEqual(self.cbank("ingest", "store.db", "a.json", "b.json").stdout, "2 new, 0 known, 0 refused\n")
+            self.write(
+                f"{name}.json",
+                {**result, "started_utc": result["started_utc"].replace("Z", fraction)},
+            )
+        self.assertEqual(
+            self.cbank("ingest", "store.db", "a.json", "b.json").stdout,
+            "2 new, 0 known, 0 refused\n",
+        )
         self.assertIn("02:00:01.002Z", self.cbank("history", "store.db").stdout)
 
 
@@ -157,19 +277,58 @@ class BadInput(Case):
         slower(again, 1.5)
         huge = json.dumps(result).replace(f'"value": {cell["time_ns"]["value"]}', '"value": 1e999')
         rows = [
-            ("text", "no JSON", "Expecting value"), ("cut", json.dumps(result)[:5000], "[Dd]elimiter|[Uu]nterminated|[Ee]xpecting"),
-            ("deep", "[" * 100000, "recursion"), ("nan", json.dumps({**result, "max_noise": math.nan}), "NaN is not a number"),
-            ("later", {**result, "schema": {"name": "cbank-result", "version": "9.0"}}, "has version 9.0"),
-            ("time", huge, r"cells\[0\].time_ns.value: the number is too large"), ("zero", {**result, "cells": [{**cell, "time_ns": {**cell["time_ns"], "value": None}}]}, "is no time"),
-            ("status", {**result, "cells": [{**cell, "status": "fine"}]}, "status: 'fine' is none of"),
-            ("flag", {**result, "cells": [{**cell, "flags": ["a b"]}]}, r"flags\[0\]: 'a b' is none of"),
-            ("identity", {**result, "cells": [{**cell, "identity": "x"}]}, "identity is no identity"),
-            ("twice", {**result, "cells": [cell, cell]}, "a cell is twice"), ("lacks", {**result, "cells": [{}]}, r"cells\[0\]: the key \w+ is missing"),
-            ("kinds", {**result, "cells": 3}, "cells: 3 is no array"), ("device", {**result, "device": None}, "device: None is no object"),
-            ("back", {**result, "finished_utc": "2026-02-01T00:00:00Z"}, "finished before it began"),
-            ("half", {**result, "host": {**result["host"], "name": "\ud800"}}, "surrogates not allowed"), ("start", again, "the same GPU and start as another run, good.json"),
-            *((f"clock{i}", {**result, "started_utc": text}, "day is out of range|started_utc: ")
-              for i, text in enumerate(("2026-02-30T00:00:00Z", "2026-03-01T00:00:00+01:00", "yesterday", None, 5)))]
+            ("text", "no JSON", "Expecting value"),
+            ("cut", json.dumps(result)[:5000], "[Dd]elimiter|[Uu]nterminated|[Ee]xpecting"),
+            ("deep", "[" * 100000, "recursion"),
+            ("nan", json.dumps({**result, "max_noise": math.nan}), "NaN is not a number"),
+            (
+                "later",
+                {**result, "schema": {"name": "cbank-result", "version": "9.0"}},
+                "has version 9.0",
+            ),
+            ("time", huge, r"cells\[0\].time_ns.value: the number is too large"),
+            (
+                "zero",
+                {**result, "cells": [{**cell, "time_ns": {**cell["time_ns"], "value": None}}]},
+                "is no time",
+            ),
+            (
+                "status",
+                {**result, "cells": [{**cell, "status": "fine"}]},
+                "status: 'fine' is none of",
+            ),
+            (
+                "flag",
+                {**result, "cells": [{**cell, "flags": ["a b"]}]},
+                r"flags\[0\]: 'a b' is none of",
+            ),
+            (
+                "identity",
+                {**result, "cells": [{**cell, "identity": "x"}]},
+                "identity is no identity",
+            ),
+            ("twice", {**result, "cells": [cell, cell]}, "a cell is twice"),
+            ("lacks", {**result, "cells": [{}]}, r"cells\[0\]: the key \w+ is missing"),
+            ("kinds", {**result, "cells": 3}, "cells: 3 is no array"),
+            ("device", {**result, "device": None}, "device: None is no object"),
+            (
+                "back",
+                {**result, "finished_utc": "2026-02-01T00:00:00Z"},
+                "finished before it began",
+            ),
+            (
+                "half",
+                {**result, "host": {**result["host"], "name": "\ud800"}},
+                "surrogates not allowed",
+            ),
+            ("start", again, "the same GPU and start as another run, good.json"),
+            *(
+                (f"clock{i}", {**result, "started_utc": text}, "day is out of range|started_utc: ")
+                for i, text in enumerate(
+                    ("2026-02-30T00:00:00Z", "2026-03-01T00:00:00+01:00", "yesterday", None, 5)
+                )
+            ),
+        ]
         for name, content, pattern in rows:
             with self.subTest(name):
                 self.write(f"{name}.json", content)
@@ -180,18 +339,29 @@ class BadInput(Case):
         self.assertEqual(self.dump(), self.before)
         self.write("some/good.json", result_of(2, 1))
         shutil.copy(self.path("cut.json"), self.path("some/cut.json"))
-        self.assertEqual(self.cbank("ingest", "store.db", "some", status=2).stdout, "1 new, 0 known, 1 refused\n")
+        self.assertEqual(
+            self.cbank("ingest", "store.db", "some", status=2).stdout, "1 new, 0 known, 1 refused\n"
+        )
 
     def test_what_is_passed_over_or_not_there(self):
         self.write("other.json", {"schema": {"name": "of somebody else", "version": "1.0"}})
         self.write("list.json", [1])
-        self.assertEqual(self.cbank("ingest", "store.db", "other.json", "list.json").stdout,
-                         "0 new, 0 known, 0 refused, 2 passed over, which are no results\n")
+        self.assertEqual(
+            self.cbank("ingest", "store.db", "other.json", "list.json").stdout,
+            "0 new, 0 known, 0 refused, 2 passed over, which are no results\n",
+        )
         self.assertEqual(self.dump(), self.before)
-        self.write("more.json", {**result_of(0, 0, cells=4), "cells": SOURCE["cells"][3:4]})  # other cells of the same start
-        self.assertEqual(self.cbank("ingest", "store.db", "more.json").stdout, "1 new, 0 known, 0 refused\n")
+        # other cells of the same start
+        self.write("more.json", {**result_of(0, 0, cells=4), "cells": SOURCE["cells"][3:4]})
+        self.assertEqual(
+            self.cbank("ingest", "store.db", "more.json").stdout, "1 new, 0 known, 0 refused\n"
+        )
         os.makedirs(self.path("empty/deep"))
-        for path, pattern in (("empty", "empty has no .json file"), ("nowhere", "nowhere: No such file"), ("", "empty name")):
+        for path, pattern in (
+            ("empty", "empty has no .json file"),
+            ("nowhere", "nowhere: No such file"),
+            ("", "empty name"),
+        ):
             self.assertRegex(self.cbank("ingest", "new.db", path, status=2).stderr, pattern)
             self.assertFalse(os.path.exists(self.path("new.db")))
 
@@ -199,24 +369,57 @@ class BadInput(Case):
         self.write("more.json", result_of(1, 1))
         for name, message in self.bad_stores():
             before = read_bytes(self.path(name))
-            for command in (["ingest", name, "more.json"], ["forget", name, "good.json"], ["history", name], ["fleet", name]):
+            for command in (
+                ["ingest", name, "more.json"],
+                ["forget", name, "good.json"],
+                ["history", name],
+                ["fleet", name],
+            ):
                 with self.subTest(" ".join(command)):
-                    self.assertIn(message if command[0] != "history" or name != "text.db" else "text.db", self.cbank(*command, status=2).stderr)
+                    self.assertIn(
+                        message if command[0] != "history" or name != "text.db" else "text.db",
+                        self.cbank(*command, status=2).stderr,
+                    )
                     self.assertEqual(read_bytes(self.path(name)), before)
         os.mkdir(self.path("folder.db"))
         for name in ("folder.db", "nowhere/x.db", "/dev/full", "/proc/x.db"):
             self.assertIn(name, self.cbank("ingest", name, "good.json", status=2).stderr)
 
     def test_output_that_cannot_be_written(self):
-        for command in ("ingest --list store.db good.json", "history store.db", "history --json store.db", "fleet store.db", "fleet store.db --json -"):
-            done = subprocess.run(f"{CBANK} {command} > /dev/full", shell=True, cwd=self.folder, capture_output=True, text=True, check=False)
+        for command in (
+            "ingest --list store.db good.json",
+            "history store.db",
+            "history --json store.db",
+            "fleet store.db",
+            "fleet store.db --json -",
+        ):
+            done = subprocess.run(
+                f"{CBANK} {command} > /dev/full",
+                shell=True,
+                cwd=self.folder,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
-            done = subprocess.run(f"{CBANK} {command} | true", shell=True, cwd=self.folder, capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                f"{CBANK} {command} | true",
+                shell=True,
+                cwd=self.folder,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             self.assertEqual(done.stderr, "")
 
     def test_a_store_in_a_folder_that_nothing_can_be_written_to_is_read(self):
-        """Also with a write that was not finished (a journal), or one that is not merged yet (a log): of these a copy is read."""
-        drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 and shutil.which("setpriv") else []
+        """Also with a write that was not finished (a journal), or one that is not merged yet (a
+        log): of these a copy is read."""
+        drop = (
+            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+            if os.geteuid() == 0 and shutil.which("setpriv")
+            else []
+        )
         if drop and subprocess.run([*drop, "test", "-x", CBANK], check=False).returncode:
             self.skipTest("another user cannot reach the program")
         os.chmod(self.folder, 0o755)
@@ -224,7 +427,11 @@ class BadInput(Case):
         os.chmod(self.path("temporary"), 0o777)
         self.write("more.json", result_of(1, 1))
         said = self.cbank("history", "store.db", "--json").stdout
-        for name, pragma in (("whole", "cache_size = 10"), ("journal", "cache_size = 1"), ("log", "journal_mode = WAL")):
+        for name, pragma in (
+            ("whole", "cache_size = 10"),
+            ("journal", "cache_size = 1"),
+            ("log", "journal_mode = WAL"),
+        ):
             locked = self.path(name)
             os.mkdir(locked)
             store = sqlite3.connect(self.path("store.db"), isolation_level=None)
@@ -245,41 +452,87 @@ class BadInput(Case):
             self.addCleanup(os.chmod, locked, 0o755)
             for words in (("history", "--json"), ("fleet",), ("check",)):
                 with self.subTest(name, words=words):
-                    done = subprocess.run([*drop, CBANK, *words, f"{name}/store.db"], cwd=self.folder, capture_output=True, text=True, check=False,
-                                          env={**os.environ, "TMPDIR": self.path("temporary")})
+                    done = subprocess.run(
+                        [*drop, CBANK, *words, f"{name}/store.db"],
+                        cwd=self.folder,
+                        capture_output=True,
+                        text=True,
+                        check=False,
+                        env={**os.environ, "TMPDIR": self.path("temporary")},
+                    )
                     self.assertEqual(done.returncode, 0, done.stderr)
                     self.assertEqual("a copy of it is read" in done.stderr, name != "whole")
                     self.assertIn(said if words[0] == "history" else "", done.stdout)
-            done = subprocess.run([*drop, CBANK, "ingest", f"{name}/store.db", "more.json"], cwd=self.folder, capture_output=True, text=True, check=False)
-            self.assertRegex(str((done.returncode, done.stderr.splitlines()[-1])), rf"\(2, 'cbank: error: {name}/store.db: .*; .*may it be written to\?")
-            self.assertEqual((sorted(os.listdir(locked)), os.listdir(self.path("temporary"))), (there, []))
+            done = subprocess.run(
+                [*drop, CBANK, "ingest", f"{name}/store.db", "more.json"],
+                cwd=self.folder,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            self.assertRegex(
+                str((done.returncode, done.stderr.splitlines()[-1])),
+                rf"\(2, 'cbank: error: {name}/store.db: .*; .*may it be written to\?",
+            )
+            self.assertEqual(
+                (sorted(os.listdir(locked)), os.listdir(self.path("temporary"))), (there, [])
+            )
 
     def test_a_full_disk_takes_nothing_that_was_in(self):
         self.nights("all", 8, 12, cells=24)
         self.cbank("ingest", "--quiet", "whole.db", "all")
         limit = os.path.getsize(self.path("whole.db")) * 4 // 5  # after the first transaction
-        done = subprocess.run([CBANK, "ingest", "--list", "new.db", "all"], cwd=self.folder, capture_output=True, text=True, check=False,
-                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        done = subprocess.run(
+            [CBANK, "ingest", "--list", "new.db", "all"],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+        )
         self.assertEqual((done.returncode, len(done.stdout.splitlines())), (2, 64))
-        self.assertRegex(done.stderr, r"^cbank: error: new.db: .*; (free some space|is there space.*)\n$")
-        self.assertEqual(sorted(os.listdir(self.folder)), ["all", "good.json", "new.db", "store.db", "whole.db"])
-        self.assertEqual(self.cbank("check", "new.db").stdout, "new.db: every row fits its checksum\n")
-        self.assertEqual(self.cbank("ingest", "new.db", "all").stdout, "32 new, 64 known, 0 refused\n")
-        done = subprocess.run([CBANK, "ingest", "none.db", "all"], cwd=self.folder, capture_output=True, text=True, check=False,
-                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
-        self.assertRegex(done.stderr, r"^cbank: error: none.db: .*; (free some space|is there space.*)\n$")
-        self.assertEqual(sorted(os.listdir(self.folder)), ["all", "good.json", "new.db", "store.db", "whole.db"])
+        self.assertRegex(
+            done.stderr, r"^cbank: error: new.db: .*; (free some space|is there space.*)\n$"
+        )
+        self.assertEqual(
+            sorted(os.listdir(self.folder)), ["all", "good.json", "new.db", "store.db", "whole.db"]
+        )
+        self.assertEqual(
+            self.cbank("check", "new.db").stdout, "new.db: every row fits its checksum\n"
+        )
+        self.assertEqual(
+            self.cbank("ingest", "new.db", "all").stdout, "32 new, 64 known, 0 refused\n"
+        )
+        done = subprocess.run(
+            [CBANK, "ingest", "none.db", "all"],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)),
+        )
+        self.assertRegex(
+            done.stderr, r"^cbank: error: none.db: .*; (free some space|is there space.*)\n$"
+        )
+        self.assertEqual(
+            sorted(os.listdir(self.folder)), ["all", "good.json", "new.db", "store.db", "whole.db"]
+        )
 
     def test_names_that_are_no_text(self):
         name = b"\xff\x1b[31m.json"
         with open(os.path.join(os.fsencode(self.folder), name), "wb") as file:
             file.write(json.dumps(result_of(1, 3)).encode())
-        for command in (["ingest", "--list", "store.db", "."], ["history", "store.db"], ["history", "--json", "store.db"]):
+        for command in (
+            ["ingest", "--list", "store.db", "."],
+            ["history", "store.db"],
+            ["history", "--json", "store.db"],
+        ):
             self.assertNotRegex(self.cbank(*command).stdout, "[\x00-\x09\x0b-\x1f]")
 
 
 class Damage(Case):
-    """A row that is not as it was put in is refused, and cbank check says where. tests/attacks/store.py tries more."""
+    """A row that is not as it was put in is refused, and cbank check says where.
+    tests/attacks/store.py tries more."""
 
     WHOLE = "store.db: every row fits its checksum\n"
 
@@ -299,27 +552,59 @@ class Damage(Case):
 
     def test_a_row_that_does_not_fit_is_refused(self):
         cell = "add/constant/per_block/12800000/1024/hot"
-        run, of_cell, every = "the run all/02/gpu01.json does not fit", f"the times of {cell} do not fit", {"fleet", "history", "ingest", "forget"}
-        one = f"run_id = 6 AND identity_id = (SELECT identity_id FROM identities WHERE identity = '{cell}')"
+        run, of_cell, every = (
+            "the run all/02/gpu01.json does not fit",
+            f"the times of {cell} do not fit",
+            {"fleet", "history", "ingest", "forget"},
+        )
+        one = (
+            "run_id = 6 AND identity_id = (SELECT identity_id FROM identities WHERE identity ="
+            f" '{cell}')"
+        )
         for statement, commands, messages in (
-                ("UPDATE setups SET uuid = uuid || 'x'", every, ["the table setups does not fit"]),
-                ("UPDATE runs SET started_ms = started_ms + 1 WHERE run_id = 2", every, ["the table runs does not fit"]),
-                ("UPDATE forgotten SET why = 'x'", every, ["the table forgotten does not fit"]), ("DELETE FROM forgotten", every, ["the table forgotten"]),
-                ("UPDATE calibrated SET deviation = 1", every, ["the table calibrated does not fit"]),
-                ("UPDATE sums SET sum = sum + 1 WHERE of = 'kernels'", every, ["the table kernels does not fit"]),
-                ("DELETE FROM runs WHERE run_id = 1", every, ["the table runs does not fit"]),
-                ("DROP VIEW history", every, ["the schema is not cbank's"]),
-                (f"UPDATE times SET time_ns = time_ns * 1.0000000001 WHERE {one}", {"fleet", "history"}, [run, of_cell]),
-                (f"UPDATE times SET flags = 'unstable' WHERE {one}", {"fleet", "history"}, [run, of_cell]),
-                (f"UPDATE times SET status = 'failed' WHERE {one}", {"fleet"}, [run]), (f"DELETE FROM times WHERE {one}", {"fleet", "history"}, [run, of_cell]),
-                ("CREATE INDEX own ON times (run_id)", set(), [])):  # users may add what they like
+            ("UPDATE setups SET uuid = uuid || 'x'", every, ["the table setups does not fit"]),
+            (
+                "UPDATE runs SET started_ms = started_ms + 1 WHERE run_id = 2",
+                every,
+                ["the table runs does not fit"],
+            ),
+            ("UPDATE forgotten SET why = 'x'", every, ["the table forgotten does not fit"]),
+            ("DELETE FROM forgotten", every, ["the table forgotten"]),
+            ("UPDATE calibrated SET deviation = 1", every, ["the table calibrated does not fit"]),
+            (
+                "UPDATE sums SET sum = sum + 1 WHERE of = 'kernels'",
+                every,
+                ["the table kernels does not fit"],
+            ),
+            ("DELETE FROM runs WHERE run_id = 1", every, ["the table runs does not fit"]),
+            ("DROP VIEW history", every, ["the schema is not cbank's"]),
+            (
+                f"UPDATE times SET time_ns = time_ns * 1.0000000001 WHERE {one}",
+                {"fleet", "history"},
+                [run, of_cell],
+            ),
+            (
+                f"UPDATE times SET flags = 'unstable' WHERE {one}",
+                {"fleet", "history"},
+                [run, of_cell],
+            ),
+            (f"UPDATE times SET status = 'failed' WHERE {one}", {"fleet"}, [run]),
+            (f"DELETE FROM times WHERE {one}", {"fleet", "history"}, [run, of_cell]),
+            ("CREATE INDEX own ON times (run_id)", set(), []),
+        ):  # users may add what they like
             self.change(statement)
             with self.subTest(statement):
                 done = self.cbank("check", "store.db", status=1 if messages else 0)
-                for line, message in zip(done.stdout.splitlines(), messages or [self.WHOLE.strip()], strict=True):
+                for line, message in zip(
+                    done.stdout.splitlines(), messages or [self.WHOLE.strip()], strict=True
+                ):
                     self.assertRegex(line, f"^store.db: .*({message})|^{message}")
-                for words in (("fleet", "store.db", "--json", "verdict.json"), ("history", "store.db"), ("ingest", "store.db", "all"),
-                              ("forget", "store.db", "00/gpu00.json")):
+                for words in (
+                    ("fleet", "store.db", "--json", "verdict.json"),
+                    ("history", "store.db"),
+                    ("ingest", "store.db", "all"),
+                    ("forget", "store.db", "00/gpu00.json"),
+                ):
                     done = self.cbank(*words, status=2 if words[0] in commands else 0)
                     self.assertEqual(done.returncode and done.stdout, "" if done.returncode else 0)
                     self.assertFalse(done.returncode and os.path.exists(self.path("verdict.json")))
@@ -333,31 +618,48 @@ class Damage(Case):
         self.write_bytes("store.db", data)
         for command, status in (("fleet", 2), ("history", 2), ("check", 1)):
             done = self.cbank(command, "store.db", status=status)
-            self.assertRegex(done.stderr + done.stdout, r"^(cbank: error: )?store.db: .*Fragmentation .* on page 2; the store is damaged")
+            self.assertRegex(
+                done.stderr + done.stdout,
+                r"^(cbank: error: )?store.db: .*Fragmentation .* on page 2; the store is damaged",
+            )
 
     def test_what_goes_in_and_out_keeps_the_sums(self):
-        for words in (("forget", "store.db", "02/gpu00.json"), ("ingest", "store.db", "all"), ("forget", "--undo", "store.db", "02/gpu00.json"),
-                      ("ingest", "store.db", "all")):
+        for words in (
+            ("forget", "store.db", "02/gpu00.json"),
+            ("ingest", "store.db", "all"),
+            ("forget", "--undo", "store.db", "02/gpu00.json"),
+            ("ingest", "store.db", "all"),
+        ):
             self.cbank(*words)
             self.assertEqual(self.cbank("check", "store.db").stdout, self.WHOLE)
         self.assertEqual(self.ask("SELECT file FROM forgotten"), [("all/01/gpu01.json",)])
         self.assertEqual(self.ask("SELECT count(*) FROM runs"), [(5,)])
 
     def test_the_key_is_the_hash_of_the_content(self):
-        """So that the same file is one run under any name, and another file is another: of the same GPU and millisecond, other cells."""
+        """So that the same file is one run under any name, and another file is another: of the
+        same GPU and millisecond, other cells."""
         content = json.loads(read_bytes(self.path("all/00/gpu00.json")))
         self.write("renamed.json", read_bytes(self.path("all/00/gpu00.json")).decode())
-        self.assertEqual(self.cbank("ingest", "store.db", "renamed.json").stdout, "0 new, 1 known, 0 refused\n")
+        self.assertEqual(
+            self.cbank("ingest", "store.db", "renamed.json").stdout, "0 new, 1 known, 0 refused\n"
+        )
         self.write("other.json", {**content, "cells": SOURCE["cells"][3:5]})
-        self.assertEqual(self.cbank("ingest", "store.db", "other.json").stdout, "1 new, 0 known, 0 refused\n")
-        self.assertEqual(self.ask("SELECT hash FROM runs WHERE file LIKE '%other%'"), [(hashlib.sha256(read_bytes(self.path("other.json"))).hexdigest(),)])
+        self.assertEqual(
+            self.cbank("ingest", "store.db", "other.json").stdout, "1 new, 0 known, 0 refused\n"
+        )
+        self.assertEqual(
+            self.ask("SELECT hash FROM runs WHERE file LIKE '%other%'"),
+            [(hashlib.sha256(read_bytes(self.path("other.json"))).hexdigest(),)],
+        )
 
 
 class Documentation(Case):
     def test_questions_in_sql_are_answered(self):
         for gpu in range(3):
             result = result_of(gpu, 0, cells=24)
-            result["started_utc"] = utc(datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(hours=2))
+            result["started_utc"] = utc(
+                datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(hours=2)
+            )
             result["finished_utc"] = None
             if gpu == 1:
                 result["cells"][4]["counters"]["ldc_instructions"]["value"] += 1
@@ -365,7 +667,12 @@ class Documentation(Case):
         self.cbank("ingest", "store.db", "all")
         with open(os.path.join(ROOT, "docs/fleet.md"), encoding="utf-8") as file:
             blocks = re.findall(r"^```sql\n(.*?)^```", file.read(), re.MULTILINE | re.DOTALL)
-        answers = [self.ask(question) for block in blocks for question in block.split(";") if question.strip()]
+        answers = [
+            self.ask(question)
+            for block in blocks
+            for question in block.split(";")
+            if question.strip()
+        ]
         self.assertEqual([len(rows) for rows in answers], [3, 1])
         self.assertEqual(answers[1][0][0], uuid(1))
 
@@ -377,30 +684,50 @@ class Forget(Case):
         self.cbank("ingest", "store.db", "all")
 
     def test_a_run_goes_and_stays_away(self):
-        digest, = self.ask("SELECT hash FROM runs WHERE file = 'all/01/gpu01.json'")[0]
+        (digest,) = self.ask("SELECT hash FROM runs WHERE file = 'all/01/gpu01.json'")[0]
         done = self.cbank("forget", "store.db", digest[:12], "--why", "the door was open")
-        self.assertEqual(done.stdout, f"forgotten: all/01/gpu01.json of 2026-03-02T02:00:01Z, hash {digest[:12]}\n")
-        self.assertEqual(self.ask("SELECT hash, file, uuid, why FROM forgotten"), [(digest, "all/01/gpu01.json", uuid(1), "the door was open")])
+        self.assertEqual(
+            done.stdout,
+            f"forgotten: all/01/gpu01.json of 2026-03-02T02:00:01Z, hash {digest[:12]}\n",
+        )
+        self.assertEqual(
+            self.ask("SELECT hash, file, uuid, why FROM forgotten"),
+            [(digest, "all/01/gpu01.json", uuid(1), "the door was open")],
+        )
         self.assertEqual(self.ask("SELECT count(DISTINCT run_id), count(*) FROM times"), [(3, 9)])
-        self.assertEqual(self.cbank("ingest", "store.db", "all").stdout, "0 new, 3 known, 0 refused, 1 forgotten\n")
+        self.assertEqual(
+            self.cbank("ingest", "store.db", "all").stdout,
+            "0 new, 3 known, 0 refused, 1 forgotten\n",
+        )
         self.cbank("forget", "store.db", "all/00/gpu00.json")
-        self.assertEqual(self.ask("SELECT why FROM forgotten WHERE file = 'all/00/gpu00.json'"), [(None,)])
+        self.assertEqual(
+            self.ask("SELECT why FROM forgotten WHERE file = 'all/00/gpu00.json'"), [(None,)]
+        )
         said = self.json_of("history", "store.db", "--json", schema="history.schema.json")
-        self.assertEqual([(row["file"], row["why"]) for row in said["forgotten"]],
-                         [("all/00/gpu00.json", None), ("all/01/gpu01.json", "the door was open")])
-        self.assertEqual([row["file"] for row in said["rows"]], ["all/00/gpu01.json", "all/01/gpu00.json"])
+        self.assertEqual(
+            [(row["file"], row["why"]) for row in said["forgotten"]],
+            [("all/00/gpu00.json", None), ("all/01/gpu01.json", "the door was open")],
+        )
+        self.assertEqual(
+            [row["file"] for row in said["rows"]], ["all/00/gpu01.json", "all/01/gpu00.json"]
+        )
         self.assertIn("the door was open", self.cbank("history", "store.db").stdout)
 
     def test_a_name_is_of_one_run(self):
         before = self.dump()
-        for name, message in (("gpu01.json", "several runs are named gpu01.json"), ("nothing.json", "no run is named"),
-                              ("u01.json", "no run is named"), ("%", "no run is named")):
+        for name, message in (
+            ("gpu01.json", "several runs are named gpu01.json"),
+            ("nothing.json", "no run is named"),
+            ("u01.json", "no run is named"),
+            ("%", "no run is named"),
+        ):
             self.assertIn(message, self.cbank("forget", "store.db", name, status=2).stderr)
         self.assertEqual(self.dump(), before)
 
 
 class History(Case):
-    """Planted steps: found on their GPU, in their path, with their date, and with what changed at the same time."""
+    """Planted steps: found on their GPU, in their path, with their date, and with what changed
+    at the same time."""
 
     NIGHTS, GPUS, STEP = 14, 3, 9
     CELL = "add/constant/per_warp/12800000/1024/hot"
@@ -415,7 +742,11 @@ class History(Case):
                     result["device"]["driver"] = "590.44.01"
                 for cell in result["cells"]:
                     factor = 1 + chance.gauss(0, 0.0002)
-                    factor *= 1.02 if gpu == 1 and cell["path"] == "constant" and night >= self.STEP else 1
+                    factor *= (
+                        1.02
+                        if gpu == 1 and cell["path"] == "constant" and night >= self.STEP
+                        else 1
+                    )
                     factor *= 0.99 if gpu == 2 and cell["path"] == "global" and night >= 5 else 1
                     for key in ("value", "ci_low", "ci_high"):
                         cell["time_ns"][key] *= factor
@@ -428,7 +759,9 @@ class History(Case):
     def test_a_store_says_what_its_files_say(self):
         for options in ([], ["--cell", self.CELL], ["--cell", "*/constant/*"]):
             self.assertEqual(*(self.history(source, *options) for source in ("all", "store.db")))
-            self.assertEqual(*(self.cbank("history", source, *options).stdout for source in ("all", "store.db")))
+            self.assertEqual(
+                *(self.cbank("history", source, *options).stdout for source in ("all", "store.db"))
+            )
 
     def test_a_run_that_is_given_twice_counts_once(self):
         """So that one bad night is no new level of two runs."""
@@ -441,48 +774,94 @@ class History(Case):
         self.assertIn("1 of 43 files were read already", self.cbank("history", "all", last).stderr)
         self.cbank("ingest", "new.db", "all")
         self.assertEqual(self.history("all", "new.db")["changes"], once)
-        self.assertIn("252 of 504 times are of runs that were read already", self.cbank("history", "all", "new.db").stderr)
+        self.assertIn(
+            "252 of 504 times are of runs that were read already",
+            self.cbank("history", "all", "new.db").stderr,
+        )
 
     def test_steps_are_found(self):
         changes = self.history("store.db")["changes"]
-        self.assertEqual([(change["uuid"], change["cell"].split("/")[1]) for change in changes], [(uuid(1), "constant")] * 2 + [(uuid(2), "global")] * 2)
+        self.assertEqual(
+            [(change["uuid"], change["cell"].split("/")[1]) for change in changes],
+            [(uuid(1), "constant")] * 2 + [(uuid(2), "global")] * 2,
+        )
         for change in changes:  # the latest first
-            gpu, night, size = (1, self.STEP, 0.02) if "/constant/" in change["cell"] else (2, 5, -0.01)
-            self.assertEqual((change["since_utc"], change["until_utc"]), (utc(start(gpu, night)), utc(start(gpu, night - 1))))
-            self.assertTrue(change["ci_low"] < size < change["ci_high"] < change["ci_low"] + 0.004, change)
-            self.assertEqual((change["runs_before"], change["runs_after"]), (night, self.NIGHTS - night))
+            gpu, night, size = (
+                (1, self.STEP, 0.02) if "/constant/" in change["cell"] else (2, 5, -0.01)
+            )
+            self.assertEqual(
+                (change["since_utc"], change["until_utc"]),
+                (utc(start(gpu, night)), utc(start(gpu, night - 1))),
+            )
+            self.assertTrue(
+                change["ci_low"] < size < change["ci_high"] < change["ci_low"] + 0.004, change
+            )
+            self.assertEqual(
+                (change["runs_before"], change["runs_after"]), (night, self.NIGHTS - night)
+            )
             self.assertEqual(change["with"], None if gpu == 1 else f"driver {DRIVER} -> 590.44.01")
             self.assertEqual((change["host"], change["driver_after"]), ("n00", "590.44.01"))
-            # The interval is Student's, at what is known of the noise and what the levels show, by degrees of freedom.
-            points = [row for row in self.history("store.db", "--cell", change["cell"])["rows"] if row["uuid"] == change["uuid"]]
-            logs = [math.log(row["time_ns"]) for row in sorted(points, key=lambda row: row["started_utc"])]
+            # The interval is Student's, at what is known of the noise and what the levels show, by
+            # degrees of freedom.
+            points = [
+                row
+                for row in self.history("store.db", "--cell", change["cell"])["rows"]
+                if row["uuid"] == change["uuid"]
+            ]
+            logs = [
+                math.log(row["time_ns"])
+                for row in sorted(points, key=lambda row: row["started_utc"])
+            ]
             sides = logs[:night], logs[night:]
             squares = sum((value - sum(side) / len(side)) ** 2 for side in sides for value in side)
             degrees = self.NIGHTS - 2 + change["noise_degrees_of_freedom"]
-            deviation = math.sqrt((squares + change["noise_degrees_of_freedom"] * change["noise"] ** 2) / degrees)
-            half = deviation * math.sqrt(1 / night + 1 / (self.NIGHTS - night)) * stats.t.ppf(0.975, degrees)
+            deviation = math.sqrt(
+                (squares + change["noise_degrees_of_freedom"] * change["noise"] ** 2) / degrees
+            )
+            half = (
+                deviation
+                * math.sqrt(1 / night + 1 / (self.NIGHTS - night))
+                * stats.t.ppf(0.975, degrees)
+            )
             middle = sum(sides[1]) / len(sides[1]) - sum(sides[0]) / len(sides[0])
             for key, end in (("change", 0), ("ci_low", -half), ("ci_high", half)):
                 self.assertAlmostEqual(change[key], math.expm1(middle + end), 9)
-        self.assertEqual({change["uuid"] for change in self.history("store.db", "--threshold", "1.5%")["changes"]}, {uuid(1)})
+        self.assertEqual(
+            {
+                change["uuid"]
+                for change in self.history("store.db", "--threshold", "1.5%")["changes"]
+            },
+            {uuid(1)},
+        )
         self.assertGreaterEqual(len(self.history("store.db", "--threshold", "0")["changes"]), 4)
 
     def test_a_calibration_is_the_noise(self):
-        """Where processes differ by 5 %, no step is one. A calibration is of its GPU alone; of two the later one."""
+        """Where processes differ by 5 %, no step is one. A calibration is of its GPU alone; of
+        two the later one."""
+
         def origins(store="store.db"):
             changes = self.history(store, "--threshold", "0.1")["changes"]
             return {change["uuid"]: (change["noise_origin"], change["noise"]) for change in changes}
 
         self.write("calibration.json", calibration_of(1))
-        for changes in ({"modelled": True}, {"device": {**SOURCE["device"], "uuid": None}},
-                        {"device": {**SOURCE["device"], "uuid": uuid(1), "driver": "another"}}):  # that say nothing of a run here
+        for changes in (
+            {"modelled": True},
+            {"device": {**SOURCE["device"], "uuid": None}},
+            # that say nothing of a run here
+            {"device": {**SOURCE["device"], "uuid": uuid(1), "driver": "another"}},
+        ):
             self.write("none.json", calibration_of(1, **changes))
             self.cbank("ingest", "store.db", "none.json")
             self.assertEqual({origin for origin, _ in origins().values()}, {"default"})
         self.assertEqual(self.ask("SELECT count(*) FROM calibrations"), [(1,)])
         for counts in ("1 new, 0 known", "0 new, 1 known"):
-            self.assertEqual(self.cbank("ingest", "store.db", "calibration.json").stdout, f"{counts}, 0 refused\n")
-        self.assertEqual({change["uuid"] for change in self.history("store.db")["changes"]}, {uuid(2)})
+            self.assertEqual(
+                self.cbank("ingest", "store.db", "calibration.json").stdout,
+                f"{counts}, 0 refused\n",
+            )
+        self.assertEqual(
+            {change["uuid"] for change in self.history("store.db")["changes"]}, {uuid(2)}
+        )
         for gpu, deviation in ((1, 0.0001), (1, 0.0002), (0, 0.0004)):
             self.write("calibration.json", calibration_of(gpu, deviation))
             self.cbank("ingest", "store.db", "calibration.json")
@@ -493,18 +872,34 @@ class History(Case):
         text = self.cbank("history", "store.db", "--cell", self.CELL).stdout
         self.assertTrue(text.startswith(self.CELL + "\n"))
         self.assertRegex(text, r"GPU-00000001 +n00 +590.44.01 ")
-        self.assertRegex(text, r"(?s)Levels that changed:.*2026-03-10T02:00:01Z +GPU-00000001 +n00 +\+2.0\d%")
+        self.assertRegex(
+            text, r"(?s)Levels that changed:.*2026-03-10T02:00:01Z +GPU-00000001 +n00 +\+2.0\d%"
+        )
         self.assertTrue(all(len(line) <= 80 for line in text.splitlines()))
-        self.assertIn(f"no cell is named '{self.CELL}t'", self.cbank("history", "store.db", "--cell", self.CELL + "t", status=2).stderr)
+        self.assertIn(
+            f"no cell is named '{self.CELL}t'",
+            self.cbank("history", "store.db", "--cell", self.CELL + "t", status=2).stderr,
+        )
 
     def test_results_that_say_little_are_shown(self):
         def without(part, *keys):
             part.update(dict.fromkeys(keys))
 
-        changes = {"cells": lambda result: result.update(cells=[]), "device": lambda result: without(result["device"], "uuid", "driver", "vbios"),
-                   "host": lambda result: without(result["host"], "name", "slot", "job"), "kernel": lambda result: result["cells"][0].update(counters={}),
-                   "interval": lambda result: without(result["cells"][1]["time_ns"], "ci_low", "ci_high"),
-                   "times": lambda result: [cell.update(status="skipped", reason="x", time_ns={**cell["time_ns"], **dict.fromkeys(("value", "ci_low", "ci_high"))}) for cell in result["cells"]]}
+        changes = {
+            "cells": lambda result: result.update(cells=[]),
+            "device": lambda result: without(result["device"], "uuid", "driver", "vbios"),
+            "host": lambda result: without(result["host"], "name", "slot", "job"),
+            "kernel": lambda result: result["cells"][0].update(counters={}),
+            "interval": lambda result: without(result["cells"][1]["time_ns"], "ci_low", "ci_high"),
+            "times": lambda result: [
+                cell.update(
+                    status="skipped",
+                    reason="x",
+                    time_ns={**cell["time_ns"], **dict.fromkeys(("value", "ci_low", "ci_high"))},
+                )
+                for cell in result["cells"]
+            ],
+        }
         for night, (name, change) in enumerate(changes.items()):
             result = result_of(0, night)
             change(result)
@@ -512,7 +907,12 @@ class History(Case):
             self.cbank("ingest", f"{name}.db", f"few/{name}.json")
         self.cbank("ingest", "few.db", "few")
         for name in (*changes, "few"):
-            for words in (["history"], ["history", "--json"], ["fleet"], *(["fleet", form, "-"] for form in ("--json", "--markdown"))):
+            for words in (
+                ["history"],
+                ["history", "--json"],
+                ["fleet"],
+                *(["fleet", form, "-"] for form in ("--json", "--markdown")),
+            ):
                 with self.subTest(name, words=words):
                     self.assertNotEqual(self.cbank(words[0], f"{name}.db", *words[1:]).stdout, "")
 
@@ -520,10 +920,21 @@ class History(Case):
 class Noise(unittest.TestCase):
     def test_defaults_are_those_of_the_instrument(self):
         with open(os.path.join(ROOT, "harness/compare/deviation.def"), encoding="utf-8") as file:
-            rows = re.findall(r"^DEVIATION\((\w+), (\w+), ([\d.]+), ([\d.]+), ([\d.]+)\)", file.read(), re.MULTILINE)
+            rows = re.findall(
+                r"^DEVIATION\((\w+), (\w+), ([\d.]+), ([\d.]+), ([\d.]+)\)",
+                file.read(),
+                re.MULTILINE,
+            )
         written = {(cause, cells): tuple(map(float, numbers)) for cause, cells, *numbers in rows}
-        for cause, rows in (("process", noise.PROCESS), ("occasion", noise.OCCASION), ("later", dict.fromkeys(noise.PROCESS, noise.LATER))):
-            self.assertEqual({cells: tuple(row) for cells, row in rows.items()}, {cells: row for (of, cells), row in written.items() if of == cause})
+        for cause, rows in (
+            ("process", noise.PROCESS),
+            ("occasion", noise.OCCASION),
+            ("later", dict.fromkeys(noise.PROCESS, noise.LATER)),
+        ):
+            self.assertEqual(
+                {cells: tuple(row) for cells, row in rows.items()},
+                {cells: row for (of, cells), row in written.items() if of == cause},
+            )
 
 
 if __name__ == "__main__":

@@ -3,9 +3,10 @@
 
 usage: tests/end_to_end/tree.py FOLDER
 
-makes the copy that all tests copy, in the FOLDER, which CBANK_SCRATCH then names. Without it, each file of tests makes
-one of its own. CBANK_CUDA names the CUDA toolkit. Kernels are built for one architecture, and for one workload of each
-shape. The build is copied: only files that a change touches are built again.
+makes the copy that all tests copy, in the FOLDER, which CBANK_SCRATCH then names. Without it, each
+file of tests makes one of its own. CBANK_CUDA names the CUDA toolkit. Kernels are built for one
+architecture, and for one workload of each shape. The build is copied: only files that a change
+touches are built again.
 """
 
 import atexit
@@ -34,36 +35,45 @@ PATTERNS = ["per_block", "per_warp", "per_thread", "pseudo_random", "lockstep"]
 
 
 def kernels(paths=0, patterns=0, workloads=0):
-    """How many there are on an architecture that has every path, with so many more rows. For add: 9 paths that take every
-    one of PATTERNS, constant_uniform with 2 and constant_operand with 1, for the path's whole table and for tables of 5
-    widths. For lookup, one in flight: those 9 paths, 2 for small tables and param_large, for tables of 5 widths, 9 of these for 3
-    more widths, and select_4, select_16 and prmt, for 4, 5 and 1. For the others: lockstep on those 9 and the two that are left to the
-    compiler, radius 1."""
-    return 6 * ((9 + paths) * (len(PATTERNS) + patterns) + 2 + 1) + 5 * (12 + paths) + 3 * (9 + paths) + 10 + (11 + paths) * (2 + workloads)
+    """How many there are on an architecture that has every path, with so many more rows. For
+    add: 9 paths that take every one of PATTERNS, constant_uniform with 2 and constant_operand
+    with 1, for the path's whole table and for tables of 5 widths. For lookup, one in flight:
+    those 9 paths, 2 for small tables and param_large, for tables of 5 widths, 9 of these for 3
+    more widths, and select_4, select_16 and prmt, for 4, 5 and 1. For the others: lockstep on
+    those 9 and the two that are left to the compiler, radius 1."""
+    return (
+        6 * ((9 + paths) * (len(PATTERNS) + patterns) + 2 + 1)
+        + 5 * (12 + paths)
+        + 3 * (9 + paths)
+        + 10
+        + (11 + paths) * (2 + workloads)
+    )
 
 
 KERNELS = kernels()
 
 
 class BrokenPath:
-    """A path as one more row of the table, under another name and with another load expression: a fault that leaves the
-    other kernels as they are, so that one build has many."""
+    """A path as one more row of the table, under another name and with another load expression:
+    a fault that leaves the other kernels as they are, so that one build has many."""
 
     def __init__(self, name, path, load, fault):
         self.name, self.path, self.load, self.fault = name, path, load, fault
 
     def add(self, table):
         """The text of kernels/paths.def with the row."""
-        row, = re.findall(rf"(?ms)^PATH\({self.path},.*?\)\n(?=PATH|#undef)", table)
+        (row,) = re.findall(rf"(?ms)^PATH\({self.path},.*?\)\n(?=PATH|#undef)", table)
         if row.count(self.load) != 1:
-            raise AssertionError(f"the row of {self.path} holds {row.count(self.load)} times: {self.load}")
+            raise AssertionError(
+                f"the row of {self.path} holds {row.count(self.load)} times: {self.load}"
+            )
         row = row.replace(f"PATH({self.path},", f"PATH({self.name},").replace(self.load, self.fault)
         return table.replace("#undef PATH", row + "#undef PATH")
 
 
 class Scratch:
-    """A copy of the tree, of another copy of it with what was built there, or of the one that is made for all tests.
-    Where no root is named, it is removed when it is closed."""
+    """A copy of the tree, of another copy of it with what was built there, or of the one that is
+    made for all tests. Where no root is named, it is removed when it is closed."""
 
     def __init__(self, source=None, root=None):
         self.folder = None if root else tempfile.TemporaryDirectory()
@@ -75,25 +85,47 @@ class Scratch:
     def ignored(folder, names):
         if folder == os.path.join(ROOT, "build"):  # whatever else people build there
             return set(names) - {"images", "obj"}
-        return {".git", "local", "__pycache__", "simulated" if folder == os.path.join(ROOT, "build/obj") else ""} & set(names)
+        return {
+            ".git",
+            "local",
+            "__pycache__",
+            "simulated" if folder == os.path.join(ROOT, "build/obj") else "",
+        } & set(names)
 
     def keep_few(self):
-        """Leaves WORKLOADS and PATTERNS in the tables, with one variant at most, and what compilers choose of these open."""
+        """Leaves WORKLOADS and PATTERNS in the tables, with one variant at most, and what
+        compilers choose of these open."""
         head, *rows = re.split(r"(?m)^(?=WORKLOAD\(|#undef)", self.read("kernels/workloads.def"))
-        rows = [re.sub(r"(\.variants = )[1-9]", r"\g<1>1", row) for row in rows
-                if row.startswith("#undef") or re.match(r"WORKLOAD\((\w+)", row).group(1) in WORKLOADS]
+        rows = [
+            re.sub(r"(\.variants = )[1-9]", r"\g<1>1", row)
+            for row in rows
+            if row.startswith("#undef") or re.match(r"WORKLOAD\((\w+)", row).group(1) in WORKLOADS
+        ]
         if len(rows) != len(WORKLOADS) + 1:
             raise AssertionError("kernels/workloads.def is not as this test thinks")
         self.write("kernels/workloads.def", head + "".join(rows))
-        head, *rows = re.split(r"(?m)^(?=PATTERN\(|#undef PATTERN)", self.read("patterns/patterns.def"))
-        rows = [row for row in rows if row.startswith("#undef") or re.match(r"PATTERN\((\w+)", row).group(1) in PATTERNS]
+        head, *rows = re.split(
+            r"(?m)^(?=PATTERN\(|#undef PATTERN)", self.read("patterns/patterns.def")
+        )
+        rows = [
+            row
+            for row in rows
+            if row.startswith("#undef") or re.match(r"PATTERN\((\w+)", row).group(1) in PATTERNS
+        ]
         if len(rows) != len(PATTERNS) + 1:
             raise AssertionError("patterns/patterns.def is not as this test thinks")
         self.write("patterns/patterns.def", head + "".join(rows))
         self.leave_choices()
 
     def halve_variants(self):
-        self.write("kernels/workloads.def", re.sub(r"(?<=\.variants = )\d", lambda number: str(int(number[0]) // 2), self.read("kernels/workloads.def")))
+        self.write(
+            "kernels/workloads.def",
+            re.sub(
+                r"(?<=\.variants = )\d",
+                lambda number: str(int(number[0]) // 2),
+                self.read("kernels/workloads.def"),
+            ),
+        )
         self.leave_choices()
 
     def leave_choices(self):
@@ -128,10 +160,22 @@ class Scratch:
         self.touched.append(name)
 
     def run(self, *command):
-        # A make of its own: nothing of the job server or the variables of the make that runs the tests.
-        clean = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
-        return subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=False, timeout=500,
-                              env={**clean, "PATH": PATH})
+        # A make of its own: nothing of the job server or the variables of the make that runs the
+        # tests.
+        clean = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith(("MAKE", "MFLAGS"))
+        }
+        return subprocess.run(
+            command,
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=500,
+            env={**clean, "PATH": PATH},
+        )
 
     def try_make(self, *targets, architecture=ARCHITECTURE):
         toolkit = [f"CUDA={TOOLKIT}", f"ARCHS={architecture}"] if TOOLKIT else ["NO_CUDA=1"]
@@ -152,15 +196,21 @@ class Scratch:
     def check_ptx(self):
         images = os.path.join(self.root, "build/images")
         names = [row["name"] for row in self.rows("workloads")]
-        return self.check("check_ptx", "--program", "build/cbank",
-                          *(os.path.join(images, f"{name}.compute_{ARCHITECTURE}.ptx") for name in names))
+        return self.check(
+            "check_ptx",
+            "--program",
+            "build/cbank",
+            *(os.path.join(images, f"{name}.compute_{ARCHITECTURE}.ptx") for name in names),
+        )
 
     def rows(self, table):
         return json.loads(self.run("build/cbank", "list", table, "--json").stdout)
 
     def cells(self, *arguments):
         """The cells of a run of the model engine, and what it prints."""
-        done = self.run("build/cbank", "run", "--engine", "model", "--json", "result.json", *arguments)
+        done = self.run(
+            "build/cbank", "run", "--engine", "model", "--json", "result.json", *arguments
+        )
         if done.returncode != 0:
             raise AssertionError(f"run fails:\n{done.stdout}{done.stderr}")
         return json.loads(self.read("result.json"))["cells"], done.stdout
@@ -187,7 +237,8 @@ def built():
 
 @functools.lru_cache(maxsize=None)
 def changed(changes):
-    """A copy with all of these changes, built; removed at the end. Changes are functions of a copy."""
+    """A copy with all of these changes, built; removed at the end. Changes are functions of a
+    copy."""
     scratch = Scratch()
     atexit.register(scratch.close)
     for change in changes:
@@ -197,8 +248,8 @@ def changed(changes):
 
 
 class Changes(unittest.TestCase):
-    """Tests of what a change does. Each has a copy of the tree with its own change alone; in `make test` one copy, which is
-    built once, has all of EVERY."""
+    """Tests of what a change does. Each has a copy of the tree with its own change alone; in
+    `make test` one copy, which is built once, has all of EVERY."""
 
     EVERY = ()
 
@@ -213,7 +264,9 @@ class Case(unittest.TestCase):
 
     def needs(self, architecture):
         """Skips the test where the toolkit is too old, or too new, for the architecture."""
-        known = self.scratch.run(os.path.join(TOOLKIT, "bin/nvcc"), "--list-gpu-code").stdout.split()
+        known = self.scratch.run(
+            os.path.join(TOOLKIT, "bin/nvcc"), "--list-gpu-code"
+        ).stdout.split()
         if f"sm_{architecture}" not in known:
             self.skipTest(f"this toolkit does not know sm_{architecture}")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""End-to-end tests of cells of a user's kernel on the simulated GPU: the plan, --resume, compare and gate. CBANK names the
-program that is linked to it (default build/tests/simulated/cbank)."""
+"""End-to-end tests of cells of a user's kernel on the simulated GPU: the plan, --resume, compare
+and gate. CBANK names the program that is linked to it (default build/tests/simulated/cbank)."""
 
 import json
 import os
@@ -19,7 +19,8 @@ CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/tests/
 NVCC = os.path.join(ROOT, "tests/simulated/compiler/nvcc")
 KERNEL = """#include <cbank.cuh>
 CBANK_TABLE(squares, unsigned, 16, constant);
-template <class Table> __global__ void lookup(Table table, const unsigned *index, unsigned *out, unsigned count)
+template <class Table>
+__global__ void lookup(Table table, const unsigned *index, unsigned *out, unsigned count)
 {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     table.stage();
@@ -35,10 +36,21 @@ CBANK_CASE(lookup, 64, 256)
     check(out, [=](cbank_u64 i) { return (index[i] & 15) * (index[i] & 15); });
 }
 """
-PLAN = ["--space", "constant,shared", "--size", "64,128", "--cache-state", "hot,cold", "--counters", "none"]
+PLAN = [
+    "--space",
+    "constant,shared",
+    "--size",
+    "64,128",
+    "--cache-state",
+    "hot,cold",
+    "--counters",
+    "none",
+]
 
 
-@unittest.skipUnless(os.path.exists(CBANK), "no program for the simulated GPU: make simulated says why")
+@unittest.skipUnless(
+    os.path.exists(CBANK), "no program for the simulated GPU: make simulated says why"
+)
 class Case(Scratch):
     kept = None  # a folder for all classes: what is compiled once stays
 
@@ -48,14 +60,27 @@ class Case(Scratch):
             return
         Case.kept = tempfile.mkdtemp()
         unittest.addModuleCleanup(shutil.rmtree, Case.kept)
-        Case.file, Case.base = (os.path.join(Case.kept, name) for name in ("lookup.cu", "base.json"))
+        Case.file, Case.base = (
+            os.path.join(Case.kept, name) for name in ("lookup.cu", "base.json")
+        )
         with open(Case.file, "w", encoding="utf-8") as file:
             file.write(KERNEL)
         cls.cbank(cls, "run", "--kernel", Case.file, *PLAN, "--json", Case.base)
 
     def cbank(self, *arguments, status=0):
-        done = subprocess.run([CBANK, *arguments], capture_output=True, text=True, timeout=120, check=False,
-                              env={**os.environ, "CBANK_NVCC": NVCC, "CBANK_CACHE": os.path.join(self.kept, "cache"), "COLUMNS": "200"})
+        done = subprocess.run(
+            [CBANK, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            env={
+                **os.environ,
+                "CBANK_NVCC": NVCC,
+                "CBANK_CACHE": os.path.join(self.kept, "cache"),
+                "COLUMNS": "200",
+            },
+        )
         if done.returncode != status:
             raise AssertionError(f"{arguments}: {done.returncode}\n{done.stdout}{done.stderr}")
         return re.sub(r"\s+", " ", done.stdout + done.stderr)
@@ -71,20 +96,37 @@ class Suite(Case):
         for library in (name for name in os.listdir(os.path.dirname(CBANK)) if ".so" in name):
             os.symlink(os.path.join(os.path.dirname(CBANK), library), self.path(f"bin/{library}"))
         command = [self.path("bin/cbank"), "run", "--suite", *PLAN, "--json", "suite.json"]
-        environment = {**os.environ, "CBANK_NVCC": NVCC, "CBANK_CACHE": os.path.join(self.kept, "cache")}
+        environment = {
+            **os.environ,
+            "CBANK_NVCC": NVCC,
+            "CBANK_CACHE": os.path.join(self.kept, "cache"),
+        }
         for code, said in ((3, "make install puts"), (2, "share/cbank/examples has no .cu file")):
-            done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                command,
+                cwd=self.folder,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
             self.assertIn(said, done.stderr)
             os.makedirs(self.path("share/cbank/examples"), exist_ok=True)
         shutil.copy(self.file, self.path("share/cbank/examples"))
         self.write("share/cbank/examples/notes.txt", "no kernel file")
-        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False
+        )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         result = read_json(self.path("suite.json"))
-        self.assertEqual([row["file"] for row in result["kernel_files"]], ["share/cbank/examples/lookup.cu"])
-        self.assertEqual({cell["identity"] for cell in result["cells"]},
-                         {cell["identity"] for cell in read_json(self.base)["cells"]})
+        self.assertEqual(
+            [row["file"] for row in result["kernel_files"]], ["share/cbank/examples/lookup.cu"]
+        )
+        self.assertEqual(
+            {cell["identity"] for cell in result["cells"]},
+            {cell["identity"] for cell in read_json(self.base)["cells"]},
+        )
 
     def test_other_options_that_choose_kernels_are_refused(self):
         for more in (["--kernel", self.file], ["--resume", self.base]):
@@ -94,34 +136,69 @@ class Suite(Case):
 class Run(Case):
     def test_the_plan_is_spaces_by_sizes_by_cache_states(self):
         result = read_json(self.base)
-        jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/schema.json"))).validate(result)
-        kernel, = result["kernel_files"]
-        self.assertEqual((kernel["name"], kernel["file"], kernel["line"]), ("lookup", self.file, 10))
+        jsonschema.Draft202012Validator(
+            read_json(os.path.join(ROOT, "results/schema.json"))
+        ).validate(result)
+        (kernel,) = result["kernel_files"]
+        self.assertEqual(
+            (kernel["name"], kernel["file"], kernel["line"]), ("lookup", self.file, 11)
+        )
         self.assertGreater(kernel["compile_seconds"], 0)
         again = self.path("again.json")
         self.cbank("run", "--kernel", self.file, *PLAN, "--json", again)
         self.assertEqual(read_json(again)["kernel_files"], [{**kernel, "compile_seconds": 0}])
-        self.assertEqual([cell["identity"] for cell in result["cells"]],
-                         [f"lookup/{space}/own/{size}/0/{state}/kernel={kernel['sha256'][:16]}"
-                          for size in (64, 128) for state in ("hot", "cold") for space in ("constant", "shared")])
+        self.assertEqual(
+            [cell["identity"] for cell in result["cells"]],
+            [
+                f"lookup/{space}/own/{size}/0/{state}/kernel={kernel['sha256'][:16]}"
+                for size in (64, 128)
+                for state in ("hot", "cold")
+                for space in ("constant", "shared")
+            ],
+        )
         for cell in result["cells"]:
-            self.assertEqual((cell["status"], cell["verified"], cell["case"]["findings"]), ("ok", True, []), cell["identity"])
+            self.assertEqual(
+                (cell["status"], cell["verified"], cell["case"]["findings"]),
+                ("ok", True, []),
+                cell["identity"],
+            )
             self.assertEqual(cell["case"]["as_written"], cell["path"] == "constant")
 
     def test_sizes_are_those_of_the_case(self):
         path = self.path("own.json")
-        self.cbank("run", "--kernel", self.file, "--space", "constant", "--counters", "none", "--json", path)
+        self.cbank(
+            "run",
+            "--kernel",
+            self.file,
+            "--space",
+            "constant",
+            "--counters",
+            "none",
+            "--json",
+            path,
+        )
         self.assertEqual([cell["elements"] for cell in read_json(path)["cells"]], [64, 256])
 
     def test_options_that_do_not_go_together(self):
         for words, status, said in (
-                (["--kernel", self.file, "--workload", "add"], 2, "the file says what is measured"),
-                (["--kernel", self.file, "--distinct", "4"], 2, "the file says what is measured"),
-                (["--size", "64"], 2, "go with --kernel FILE"),
-                (["--kernel", self.file, "--size", "0"], 2, "--size: 0 is out of limits"),
-                (["--kernel", f"{self.file},{self.file}", "--space", "constant"], 2, "lookup.cu:10: lookup is there twice"),
-                (["--kernel", self.file, "--engine", "model"], 3, "the engine model has no model of it")):
-            self.assertIn(said, self.cbank("run", *words, "--json", self.path("none.json"), status=status))
+            (["--kernel", self.file, "--workload", "add"], 2, "the file says what is measured"),
+            (["--kernel", self.file, "--distinct", "4"], 2, "the file says what is measured"),
+            (["--size", "64"], 2, "go with --kernel FILE"),
+            (["--kernel", self.file, "--size", "0"], 2, "--size: 0 is out of limits"),
+            (
+                ["--kernel", f"{self.file},{self.file}", "--space", "constant"],
+                2,
+                "lookup.cu:11: lookup is there twice",
+            ),
+            (
+                ["--kernel", self.file, "--engine", "model"],
+                3,
+                "the engine model has no model of it",
+            ),
+        ):
+            self.assertIn(
+                said, self.cbank("run", *words, "--json", self.path("none.json"), status=status)
+            )
         self.assertFalse(os.path.exists(self.path("none.json")))
 
 
@@ -141,12 +218,20 @@ class Resume(Case):
         path = self.interrupted()
         self.assertIn("8 verified", self.cbank("run", "--resume", path))
         result = read_json(path)
-        self.assertTrue(result["complete"] and all(cell["status"] == "ok" for cell in result["cells"]))
+        self.assertTrue(
+            result["complete"] and all(cell["status"] == "ok" for cell in result["cells"])
+        )
 
     def test_a_file_that_changed_is_refused_and_one_that_moved_is_named(self):
         path = self.interrupted(self.changed("lookup.cu"))
-        self.assertIn("has changed since cells were measured with it", self.cbank("run", "--resume", path, status=2))
-        self.assertIn("leave out the options", self.cbank("run", "--resume", path, "--space", "shared", status=2))
+        self.assertIn(
+            "has changed since cells were measured with it",
+            self.cbank("run", "--resume", path, status=2),
+        )
+        self.assertIn(
+            "leave out the options",
+            self.cbank("run", "--resume", path, "--space", "shared", status=2),
+        )
         moved = self.path("moved/lookup.cu")
         os.mkdir(os.path.dirname(moved))
         shutil.copy(self.file, moved)
@@ -158,13 +243,27 @@ class Compare(Case):
         again = self.path("again.json")
         self.cbank("run", "--kernel", self.file, *PLAN, "--json", again)
         compared = json.loads(self.cbank("compare", self.base, again, "--json", "-"))
-        jsonschema.Draft202012Validator(read_json(os.path.join(ROOT, "results/comparison.schema.json"))).validate(compared)
+        jsonschema.Draft202012Validator(
+            read_json(os.path.join(ROOT, "results/comparison.schema.json"))
+        ).validate(compared)
         self.assertEqual(compared["counts"]["missing"] + compared["counts"]["new"], 0)
         self.assertEqual(len(compared["cells"]), 8)
 
     def test_a_file_that_changed_is_said(self):
         again = self.path("again.json")
-        self.cbank("run", "--kernel", self.changed("lookup.cu"), "--space", "constant", "--size", "64", "--counters", "none", "--json", again)
+        self.cbank(
+            "run",
+            "--kernel",
+            self.changed("lookup.cu"),
+            "--space",
+            "constant",
+            "--size",
+            "64",
+            "--counters",
+            "none",
+            "--json",
+            again,
+        )
         said = self.cbank("compare", self.base, again, status=3)
         self.assertIn("the kernel file of lookup changed: ", said)
         self.assertIn("8 missing", said)
@@ -173,11 +272,17 @@ class Compare(Case):
         path = self.path("gate.json")
         self.cbank("gate", self.base, "--processes", "1", "--counters", "none", "--json", path)
         compared = read_json(path)
-        self.assertEqual((len(compared["cells"]), compared["counts"]["missing"] + compared["counts"]["new"]), (8, 0))
+        self.assertEqual(
+            (len(compared["cells"]), compared["counts"]["missing"] + compared["counts"]["new"]),
+            (8, 0),
+        )
 
     def test_a_gate_refuses_another_file(self):
         changed = self.changed("lookup.cu")
-        self.assertIn("has changed since BASE was measured", self.cbank("gate", self.base, "--kernel", changed, "--counters", "none", status=2))
+        self.assertIn(
+            "has changed since BASE was measured",
+            self.cbank("gate", self.base, "--kernel", changed, "--counters", "none", status=2),
+        )
 
 
 if __name__ == "__main__":

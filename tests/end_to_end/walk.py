@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every call of the engine fails once: a walk over the calls that a run of three cells makes on the simulated GPU. Each is
-planted to fail once, and to fail from then on, as a device that is lost does; those that wait also never to come back.
-The classes of errors take turns over the first, a middle and the last call of each function; so do one call and all from then
-on. CBANK_TEST=full: these have every class, and the classes take turns over all other calls."""
+"""Every call of the engine fails once: a walk over the calls that a run of three cells makes on
+the simulated GPU. Each is planted to fail once, and to fail from then on, as a device that is
+lost does; those that wait also never to come back. The classes of errors take turns over the
+first, a middle and the last call of each function; so do one call and all from then on.
+CBANK_TEST=full: these have every class, and the classes take turns over all other calls."""
 
 import concurrent.futures
 import itertools
@@ -19,7 +20,17 @@ import faults
 from common import FULL, read_json
 
 # Short samples: each launch of a long one is a call like the one before.
-PLAN = ["--duration", "--elements", "12800", "--pattern", "per_warp", "--seed", "1", "--sample-us", "20"]
+PLAN = [
+    "--duration",
+    "--elements",
+    "12800",
+    "--pattern",
+    "per_warp",
+    "--seed",
+    "1",
+    "--sample-us",
+    "20",
+]
 CELLS = 3
 # Calls that undo another: where they fail, nothing else is to blame for a leak.
 ENDS = re.compile("Free|Destroy|Unload|Close|Shutdown|Deinit|DeInit|Disable", re.IGNORECASE)
@@ -40,10 +51,20 @@ class Run:
         self.leaks = os.path.join(folder, "leaks")
 
     def cbank(self, planted, *arguments):
-        environment = {**os.environ, "CBANK_CUPTI_DIR": faults.FOLDER,
-                       "CBANK_SIMULATED": ",".join(filter(None, [planted, f"leaks={self.leaks}"]))}
-        process = subprocess.run([faults.SIMULATED, "run", "--quiet", *arguments], cwd=self.folder, env=environment, text=True,
-                                 capture_output=True, timeout=60, check=False)
+        environment = {
+            **os.environ,
+            "CBANK_CUPTI_DIR": faults.FOLDER,
+            "CBANK_SIMULATED": ",".join(filter(None, [planted, f"leaks={self.leaks}"])),
+        }
+        process = subprocess.run(
+            [faults.SIMULATED, "run", "--quiet", *arguments],
+            cwd=self.folder,
+            env=environment,
+            text=True,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
         return process.returncode, process.stderr
 
     def result(self):
@@ -62,7 +83,11 @@ class Run:
             return self.wrong_refusal(result, said)
         if patience and code != 1:
             return f"exit {code} of a call that does not come back: {said}"
-        return self.wrong_end(code, result, said) or self.wrong_resume(result, code) or self.wrong_leaks(said)
+        return (
+            self.wrong_end(code, result, said)
+            or self.wrong_resume(result, code)
+            or self.wrong_leaks(said)
+        )
 
     def wrong_refusal(self, result, said):
         if "cbank: error: " not in said:
@@ -97,7 +122,11 @@ class Run:
             return f"resuming: exit {code}: {said}"
         for old, new in zip(result["cells"], after["cells"], strict=True):
             samples = old["time_ns"]["samples"]
-            if new["identity"] != old["identity"] or new["status"] != "ok" or new["time_ns"]["samples"][:len(samples)] != samples:
+            if (
+                new["identity"] != old["identity"]
+                or new["status"] != "ok"
+                or new["time_ns"]["samples"][: len(samples)] != samples
+            ):
                 return f"resuming: {new['identity']} is {new['status']}, its samples are not kept"
             if old["time_ns"]["stop_reason"] and new["time_ns"]["value"] != old["time_ns"]["value"]:
                 return f"resuming: {new['identity']} had settled and changed"
@@ -111,7 +140,10 @@ class Run:
         return f"not given back: {leaks}{said}" if leaks else None
 
 
-@unittest.skipUnless(os.path.exists(faults.SIMULATED), "no program for the simulated GPU: make simulated, with a CUDA toolkit")
+@unittest.skipUnless(
+    os.path.exists(faults.SIMULATED),
+    "no program for the simulated GPU: make simulated, with a CUDA toolkit",
+)
 class Walk(unittest.TestCase):
     def calls(self):
         """By function, how often a run without faults calls it."""
@@ -124,7 +156,11 @@ class Walk(unittest.TestCase):
         return {function: functions.count(function) for function in sorted(set(functions))}
 
     def planted(self, calls):
-        once, for_good, kind = itertools.cycle(ONCE), itertools.cycle(FOR_GOOD), itertools.cycle((0, 1))
+        once, for_good, kind = (
+            itertools.cycle(ONCE),
+            itertools.cycle(FOR_GOOD),
+            itertools.cycle((0, 1)),
+        )
         for function, count in calls.items():
             if function in ("cudaGetLastError", "cudaPeekAtLastError"):
                 continue  # it tells of others
@@ -151,7 +187,10 @@ class Walk(unittest.TestCase):
         every = list(self.planted(calls))
         with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
             list(pool.map(try_one, every))
-        print(f"{sum(calls.values())} calls of {len(calls)} functions, {len(every)} faults", file=sys.stderr)
+        print(
+            f"{sum(calls.values())} calls of {len(calls)} functions, {len(every)} faults",
+            file=sys.stderr,
+        )
         self.assertEqual(found, [], "\n".join(found[:40]))
 
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * A library to preload: allocations that fail.
  *
- * CBANK_ALLOCATION_FAIL=N  the Nth allocation of a process fails (from 1), and with "N+" all from there on
- * CBANK_ALLOCATION_LOG=FILE  the place of each goes there when the process ends: a 32-bit number of the program's code
+ * CBANK_ALLOCATION_FAIL=N  the Nth allocation of a process fails (from 1), and with "N+" all from
+ *                          there on
+ * CBANK_ALLOCATION_LOG=FILE  the place of each goes there when the process ends: a 32-bit number of
+ *                            the program's code
  *
- * It stands before the C library's allocator, and so serves every library. Those allocations count that the program,
- * libcjson and the C library make, from main on: a vendor's library ends the process at a failure, which nobody outside
- * can prevent. */
+ * It stands before the C library's allocator, and so serves every library. Those allocations count
+ * that the program, libcjson and the C library make, from main on: a vendor's library ends the
+ * process at a failure, which nobody outside can prevent. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -67,14 +69,15 @@ static int find_code(struct dl_phdr_info *object, size_t bytes, void *unused)
     return 1;
 }
 
-typedef int start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void),
-                       void (*fini)(void), void (*loader_fini)(void), void *stack_end);
+typedef int start_main(int (*main)(int, char **, char **), int argc, char **argv,
+                       void (*init)(void), void (*fini)(void), void (*loader_fini)(void),
+                       void *stack_end);
 
 /* Calls at the start of every program. */
 start_main __libc_start_main;
 
-int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void), void (*fini)(void),
-                      void (*loader_fini)(void), void *stack_end)
+int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void),
+                      void (*fini)(void), void (*loader_fini)(void), void *stack_end)
 {
     start_main *start = (start_main *)dlsym(RTLD_NEXT, "__libc_start_main");
 
@@ -113,7 +116,8 @@ static bool counts(const void *caller)
     return is_code(caller) || strncmp(name, "libc.", 5) == 0 || strncmp(name, "libcjson.", 9) == 0;
 }
 
-/* Where in the program an allocation is asked for, by it or by a library that it called: its innermost call. */
+/* Where in the program an allocation is asked for, by it or by a library that it called: its
+ * innermost call. */
 static _Unwind_Reason_Code find_place(struct _Unwind_Context *context, void *place)
 {
     const char *address = (const char *)_Unwind_GetIP(context);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * A library to preload: calls on files that fail.
  *
- * CBANK_IO_FAIL=CALL:N:ERRNO  the Nth time (from 1) that the program makes a call, it fails with this number
+ * CBANK_IO_FAIL=CALL:N:ERRNO  the Nth time (from 1) that the program makes a call, it fails with
+ *                             this number
  * CBANK_IO_SLOW=MS            every fsync takes so long
  * CBANK_IO_LOG=FILE           a line "CALL TIMES" for each call goes there when the process ends
  *
@@ -115,7 +116,8 @@ static void end(void) __attribute__((destructor));
 
 static void begin(void)
 {
-    const char *fail = getenv("CBANK_IO_FAIL"), *log = getenv("CBANK_IO_LOG"), *slow = getenv("CBANK_IO_SLOW");
+    const char *fail = getenv("CBANK_IO_FAIL"), *log = getenv("CBANK_IO_LOG"),
+               *slow = getenv("CBANK_IO_SLOW");
     FILE *printed = fopencookie(NULL, "w", (cookie_io_functions_t){.write = print});
     char name[16];
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Plants faults in a copy of the tree, one at a time. With each of them its test fails, and without it the test passes.
+"""Plants faults in a copy of the tree, one at a time. With each of them its test fails, and without
+it the test passes.
 
 usage: tests/faults/planted.py [NAME...] [VARIABLE=VALUE...]
 
@@ -9,9 +10,11 @@ A fault is a file planted/NAME.patch, which begins with lines "KEY: VALUE":
 - fault: how the change breaks it
 - test: what must fail, as it is typed in the tree; CBANK names the program
 - says: a regular expression, found in the output of the test that fails
-- program: build/cbank unless it is said, build/tests/simulated/cbank or build/asan/cbank; none: nothing is built
+- program: build/cbank unless it is said, build/tests/simulated/cbank or build/asan/cbank; none:
+  nothing is built
 
-NAMEs choose faults, VARIABLEs are for make. The output is TAP. The exit status is 0 when every fault was found.
+NAMEs choose faults, VARIABLEs are for make. The output is TAP. The exit status is 0 when every
+fault was found.
 """
 
 import functools
@@ -32,12 +35,27 @@ from tree import Scratch  # noqa: E402
 
 SECONDS_MAX = 600  # of a test
 # The goals of make, by program.
-TARGETS = {"build/cbank": ["all"], "build/tests/simulated/cbank": ["simulated"], "none": [],
-           "build/asan/cbank": ["BUILD=build/asan", "CC=clang", "SANITIZE=1", "all"]}
-# Nothing of the make that runs the tests; few repetitions; and ccache, where Debian's is there, as some tests compile everything.
-CLEAN = {**{key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS", "CBANK"))},
-         "CBANK_TEST": "small", "CMOCKA_MESSAGE_OUTPUT": "TAP", "PYTHONDONTWRITEBYTECODE": "1", "GIT_CEILING_DIRECTORIES": "/",
-         "CCACHE_NOHASHDIR": "1", "PATH": f"/usr/lib/ccache:{os.environ['PATH']}"}
+TARGETS = {
+    "build/cbank": ["all"],
+    "build/tests/simulated/cbank": ["simulated"],
+    "none": [],
+    "build/asan/cbank": ["BUILD=build/asan", "CC=clang", "SANITIZE=1", "all"],
+}
+# Nothing of the make that runs the tests; few repetitions; and ccache, where Debian's is there, as
+# some tests compile everything.
+CLEAN = {
+    **{
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("MAKE", "MFLAGS", "CBANK"))
+    },
+    "CBANK_TEST": "small",
+    "CMOCKA_MESSAGE_OUTPUT": "TAP",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "GIT_CEILING_DIRECTORIES": "/",
+    "CCACHE_NOHASHDIR": "1",
+    "PATH": f"/usr/lib/ccache:{os.environ['PATH']}",
+}
 
 
 class Wrong(Exception):
@@ -53,9 +71,17 @@ class Fault:
 
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:
-            head = dict(re.findall(r"^(\w+): (.*)$", file.read().partition("\ndiff ")[0], re.MULTILINE))
-        self.path, self.name, self.program = path, os.path.basename(path)[:-len(".patch")], head.pop("program", "build/cbank")
-        self.kind, self.fault, self.test, self.says = (head.pop(key) for key in ("kind", "fault", "test", "says"))
+            head = dict(
+                re.findall(r"^(\w+): (.*)$", file.read().partition("\ndiff ")[0], re.MULTILINE)
+            )
+        self.path, self.name, self.program = (
+            path,
+            os.path.basename(path)[: -len(".patch")],
+            head.pop("program", "build/cbank"),
+        )
+        self.kind, self.fault, self.test, self.says = (
+            head.pop(key) for key in ("kind", "fault", "test", "says")
+        )
         if head or self.program not in TARGETS:
             sys.exit(f"{path}: {head or self.program} is not known")
 
@@ -69,8 +95,17 @@ class Copy:
 
     def run(self, *command, **environment):
         """(exit status, output) of a command."""
-        with subprocess.Popen(command, cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
-                              errors="replace", env={**CLEAN, **environment}, start_new_session=True) as process:
+        with subprocess.Popen(
+            command,
+            cwd=self.root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+            env={**CLEAN, **environment},
+            start_new_session=True,
+        ) as process:
             try:
                 said = process.communicate(timeout=SECONDS_MAX)[0]
             except subprocess.TimeoutExpired:
@@ -81,7 +116,10 @@ class Copy:
     def apply(self, fault, *options):
         status, said = self.run("git", "apply", *options, fault.path)
         if status:
-            raise Wrong(f"the change no longer applies; write {os.path.relpath(fault.path, ROOT)} anew: {said.strip()}")
+            raise Wrong(
+                f"the change no longer applies; write {os.path.relpath(fault.path, ROOT)} anew:"
+                f" {said.strip()}"
+            )
 
     def build(self, fault):
         targets = list(TARGETS[fault.program])
@@ -98,7 +136,9 @@ class Copy:
         words, program = shlex.split(fault.test), os.path.join(self.root, fault.program)
         if fault.program != "none" and not os.path.exists(program):
             raise Skipped(f"{fault.program} needs a CUDA toolkit")
-        return self.run(*([sys.executable] if words[0].endswith(".py") else []), *words, CBANK=program)
+        return self.run(
+            *([sys.executable] if words[0].endswith(".py") else []), *words, CBANK=program
+        )
 
     @functools.cache
     def usual(self, test, fault):

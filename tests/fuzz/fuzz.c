@@ -22,7 +22,7 @@ enum { TARGETS = sizeof(targets) / sizeof(targets[0]) };
 
 struct capture fuzz_stdout, fuzz_stderr;
 
-/* -- what others call ---------------------------------------------------------------------------------- */
+/* -- what others call -------------------------------------------------------------------------- */
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
@@ -69,10 +69,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t most, unsigned seed)
 {
-    return chosen()->json ? mutate_json(data, bytes, most, seed) : LLVMFuzzerMutate(data, bytes, most);
+    return chosen()->json ? mutate_json(data, bytes, most, seed)
+                          : LLVMFuzzerMutate(data, bytes, most);
 }
 
-/* -- streams ------------------------------------------------------------------------------------------- */
+/* -- streams ----------------------------------------------------------------------------------- */
 
 /* Puts the capture's stream instead of the other, or back. */
 static void exchange(struct capture *capture)
@@ -113,7 +114,7 @@ char *capture_take(struct capture *capture)
     return text;
 }
 
-/* -- what has to hold ---------------------------------------------------------------------------------- */
+/* -- what has to hold -------------------------------------------------------------------------- */
 
 void require(bool holds, const char *what, const char *shown)
 {
@@ -136,5 +137,6 @@ void require_said(enum status status)
     require(strncmp(message, start, strlen(start)) == 0, "no error message", message);
     require(strstr(message, FUZZ_FILE), "the message does not name the file", message);
     for (const char *c = message; *c; c++)
-        require((unsigned char)*c >= ' ' || (*c == '\n' && c[1] == '\0'), "more than one line", message);
+        require((unsigned char)*c >= ' ' || (*c == '\n' && c[1] == '\0'), "more than one line",
+                message);
 }

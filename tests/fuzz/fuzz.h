@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Fuzz targets: each takes any bytes, does with them what a user's commands do, and aborts where that is wrong. They
- * are functions of one program, which CBANK_FUZZ names one of; scripts/fuzz.sh runs it. */
+ * Fuzz targets: each takes any bytes, does with them what a user's commands do, and aborts where
+ * that is wrong. They are functions of one program, which CBANK_FUZZ names one of; scripts/fuzz.sh
+ * runs it. */
 #ifndef CBANK_FUZZ_H
 #define CBANK_FUZZ_H
 
@@ -23,8 +24,9 @@ fuzz_target fuzz_cubin; /* kernels of a user */
 /* The name of the text in messages. */
 #define FUZZ_FILE "fuzz.json"
 
-/* A stream that goes to memory for a while. There is one for each of stdout and stderr, used again and again, so
- * that an execution opens nothing. libFuzzer and the sanitizers write to descriptors and keep standard error. */
+/* A stream that goes to memory for a while. There is one for each of stdout and stderr, used again
+ * and again, so that an execution opens nothing. libFuzzer and the sanitizers write to descriptors
+ * and keep standard error. */
 struct capture {
     struct memory memory; /* what was written, with a NUL at the end */
     FILE *stream;
@@ -42,8 +44,8 @@ char *capture_take(struct capture *capture);
 /* Aborts, and says what should have held, and for what text. */
 void require(bool holds, const char *what, const char *shown);
 
-/* Requires that fuzz_stderr has nothing when all is well, else one line of printable text that names the file, and
- * the status of bad input. */
+/* Requires that fuzz_stderr has nothing when all is well, else one line of printable text that
+ * names the file, and the status of bad input. */
 void require_said(enum status status);
 
 #endif

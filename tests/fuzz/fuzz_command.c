@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Command lines: the words behind `cbank`, one a line, go through the options of the command that the first names, or of
- * any. Commands themselves do not run. */
+ * Command lines: the words behind `cbank`, one a line, go through the options of the command that
+ * the first names, or of any. Commands themselves do not run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,9 +36,10 @@ static void parse(const struct command *command, int argc, char **argv)
     status = command_run(&parsed, argc, argv);
     capture_end(&fuzz_stderr);
     capture_end(&fuzz_stdout);
-    require(status == STATUS_OK || status == STATUS_USAGE, "the status is neither 0 nor 2", fuzz_stderr.memory.text);
-    require((status == STATUS_OK) == (fuzz_stderr.memory.bytes == 0), "an error without a message, or the reverse",
+    require(status == STATUS_OK || status == STATUS_USAGE, "the status is neither 0 nor 2",
             fuzz_stderr.memory.text);
+    require((status == STATUS_OK) == (fuzz_stderr.memory.bytes == 0),
+            "an error without a message, or the reverse", fuzz_stderr.memory.text);
 }
 
 void fuzz_command(const char *text, size_t bytes)

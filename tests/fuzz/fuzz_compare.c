@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Two results, with a NUL between, compared; a result alone is compared with itself, and then nothing changed. */
+ * Two results, with a NUL between, compared; a result alone is compared with itself, and then
+ * nothing changed. */
 #include <string.h>
 
 #include "compare_report.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Documents that are read: any bytes as one of them. A document that was read is used, written, read again, and
- * written the same. */
+ * Documents that are read: any bytes as one of them. A document that was read is used, written,
+ * read again, and written the same. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,27 +85,29 @@ static void execute(const struct kind *kind, const char *text, size_t bytes)
     kind->close(&document);
 }
 
-/* The target of a document: how text is read, how it is written on stdout (`writes`: whether it is), and closed. */
-#define TARGET(name, read, writes, write, close)                                                                 \
-    static enum status read_##name(const char *text, size_t bytes, union any *out)                               \
-    {                                                                                                            \
-        return read;                                                                                             \
-    }                                                                                                            \
-    static enum status write_##name(const union any *document)                                                   \
-    {                                                                                                            \
-        return write;                                                                                            \
-    }                                                                                                            \
-    static void close_##name(union any *document)                                                                \
-    {                                                                                                            \
-        close;                                                                                                   \
-    }                                                                                                            \
-    void fuzz_##name(const char *text, size_t bytes)                                                             \
-    {                                                                                                            \
-        static const struct kind kind = {read_##name, use_##name, (writes) ? write_##name : NULL, close_##name}; \
-        execute(&kind, text, bytes);                                                                             \
+/* The target of a document: how text is read, how it is written on stdout (`writes`: whether it
+ * is), and closed. */
+#define TARGET(name, read, writes, write, close)                                                  \
+    static enum status read_##name(const char *text, size_t bytes, union any *out)                \
+    {                                                                                             \
+        return read;                                                                              \
+    }                                                                                             \
+    static enum status write_##name(const union any *document)                                    \
+    {                                                                                             \
+        return write;                                                                             \
+    }                                                                                             \
+    static void close_##name(union any *document)                                                 \
+    {                                                                                             \
+        close;                                                                                    \
+    }                                                                                             \
+    void fuzz_##name(const char *text, size_t bytes)                                              \
+    {                                                                                             \
+        static const struct kind kind = {read_##name, use_##name, (writes) ? write_##name : NULL, \
+                                         close_##name};                                           \
+        execute(&kind, text, bytes);                                                              \
     }
 
-/* -- result: shown in every form ----------------------------------------------------------------------- */
+/* -- result: shown in every form --------------------------------------------------------------- */
 
 static void use_result(union any *document)
 {
@@ -117,15 +119,16 @@ static void use_result(union any *document)
     show_cells(stdout, result, FUZZ_FILE, "*");
 }
 
-TARGET(result, result_parse(FUZZ_FILE, text, bytes, &out->result), true, result_write(&document->result, "-"),
-       result_close(&document->result))
+TARGET(result, result_parse(FUZZ_FILE, text, bytes, &out->result), true,
+       result_write(&document->result, "-"), result_close(&document->result))
 
-/* -- calibration --------------------------------------------------------------------------------------- */
+/* -- calibration ------------------------------------------------------------------------------- */
 
 static enum status parse_calibration(const char *text, size_t bytes, union any *out)
 {
     cJSON *tree = NULL;
-    const enum status status = document_parse(&calibration_document, FUZZ_FILE, text, bytes, &out->calibration, &tree);
+    const enum status status =
+        document_parse(&calibration_document, FUZZ_FILE, text, bytes, &out->calibration, &tree);
 
     json_free(tree);
     return status;
@@ -147,9 +150,10 @@ static void use_calibration(union any *document)
 }
 
 TARGET(calibration, parse_calibration(text, bytes, out), true,
-       document_write(&calibration_document, &document->calibration, "-"), calibration_close(&document->calibration))
+       document_write(&calibration_document, &document->calibration, "-"),
+       calibration_close(&document->calibration))
 
-/* -- card: predicts a cell of each path, for which it need not know all ------------------------------------ */
+/* -- card: predicts a cell of each path, for which it need not know all ------------------------ */
 
 static void use_card(union any *document)
 {
@@ -180,9 +184,10 @@ static enum status parse_card(const char *text, size_t bytes, struct card *out)
     return status;
 }
 
-TARGET(card, parse_card(text, bytes, &out->card), false, ((void)document, STATUS_OK), (void)document)
+TARGET(card, parse_card(text, bytes, &out->card), false, ((void)document, STATUS_OK),
+       (void)document)
 
-/* -- indices: as many as the file has bytes for; all can be read --------------------------------- */
+/* -- indices: as many as the file has bytes for; all can be read ------------------------------- */
 
 void fuzz_npy(const char *text, size_t bytes)
 {
@@ -211,17 +216,20 @@ void fuzz_npy(const char *text, size_t bytes)
     require(indices_first_beyond(&indices, highest) < array.count, "no place of the highest", "");
 }
 
-/* -- cubin: no kernel has more loads than its section has instructions -------------------------------------- */
+/* -- cubin: no kernel has more loads than its section has instructions ------------------------- */
 
 void fuzz_cubin(const char *text, size_t bytes)
 {
-    const struct kernel_build build = {.kernel = {.name = "crc32"}, .cubin = (void *)text, .cubin_bytes = bytes};
+    const struct kernel_build build = {.kernel = {.name = "crc32"},
+                                       .cubin = (void *)text,
+                                       .cubin_bytes = bytes};
     struct kernel_file file = {.path = FUZZ_FILE};
     char reason[KERNEL_REASON_BYTES];
     const struct print_style look = {.width = 80};
     struct card card = {0};
     struct user_code code;
-    const uint32_t block[3] = {bytes % 3 ? (uint32_t)(bytes % 65) : 0, 1 + bytes % 7, 1 + bytes % 2};
+    const uint32_t block[3] = {bytes % 3 ? (uint32_t)(bytes % 65) : 0, 1 + bytes % 7,
+                               1 + bytes % 2};
     enum status status;
 
     /* The same cubin as one of a kernel file. */
@@ -247,8 +255,8 @@ void fuzz_cubin(const char *text, size_t bytes)
 
         for (size_t k = 0; k < kernel->load_count; k++) {
             sum += kernel->loads[k].count;
-            require(!(kernel->loads[k].in_loops > kernel->loads[k].count), "more in loops than there are",
-                    kernel->loads[k].name);
+            require(!(kernel->loads[k].in_loops > kernel->loads[k].count),
+                    "more in loops than there are", kernel->loads[k].name);
         }
         for (size_t k = 0; k < kernel->access_count; k++) {
             const struct user_access *access = &kernel->accesses[k];
@@ -256,10 +264,13 @@ void fuzz_cubin(const char *text, size_t bytes)
             /* A proven class has its addresses, and any other a reason. */
             require(access->variation < VARIATION_AFFINE    ? access->addresses == 1
                     : access->variation == VARIATION_AFFINE ? !(access->addresses < 2)
-                    : access->variation == VARIATION_UNEVEN ? access->addresses >= 2
-                                                            : access->reason != NULL && isnan(access->addresses),
-                    "a class that does not fit its addresses", variation_names.names[access->variation]);
-            require(!(access->wavefronts < 1 || access->wavefronts > 32), "wavefronts of a warp", access->instruction);
+                    : access->variation == VARIATION_UNEVEN
+                        ? access->addresses >= 2
+                        : access->reason != NULL && isnan(access->addresses),
+                    "a class that does not fit its addresses",
+                    variation_names.names[access->variation]);
+            require(!(access->wavefronts < 1 || access->wavefronts > 32), "wavefronts of a warp",
+                    access->instruction);
         }
         /* Code may be compressed, by 1,024 at most. */
         require(sum <= bytes * 128, "more loads than instructions", kernel->name);
@@ -270,7 +281,7 @@ void fuzz_cubin(const char *text, size_t bytes)
     user_code_close(&code);
 }
 
-/* -- characterization: printed, replayed, made a card of ----------------------------------------------- */
+/* -- characterization: printed, replayed, made a card of --------------------------------------- */
 
 static void replay(const struct characterization *recorded)
 {
@@ -296,7 +307,8 @@ static void make_card(const struct characterization *found)
     cJSON *card = NULL;
 
     if (card_make(&request, &card, &tally) == STATUS_OK)
-        require(card_check(FUZZ_FILE, card, &(struct card){0}) == STATUS_OK, "the card that was made is refused", "");
+        require(card_check(FUZZ_FILE, card, &(struct card){0}) == STATUS_OK,
+                "the card that was made is refused", "");
     json_free(card);
 }
 
@@ -312,6 +324,6 @@ static void use_characterization(union any *document)
         make_card(found);
 }
 
-TARGET(characterization, characterization_parse(FUZZ_FILE, text, bytes, &out->characterization), true,
-       document_write(&characterization_document, &document->characterization, "-"),
+TARGET(characterization, characterization_parse(FUZZ_FILE, text, bytes, &out->characterization),
+       true, document_write(&characterization_document, &document->characterization, "-"),
        characterization_close(&document->characterization))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Mutations of JSON that leave it JSON, so that they get past the parser: a value becomes another one, an element is
- * there twice, a member goes. Every second mutation; the others are libFuzzer's, of bytes. */
+ * Mutations of JSON that leave it JSON, so that they get past the parser: a value becomes another
+ * one, an element is there twice, a member goes. Every second mutation; the others are libFuzzer's,
+ * of bytes. */
 #include "mutate.h"
 
 #include <string.h>
@@ -58,7 +59,9 @@ static cJSON *other_value(void)
 size_t mutate_json(uint8_t *data, size_t bytes, size_t most, unsigned seed)
 {
     const char *rest = NULL; /* another text may follow */
-    cJSON *tree = seed % 2 ? cJSON_ParseWithLengthOpts((const char *)data, bytes, &rest, false) : NULL, *with;
+    cJSON *tree =
+              seed % 2 ? cJSON_ParseWithLengthOpts((const char *)data, bytes, &rest, false) : NULL,
+          *with;
     struct member member = {NULL, NULL}, other = {NULL, NULL};
     size_t seen = 0, length, behind;
     char *text;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Work in parts, one after the other, in place of base/parallel.c. Threads would cost more than they save here, and
- * no two runs would be the same. */
+ * Work in parts, one after the other, in place of base/parallel.c. Threads would cost more than
+ * they save here, and no two runs would be the same. */
 #include "parallel.h"
 
-void parallel_ranges(uint64_t total, uint64_t grain, void (*work)(void *context, uint64_t first, uint64_t count),
-                     void *context)
+void parallel_ranges(uint64_t total, uint64_t grain,
+                     void (*work)(void *context, uint64_t first, uint64_t count), void *context)
 {
     (void)grain;
     if (total > 0)

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels of by_hand.cuh are timed as a careful programmer does: many launches between two events, repeated on several
- * allocations, the median. It writes JSON to its standard output, for scripts/studies/by_hand.py. With an argument it
- * measures nothing and launches each kernel ALONE times, for a profiler. */
+ * The kernels of by_hand.cuh are timed as a careful programmer does: many launches between two
+ * events, repeated on several allocations, the median. It writes JSON to its standard output, for
+ * scripts/studies/by_hand.py. With an argument it measures nothing and launches each kernel ALONE
+ * times, for a profiler. */
 #include "by_hand.cuh"
 
 enum { SETS = 6, REPEATS = 5, ALONE = 11 };
 static const double SAMPLE_MS = 4; /* of launches between two events */
 
-/* The time of a launch among so many in a graph: launches from the host have gaps of one or two microseconds. */
-static double time_ms(const variant &v, const set *s, size_t size, int launches, const cudaEvent_t *events)
+/* The time of a launch among so many in a graph: launches from the host have gaps of one or two
+ * microseconds. */
+static double time_ms(const variant &v, const set *s, size_t size, int launches,
+                      const cudaEvent_t *events)
 {
-    const cudaStream_t stream = cudaStreamPerThread; /* nvcc -default-stream per-thread: that of all launches */
+    /* nvcc -default-stream per-thread: that of all launches */
+    const cudaStream_t stream = cudaStreamPerThread;
     cudaGraph_t graph;
     cudaGraphExec_t made;
     float ms;
@@ -34,7 +38,8 @@ static double time_ms(const variant &v, const set *s, size_t size, int launches,
 }
 
 /* Launches that wait for each other; returns the median of the times between events around each. */
-static double launch_alone_ns(const variant &v, const set *s, size_t size, const cudaEvent_t *events)
+static double launch_alone_ns(const variant &v, const set *s, size_t size,
+                              const cudaEvent_t *events)
 {
     float ms[ALONE];
 
@@ -49,7 +54,8 @@ static double launch_alone_ns(const variant &v, const set *s, size_t size, const
     return ms[ALONE / 2] * 1e6;
 }
 
-static void measure(const kernel &k, size_t size, const void *table, const cudaEvent_t *events, const char **separator)
+static void measure(const kernel &k, size_t size, const void *table, const cudaEvent_t *events,
+                    const char **separator)
 {
     std::vector<std::vector<double>> times(k.variants.size());
     std::vector<unsigned> output;
@@ -61,21 +67,26 @@ static void measure(const kernel &k, size_t size, const void *table, const cudaE
     for (const variant &v : k.variants) {
         check(k, v, &sets[0], size, &output);
         time_ms(v, &sets[0], size, 20, events); /* the first launches are slower */
-        launches.push_back(std::clamp((int)(SAMPLE_MS / time_ms(v, &sets[0], size, 20, events)), 5, 1000));
+        launches.push_back(
+            std::clamp((int)(SAMPLE_MS / time_ms(v, &sets[0], size, 20, events)), 5, 1000));
     }
-    for (int round = 0; round < SETS * REPEATS; round++) /* memory spaces in turn: what drifts falls on all */
+    for (int round = 0; round < SETS * REPEATS;
+         round++) /* memory spaces in turn: what drifts falls on all */
         for (size_t v = 0; v < k.variants.size(); v++) {
             time_ms(k.variants[v], &sets[round % SETS], size, 3, events);
-            times[v].push_back(time_ms(k.variants[v], &sets[round % SETS], size, launches[v], events));
+            times[v].push_back(
+                time_ms(k.variants[v], &sets[round % SETS], size, launches[v], events));
         }
     for (size_t v = 0; v < k.variants.size(); v++, *separator = ",") {
         std::sort(times[v].begin(), times[v].end());
-        const auto at = [&](double share) { return times[v][(size_t)(share * (double)(times[v].size() - 1))] * 1e6; };
+        const auto at = [&](double share) {
+            return times[v][(size_t)(share * (double)(times[v].size() - 1))] * 1e6;
+        };
 
-        printf("%s\n  {\"kernel\": \"%s\", \"size\": %zu, \"space\": \"%s\", ", *separator, k.name, size,
-               k.variants[v].space);
-        printf("\"time_ns\": %.1f, \"quartiles_ns\": [%.1f, %.1f], \"alone_ns\": %.1f}", at(0.5), at(0.25), at(0.75),
-               launch_alone_ns(k.variants[v], &sets[0], size, events));
+        printf("%s\n  {\"kernel\": \"%s\", \"size\": %zu, \"space\": \"%s\", ", *separator, k.name,
+               size, k.variants[v].space);
+        printf("\"time_ns\": %.1f, \"quartiles_ns\": [%.1f, %.1f], \"alone_ns\": %.1f}", at(0.5),
+               at(0.25), at(0.75), launch_alone_ns(k.variants[v], &sets[0], size, events));
     }
     for (set &s : sets)
         close(&s);

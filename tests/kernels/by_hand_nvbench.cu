@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels of by_hand.cuh under NVBench, with its defaults. A state is one kernel, size and memory space, which
- * scripts/studies/by_hand.py --nvbench names in the command line. */
+ * The kernels of by_hand.cuh under NVBench, with its defaults. A state is one kernel, size and
+ * memory space, which scripts/studies/by_hand.py --nvbench names in the command line. */
 #include <nvbench/nvbench.cuh>
 
 #include "by_hand.cuh"

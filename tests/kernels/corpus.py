@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Tests of what `cbank advise --kernel` says about each load of the corpus, tests/sass/corpus.
 
-The answers stand beside the loads (corpus.h there). Counts check them: tests/sass/host runs the kernels on the processor and
-counts the addresses of each load of a warp. Then both toolkits compile the corpus. A load is right where the program
-says what the answer says or what follows from it, unknown where it cannot tell, and wrong where it says more.
+The answers stand beside the loads (corpus.h there). Counts check them: tests/sass/host runs the
+kernels on the processor and counts the addresses of each load of a warp. Then both toolkits compile
+the corpus. A load is right where the program says what the answer says or what follows from it,
+unknown where it cannot tell, and wrong where it says more.
 """
 
 import collections
@@ -29,7 +30,7 @@ UNIFORM = ("constant", "grid", "block", "warp")  # what holds for one holds for 
 ORDER = (*UNIFORM, "affine", "thread", "unknown")
 UNKNOWN_MAX = 0.15  # of the loads that a person can tell
 
-ANSWER = re.compile(r"// load: table=(\w+) variation=([a-z/]+) stride=(-|-?\d+)(?: addresses=(\d+))? depth=([\d/]+)$")
+ANSWER = re.compile(r"// load: (\w+) ([a-z/]+?)(?::(-?\d+))?((?:/[a-z]+)*) depth ([\d/]+)$")
 FUNCTION = re.compile(r"(?:KERNEL|extern \"C\" __global__ .*?\)|(__device__) .*?)\s*(\w+)\((?!\()")
 VARIABLE = re.compile(r"^__(?:constant|device)__ [\w ]*?(\w+)\[\d+\];", re.MULTILINE)
 
@@ -39,13 +40,19 @@ class Answer:
 
     def __init__(self, file, line, kernel, match):
         self.file, self.line, self.kernel = file, line, kernel
-        self.table, variations, stride, addresses, depths = match.groups()
-        self.variations, self.depths = variations.split("/"), list(map(int, depths.split("/")))
-        self.stride = None if stride == "-" else int(stride)
-        self.addresses = int(addresses) if addresses else None
+        self.table, variations, number, more, depths = match.groups()
+        self.variations, self.depths = (variations + more).split("/"), list(
+            map(int, depths.split("/"))
+        )
+        number = int(number) if number else None
+        self.stride = number if "affine" in self.variations else None
+        self.addresses = number if "uneven" in self.variations else None
 
     def __str__(self):
-        return f"{self.file}:{self.line} {self.kernel or ''}: {self.table} {'/'.join(self.variations)} {self.stride or ''}"
+        return (
+            f"{self.file}:{self.line} {self.kernel or ''}:"
+            f" {self.table} {'/'.join(self.variations)} {self.stride or ''}"
+        )
 
     @property
     def told(self):
@@ -60,13 +67,26 @@ class Answer:
             variation = "unknown"
         if variation == "unknown" or (variation == "data" and "data" not in self.variations):
             return "right" if "unknown" in self.variations else "unknown"
-        if variation == "thread" and "data" not in self.variations and "unknown" not in self.variations:
-            return "right" if variation in self.variations else "unknown"  # it follows from all others
+        if (
+            variation == "thread"
+            and "data" not in self.variations
+            and "unknown" not in self.variations
+        ):
+            # it follows from all others
+            return "right" if variation in self.variations else "unknown"
         if variation == "uneven":
-            return "right" if variation in self.variations and load["addresses"] == self.addresses else "wrong"
+            return (
+                "right"
+                if variation in self.variations and load["addresses"] == self.addresses
+                else "wrong"
+            )
         if variation == "affine":
-            return "right" if "affine" in self.variations and stride in (self.stride, None) else "wrong"
-        follows = UNIFORM[:UNIFORM.index(variation) + 1] if variation in UNIFORM else (variation,)
+            return (
+                "right"
+                if "affine" in self.variations and stride in (self.stride, None)
+                else "wrong"
+            )
+        follows = UNIFORM[: UNIFORM.index(variation) + 1] if variation in UNIFORM else (variation,)
         return "right" if set(follows) & set(self.variations) else "wrong"
 
 
@@ -91,7 +111,11 @@ def corpus():
 
 
 def kernels_of(name):
-    return [match[2] for line in read(f"{CORPUS}/{name}").splitlines() if (match := FUNCTION.match(line)) and not match[1]]
+    return [
+        match[2]
+        for line in read(f"{CORPUS}/{name}").splitlines()
+        if (match := FUNCTION.match(line)) and not match[1]
+    ]
 
 
 def run(*command, **more):
@@ -104,29 +128,116 @@ def run(*command, **more):
 class Judged(unittest.TestCase):
     """Answers that are right, weaker, and wrong are told apart."""
 
-    ANSWERS = (("grid", "-", {"right": ("grid", "block", "warp"), "unknown": ("unknown", "data"), "wrong": ("constant", "affine 4")}),
-               ("warp", "-", {"right": ("warp",), "unknown": ("unknown", "data"), "wrong": ("block", "grid", "constant", "affine 0")}),
-               ("constant/block", "-", {"right": ("constant", "grid", "block", "warp"), "unknown": ("unknown", "data"), "wrong": ("affine 4",)}),
-               ("affine", "4", {"right": ("affine 4",), "unknown": ("unknown", "data"), "wrong": ("affine 8", "warp", "grid")}),
-               ("uneven", "-", {"right": ("uneven 8",), "unknown": ("unknown", "data"), "wrong": ("uneven 4", "affine 4", "warp")}),
-               ("thread", "-", {"right": ("thread",), "unknown": ("unknown", "data"), "wrong": ("uneven 8", "affine 4", "warp")}),
-               ("data", "-", {"right": ("data",), "unknown": ("unknown",), "wrong": ("thread", "affine 4", "warp", "constant")}),
-               ("unknown", "-", {"right": ("unknown", "data"), "wrong": ("thread", "affine 4", "warp", "grid")}))
+    ANSWERS = (
+        (
+            "grid",
+            {
+                "right": ("grid", "block", "warp"),
+                "unknown": ("unknown", "data"),
+                "wrong": ("constant", "affine 4"),
+            },
+        ),
+        (
+            "warp",
+            {
+                "right": ("warp",),
+                "unknown": ("unknown", "data"),
+                "wrong": ("block", "grid", "constant", "affine 0"),
+            },
+        ),
+        (
+            "constant/block",
+            {
+                "right": ("constant", "grid", "block", "warp"),
+                "unknown": ("unknown", "data"),
+                "wrong": ("affine 4",),
+            },
+        ),
+        (
+            "affine:4",
+            {
+                "right": ("affine 4",),
+                "unknown": ("unknown", "data"),
+                "wrong": ("affine 8", "warp", "grid"),
+            },
+        ),
+        (
+            "uneven:8",
+            {
+                "right": ("uneven 8",),
+                "unknown": ("unknown", "data"),
+                "wrong": ("uneven 4", "affine 4", "warp"),
+            },
+        ),
+        (
+            "thread",
+            {
+                "right": ("thread",),
+                "unknown": ("unknown", "data"),
+                "wrong": ("uneven 8", "affine 4", "warp"),
+            },
+        ),
+        (
+            "data",
+            {
+                "right": ("data",),
+                "unknown": ("unknown",),
+                "wrong": ("thread", "affine 4", "warp", "constant"),
+            },
+        ),
+        (
+            "unknown",
+            {"right": ("unknown", "data"), "wrong": ("thread", "affine 4", "warp", "grid")},
+        ),
+    )
 
     def test_verdicts(self):
-        for variation, stride, verdicts in self.ANSWERS:
-            text = f"// load: table=coefficients variation={variation} stride={stride} addresses=8 depth=0"
+        for variation, verdicts in self.ANSWERS:
+            text = f"// load: coefficients {variation} depth 0"
             answer = Answer("uniform.cu", 15, "known", ANSWER.search(text))
             for verdict, said in verdicts.items():
                 for words in said:
                     name, *by = words.split()
-                    load = {"table": "coefficients", "file": "uniform.cu", "line": 15, "variation": name, "stride_bytes": int(by[0]) if by else None, "addresses": int(by[0]) if by else None}
+                    load = {
+                        "table": "coefficients",
+                        "file": "uniform.cu",
+                        "line": 15,
+                        "variation": name,
+                        "stride_bytes": int(by[0]) if by else None,
+                        "addresses": int(by[0]) if by else None,
+                    }
                     for line in (15, None):  # without lines, by the table
-                        judged = judge("uniform.cu", [answer], [{"name": "known", "loads": [{**load, "line": line}]}])
+                        judged = judge(
+                            "uniform.cu",
+                            [answer],
+                            [{"name": "known", "loads": [{**load, "line": line}]}],
+                        )
                         self.assertEqual(judged[answer][0], verdict, (variation, words))
                     # The worst of a line's instructions counts.
-                    judged = judge("uniform.cu", [answer], [{"name": "known", "loads": [{**load, "variation": "unknown"}, load, {**load, "variation": "unknown"}]}])
-                    self.assertEqual(judged[answer][0], "wrong" if verdict == "wrong" else "right" if variation == "unknown" else "unknown")
+                    judged = judge(
+                        "uniform.cu",
+                        [answer],
+                        [
+                            {
+                                "name": "known",
+                                "loads": [
+                                    {**load, "variation": "unknown"},
+                                    load,
+                                    {**load, "variation": "unknown"},
+                                ],
+                            }
+                        ],
+                    )
+                    self.assertEqual(
+                        judged[answer][0],
+                        (
+                            "wrong"
+                            if verdict == "wrong"
+                            else "right"
+                            if variation == "unknown"
+                            else "unknown"
+                        ),
+                    )
         self.assertEqual(judge("uniform.cu", [answer], [{"name": "argument", "loads": [load]}]), {})
 
 
@@ -138,28 +249,79 @@ class Counted(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = folder.name
-        run("g++", "-std=c++17", "-O1", "-fno-omit-frame-pointer", "-c", f"{HOST}/count.cpp", "-o", f"{cls.folder}/count.o")
+        run(
+            "g++",
+            "-std=c++17",
+            "-O1",
+            "-fno-omit-frame-pointer",
+            "-c",
+            f"{HOST}/count.cpp",
+            "-o",
+            f"{cls.folder}/count.o",
+        )
 
     def rows(self, name):
-        """(kernel, line, symbol or None, region, variation, stride, addresses of a warp, block) of each load instruction."""
+        """(kernel, line, symbol or None, region, variation, stride, addresses of a warp, block) of
+        each load instruction."""
         text, base = read(f"{CORPUS}/{name}"), os.path.join(self.folder, name)
         variables = VARIABLE.findall(text)
-        calls = [*(f"host_variable({variable}, sizeof({variable}), number_bytes_of(sizeof({variable}[0])));" for variable in variables),
-                 *(f'host_try("{kernel}", {kernel});' for kernel in kernels_of(name))]
+        calls = [
+            *(
+                f"host_variable({variable}, sizeof({variable}),"
+                f" number_bytes_of(sizeof({variable}[0])));"
+                for variable in variables
+            ),
+            *(f'host_try("{kernel}", {kernel});' for kernel in kernels_of(name)),
+        ]
         with open(f"{base}.cpp", "w", encoding="utf-8") as file:
-            file.write("\n".join(['#include "cuda_host.h"', '#include "host.h"', f'#include "{CORPUS}/{name}"', "int main()", "{", *calls, "}", ""]))
-        run("clang++", "-c", "-std=c++17", "-O0", "-gdwarf-4", "-fno-pic", "-w", "-fno-omit-frame-pointer",
-            "-fsanitize-coverage=trace-loads,bb,no-prune,trace-pc", "-isystem", os.path.join(ROOT, "tests/simulated/compiler"), "-isystem", HOST,
-            f"{base}.cpp", "-o", f"{base}.o")
+            file.write(
+                "\n".join(
+                    [
+                        '#include "cuda_host.h"',
+                        '#include "host.h"',
+                        f'#include "{CORPUS}/{name}"',
+                        "int main()",
+                        "{",
+                        *calls,
+                        "}",
+                        "",
+                    ]
+                )
+            )
+        run(
+            "clang++",
+            "-c",
+            "-std=c++17",
+            "-O0",
+            "-gdwarf-4",
+            "-fno-pic",
+            "-w",
+            "-fno-omit-frame-pointer",
+            "-fsanitize-coverage=trace-loads,bb,no-prune,trace-pc",
+            "-isystem",
+            os.path.join(ROOT, "tests/simulated/compiler"),
+            "-isystem",
+            HOST,
+            f"{base}.cpp",
+            "-o",
+            f"{base}.o",
+        )
         run("g++", "-no-pie", f"{base}.o", f"{self.folder}/count.o", "-o", base)
-        symbols = [(int(words[0], 16), int(words[1], 16), words[3]) for line in run("nm", "-S", base).splitlines()
-                   if len(words := line.split()) == 4 and words[3] in variables]
+        symbols = [
+            (int(words[0], 16), int(words[1], 16), words[3])
+            for line in run("nm", "-S", base).splitlines()
+            if len(words := line.split()) == 4 and words[3] in variables
+        ]
         rows = [line.split() for line in run(base).splitlines()]
         # For each address its inlined functions, the innermost first.
         frames = run("addr2line", "-a", "-i", "-e", base, *(row[2] for row in rows)).split("0x")[1:]
-        for (kernel, block, _, address, region, variation, stride, most), frame in zip(rows, frames):
+        for (kernel, block, _, address, region, variation, stride, most), frame in zip(
+            rows, frames
+        ):
             line = re.search(rf"/{name}:(\d+)", frame)
-            symbol = next((name for at, size, name in symbols if at <= int(address, 16) < at + size), None)
+            symbol = next(
+                (name for at, size, name in symbols if at <= int(address, 16) < at + size), None
+            )
             if line:
                 yield kernel, int(line[1]), symbol, region, variation, int(stride), int(most), block
 
@@ -169,8 +331,14 @@ class Counted(unittest.TestCase):
             rows = list(self.rows(name)) if answers else []
             variables = VARIABLE.findall(read(f"{CORPUS}/{name}"))
             for answer in answers:
-                here = [row for row in rows if row[1] == answer.line and answer.kernel in (None, row[0])]
-                here = [row for row in here if row[2] == (answer.table if answer.table in variables else None)]
+                here = [
+                    row for row in rows if row[1] == answer.line and answer.kernel in (None, row[0])
+                ]
+                here = [
+                    row
+                    for row in here
+                    if row[2] == (answer.table if answer.table in variables else None)
+                ]
                 # Tables on the stack: arguments by value and local arrays.
                 here = [row for row in here if row[3] == "memory"] or here
                 if answer.kernel in NOT_COUNTED:
@@ -180,26 +348,59 @@ class Counted(unittest.TestCase):
                     continue
                 counted += 1
                 worst = max(here, key=lambda row: ORDER.index(row[4]))
-                said = [{"constant": "grid", "data": "unknown", "uneven": "thread"}.get(variation, variation) for variation in answer.variations]
-                if worst[4] not in said or (worst[4] == "affine" and worst[5] != answer.stride) or answer.addresses not in (None, worst[6]):
-                    wrong.append(f"{answer}: counted {worst[4]}, stride {worst[5]}, {worst[6]} addresses a warp")
+                said = [
+                    {"constant": "grid", "data": "unknown", "uneven": "thread"}.get(
+                        variation, variation
+                    )
+                    for variation in answer.variations
+                ]
+                if (
+                    worst[4] not in said
+                    or (worst[4] == "affine" and worst[5] != answer.stride)
+                    or answer.addresses not in (None, worst[6])
+                ):
+                    wrong.append(
+                        f"{answer}: counted {worst[4]}, stride {worst[5]}, {worst[6]} addresses a"
+                        " warp"
+                    )
         self.assertEqual(wrong, [], "\n".join(wrong))
         self.assertGreater(counted, 150)
 
     def test_shapes_of_blocks(self):
-        """With the shape of a block, each load of the kernels named _2d is told as the count tells it. Where a branch or a loop
-        depends on threadIdx.y, the count sees those that are there together, and the code proves nothing."""
+        """With the shape of a block, each load of the kernels named _2d is told as the count tells
+        it. Where a branch or a loop depends on threadIdx.y, the count sees those that are there
+        together, and the code proves nothing."""
         toolkit = os.environ.get("CBANK_CUDA") or "/usr/local/cuda"
         if not os.path.exists(f"{toolkit}/bin/nvcc"):
             self.skipTest("no CUDA toolkit")
-        rows, checked = [row for row in self.rows("thread.cu") if row[0].endswith("_2d") and row[2]], 0
+        rows, checked = [
+            row for row in self.rows("thread.cu") if row[0].endswith("_2d") and row[2]
+        ], 0
         for architecture in (80, 120):
             cubin = os.path.join(self.folder, "thread.cubin")
-            run(f"{toolkit}/bin/nvcc", "-std=c++17", "-cubin", "-lineinfo", "-w", f"-arch=sm_{architecture}", "-o", cubin, f"{CORPUS}/thread.cu")
+            run(
+                f"{toolkit}/bin/nvcc",
+                "-std=c++17",
+                "-cubin",
+                "-lineinfo",
+                "-w",
+                f"-arch=sm_{architecture}",
+                "-o",
+                cubin,
+                f"{CORPUS}/thread.cu",
+            )
             for block in {row[7] for row in rows}:
-                kernels = json.loads(run(CBANK, *ADVISE, "--kernel", cubin, "--block-dim", block.replace("x", ",")))["code"]["kernels"]
-                said = {(kernel["name"], load["line"]): load for kernel in kernels for load in kernel["loads"]}
-                for kernel, line, _, _, variation, _, addresses, at in (row for row in rows if row[7] == block):
+                kernels = json.loads(
+                    run(CBANK, *ADVISE, "--kernel", cubin, "--block-dim", block.replace("x", ","))
+                )["code"]["kernels"]
+                said = {
+                    (kernel["name"], load["line"]): load
+                    for kernel in kernels
+                    for load in kernel["loads"]
+                }
+                for kernel, line, _, _, variation, _, addresses, at in (
+                    row for row in rows if row[7] == block
+                ):
                     load = said[kernel, line]
                     with self.subTest(kernel, block=block, architecture=architecture):
                         self.assertIsNone(load["condition"])
@@ -207,7 +408,10 @@ class Counted(unittest.TestCase):
                             self.assertIn(load["variation"], ("unknown", "thread", variation))
                             continue
                         checked += 1
-                        self.assertEqual((load["addresses"], load["variation"] in UNIFORM), (addresses, variation in UNIFORM))
+                        self.assertEqual(
+                            (load["addresses"], load["variation"] in UNIFORM),
+                            (addresses, variation in UNIFORM),
+                        )
         self.assertGreater(checked, 15)
 
 
@@ -223,34 +427,72 @@ class Advised(unittest.TestCase):
         cls.folder = folder.name
 
     def check(self, end, toolkit, *flags):
-        """Prints a table and fails for what is wrong. Loads that the compiler removed are not in it. With CBANK_ARCHS=ends, for the
-        first or the last architecture alone."""
+        """Prints a table and fails for what is wrong. Loads that the compiler removed are not in
+        it. With CBANK_ARCHS=ends, for the first or the last architecture alone."""
         known = re.findall(r"sm_(\d+)", run(f"{toolkit}/bin/nvcc", "--list-gpu-code"))
         chosen = [number for number in ARCHITECTURES if str(number) in known]
         chosen = [chosen[end]] if os.environ.get("CBANK_ARCHS") == "ends" else chosen
-        wrong, table, unknown = [], [f"\n{'':8}{'right':>8}{'unknown':>8}{'wrong':>8}{'removed':>8}   of those a person can tell: unknown"], []
+        wrong, table, unknown = (
+            [],
+            [
+                f"\n{'':8}{'right':>8}{'unknown':>8}{'wrong':>8}{'removed':>8}   of those a person"
+                " can tell: unknown"
+            ],
+            [],
+        )
         for architecture in chosen:
             counts, told = collections.Counter(), collections.Counter()
             for name, answers in corpus().items():
-                if name == "groups.cu" and not os.path.exists(f"{toolkit}/include/cuda/std") and not os.path.exists(f"{toolkit}/include/cccl"):
+                if (
+                    name == "groups.cu"
+                    and not os.path.exists(f"{toolkit}/include/cuda/std")
+                    and not os.path.exists(f"{toolkit}/include/cccl")
+                ):
                     continue  # Debian's package of 11.8 lacks a header of theirs
                 cubin = os.path.join(self.folder, f"{name}.cubin")
-                run(f"{toolkit}/bin/nvcc", "-std=c++17", "-cubin", "-lineinfo", "-w", f"-arch=sm_{architecture}", *flags, "-o", cubin, f"{CORPUS}/{name}")
+                run(
+                    f"{toolkit}/bin/nvcc",
+                    "-std=c++17",
+                    "-cubin",
+                    "-lineinfo",
+                    "-w",
+                    f"-arch=sm_{architecture}",
+                    *flags,
+                    "-o",
+                    cubin,
+                    f"{CORPUS}/{name}",
+                )
                 kernels = json.loads(run(CBANK, *ADVISE, "--kernel", cubin))["code"]["kernels"]
-                self.assertEqual(sorted(kernel["name"] for kernel in kernels), sorted(kernels_of(name)))
-                self.assertEqual([kernel["name"] for kernel in kernels if kernel["name"] != "function_pointer" and
-                                  sum(kind["count"] for kind in kernel["kinds"] if "c[3]" in kind["load"]) !=
-                                  sum(load["memory"] == "constant" for load in kernel["loads"])], [], "loads that nothing leads to")
+                self.assertEqual(
+                    sorted(kernel["name"] for kernel in kernels), sorted(kernels_of(name))
+                )
+                self.assertEqual(
+                    [
+                        kernel["name"]
+                        for kernel in kernels
+                        if kernel["name"] != "function_pointer"
+                        and sum(kind["count"] for kind in kernel["kinds"] if "c[3]" in kind["load"])
+                        != sum(load["memory"] == "constant" for load in kernel["loads"])
+                    ],
+                    [],
+                    "loads that nothing leads to",
+                )
                 said = judge(name, answers, kernels)
                 for answer in answers:
                     verdict, loads = said.get(answer, ("removed", []))
                     counts[verdict] += 1
                     told[verdict] += answer.told
                     if verdict in ("wrong", "unknown"):
-                        text = f"sm_{architecture} {answer}: " + ", ".join(sorted({said_of(load) for load in loads}))
+                        text = f"sm_{architecture} {answer}: " + ", ".join(
+                            sorted({said_of(load) for load in loads})
+                        )
                         (wrong if verdict == "wrong" else unknown).append(text)
             share = told["unknown"] / max(1, told["right"] + told["unknown"] + told["wrong"])
-            table.append(f"sm_{architecture:<5}" + "".join(f"{counts[key]:8}" for key in ("right", "unknown", "wrong", "removed")) + f"{share:11.1%}")
+            table.append(
+                f"sm_{architecture:<5}"
+                + "".join(f"{counts[key]:8}" for key in ("right", "unknown", "wrong", "removed"))
+                + f"{share:11.1%}"
+            )
             if share > UNKNOWN_MAX:
                 wrong.append(f"sm_{architecture}: {share:.0%} unknown of what a person can tell")
             self.assertLess(counts["removed"], 20)
@@ -273,44 +515,72 @@ class Advised(unittest.TestCase):
             self.skipTest("no CUDA toolkit")
         path, cubin = (os.path.join(self.folder, name) for name in ("of.cu", "of.cubin"))
         with open(path, "w", encoding="utf-8") as file:
-            file.write('__constant__ float c[64];\n#line 7 "of/inlined.cuh"\n__device__ float get(int i) { return c[i]; }\n'
-                       '#line 3 "kernel.cu"\n__global__ void k(float *o, const int *x) { o[0] = get(x[threadIdx.x]); }\n')
+            file.write(
+                '__constant__ float c[64];\n#line 7 "of/inlined.cuh"\n__device__ float get(int i) {'
+                ' return c[i]; }\n#line 3 "kernel.cu"\n__global__ void k(float *o, const int *x) {'
+                " o[0] = get(x[threadIdx.x]); }\n"
+            )
         run(f"{toolkit}/bin/nvcc", "-cubin", "-lineinfo", "-arch=sm_90", "-o", cubin, path)
-        kernel, = json.loads(run(CBANK, *ADVISE, "--kernel", cubin))["code"]["kernels"]
-        self.assertEqual([(load["instruction"], load["file"], load["line"]) for load in kernel["loads"]],
-                         [("LDG", "kernel.cu", 3), ("LDC", "inlined.cuh", 7)])
+        (kernel,) = json.loads(run(CBANK, *ADVISE, "--kernel", cubin))["code"]["kernels"]
+        self.assertEqual(
+            [(load["instruction"], load["file"], load["line"]) for load in kernel["loads"]],
+            [("LDG", "kernel.cu", 3), ("LDC", "inlined.cuh", 7)],
+        )
         self.assertRegex(run(CBANK, "advise", "--kernel", cubin), r"\nLDC, inlined.cuh:7 +c +data")
 
     def test_cuda_11_8(self):
-        found = subprocess.run([os.path.join(ROOT, "scripts/cuda_11_8.sh"), "--offline"], capture_output=True, text=True, check=False)
+        found = subprocess.run(
+            [os.path.join(ROOT, "scripts/cuda_11_8.sh"), "--offline"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if found.returncode:
             self.skipTest(found.stderr.strip())
         self.check(0, found.stdout.strip(), "-ccbin", "g++-11")
 
 
 def said_of(load):
-    return f"{load['instruction']} {load['table']} {load['variation']} {load['stride_bytes'] or ''}: {load.get('reason') or ''}".strip()
+    return (
+        f"{load['instruction']} {load['table']} {load['variation']} {load['stride_bytes'] or ''}:"
+        f" {load.get('reason') or ''}".strip()
+    )
 
 
 def judge(name, answers, kernels):
-    """{answer: (verdict, its loads)}: the worst verdict of all instructions of its line, else of its table in its kernel."""
+    """{answer: (verdict, its loads)}: the worst verdict of all instructions of its line, else of
+    its table in its kernel."""
     variables, said = VARIABLE.findall(read(f"{CORPUS}/{name}")), {}
     for kernel in kernels:
         mine = [answer for answer in answers if answer.kernel in (None, kernel["name"])]
         tables = {answer.table for answer in mine} | set(variables)
-        for load in (load for load in kernel["loads"] if not (load["table"] or "").startswith("__cudart")):  # the compiler's own
-            here = [answer for answer in mine if (answer.line, name) == (load["line"], load["file"]) and load["table"] in ({answer.table} if load["table"] in tables else {load["table"]})
-                    and (answer.table not in variables or load["table"] == answer.table)
-                    # An array of the thread is not behind a parameter.
-                    and not (answer.table == "of" and (load["table"] or "").startswith("parameter"))]
-            here = here or [answer for answer in mine if answer.kernel and answer.table == load["table"]]
+        # the compiler's own
+        for load in (
+            load for load in kernel["loads"] if not (load["table"] or "").startswith("__cudart")
+        ):
+            here = [
+                answer
+                for answer in mine
+                if (answer.line, name) == (load["line"], load["file"])
+                and load["table"]
+                in ({answer.table} if load["table"] in tables else {load["table"]})
+                and (answer.table not in variables or load["table"] == answer.table)
+                # An array of the thread is not behind a parameter.
+                and not (answer.table == "of" and (load["table"] or "").startswith("parameter"))
+            ]
+            here = here or [
+                answer for answer in mine if answer.kernel and answer.table == load["table"]
+            ]
             verdicts = [answer.judge(load) for answer in here]
             for answer, verdict in zip(here, verdicts):
                 # A load of another line is of any of the table's answers.
                 if answer.line != load["line"] and "right" in verdicts and verdict != "right":
                     continue
                 before, loads = said.get(answer, ("right", []))
-                said[answer] = (max(before, verdict, key=("right", "unknown", "wrong").index), [*loads, load])
+                said[answer] = (
+                    max(before, verdict, key=("right", "unknown", "wrong").index),
+                    [*loads, load],
+                )
     return said
 
 

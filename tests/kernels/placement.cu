@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Lookups alone, at indices that the code gives: ENTRY, ENTRIES and INDEX (of `lane`, `thread`, `block`, `given`) are macros of
-// the compiler's command line: see scripts/studies/placement_trial.py.
+// Lookups alone, at indices that the code gives: ENTRY, ENTRIES and INDEX (of `lane`, `thread`,
+// `block`, `given`) are macros of the compiler's command line: see
+// scripts/studies/placement_trial.py.
 #include <stdint.h>
 
 #include <cbank.cuh>
@@ -9,10 +10,22 @@ enum { ROUNDS = 4096 }; // so that a launch and the copy into shared memory coun
 
 CBANK_TABLE(entries_read, ENTRY, ENTRIES, constant);
 
-__host__ __device__ inline unsigned word_of(uint8_t entry) { return entry; }
-__host__ __device__ inline unsigned word_of(unsigned entry) { return entry; }
-__host__ __device__ inline unsigned word_of(uint2 entry) { return entry.x ^ entry.y; }
-__host__ __device__ inline unsigned word_of(uint4 entry) { return entry.x ^ entry.y ^ entry.z ^ entry.w; }
+__host__ __device__ inline unsigned word_of(uint8_t entry)
+{
+    return entry;
+}
+__host__ __device__ inline unsigned word_of(unsigned entry)
+{
+    return entry;
+}
+__host__ __device__ inline unsigned word_of(uint2 entry)
+{
+    return entry.x ^ entry.y;
+}
+__host__ __device__ inline unsigned word_of(uint4 entry)
+{
+    return entry.x ^ entry.y ^ entry.z ^ entry.w;
+}
 
 __host__ __device__ inline unsigned index_of(unsigned thread, unsigned block, unsigned given)
 {

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of the code of examples/ in every memory space that holds their tables, on every architecture.
+"""Tests of the code of examples/ in every memory space that holds their tables, on every
+architecture.
 
-Each table is read by the instruction that the memory space names, and by no other. No table is copied to local memory.
+Each table is read by the instruction that the memory space names, and by no other. No table is
+copied to local memory.
 
-The files are compiled as `cbank run --kernel` compiles them. A kernel also has loads of its own: they are the loads of
-the build for constant memory that are no LDC. There, in parameters and as a texture, a kernel has no address of its
-table in global memory. CBANK_CUDA names the CUDA toolkit. With CBANK_ARCHS=ends, every example is compiled for constant memory and for
-every third memory space, in turns; every other example for the oldest architecture, and the rest for the newest.
+The files are compiled as `cbank run --kernel` compiles them. A kernel also has loads of its own:
+they are the loads of the build for constant memory that are no LDC. There, in parameters and as a
+texture, a kernel has no address of its table in global memory. CBANK_CUDA names the CUDA toolkit.
+With CBANK_ARCHS=ends, every example is compiled for constant memory and for every third memory
+space, in turns; every other example for the oldest architecture, and the rest for the newest.
 """
 
 import collections
@@ -21,14 +24,31 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from header import (INSTRUCTION, KERNELS, LDC, LDG, LDS, LOCAL, PRMT, QUICK, ROOT, SELECT, SHFL, TEXTURE, TOOLKIT,  # noqa: E402
-                    architectures, in_parallel, sections_of)
+from header import (
+    INSTRUCTION,
+    KERNELS,
+    LDC,
+    LDG,
+    LDS,
+    LOCAL,
+    PRMT,
+    QUICK,
+    ROOT,
+    SELECT,
+    SHFL,
+    TEXTURE,
+    TOOLKIT,  # noqa: E402
+    architectures,
+    in_parallel,
+    sections_of,
+)
 
 NAMES = sorted(os.path.basename(path)[:-3] for path in glob.glob(f"{ROOT}/examples/*.cu"))
 NO_ADDRESS = ("constant", "param", "texture")
-COPIED_MAX = 20  # loads of copies: of two tables, four at a time and what is left; words that SEL chooses from
-ULDC, ULDC_INDEXED, LDCU = 0x0b9, 0x0bb, 0x1ac
-PARAMETERS_AT, PARAMETER, LARGE_PARAMETER = 0x0a, 0x17, 0x45  # attributes of a kernel
+# loads of copies: of two tables, four at a time and what is left; words that SEL chooses from
+COPIED_MAX = 20
+ULDC, ULDC_INDEXED, LDCU = 0x0B9, 0x0BB, 0x1AC
+PARAMETERS_AT, PARAMETER, LARGE_PARAMETER = 0x0A, 0x17, 0x45  # attributes of a kernel
 
 
 def read(path):
@@ -43,42 +63,67 @@ def parameters(info, count):
         form, attribute, value = struct.unpack_from("<BBH", info, at)
         at += 4
         if form == 4 and attribute == PARAMETERS_AT:
-            base, = struct.unpack_from("<H", info, at + 4)
+            (base,) = struct.unpack_from("<H", info, at + 4)
         if form == 4 and attribute in (PARAMETER, LARGE_PARAMETER):
             _, ordinal, offset, packed = struct.unpack_from("<IHHI", info, at)
-            ends[ordinal] = offset + (packed >> 18 if attribute == PARAMETER else packed & 0xffffff)
+            ends[ordinal] = offset + (packed >> 18 if attribute == PARAMETER else packed & 0xFFFFFF)
         at += value if form == 4 else 0
     return base, base + ends[count - 1]
 
 
 def reads(cubin, tables, in_parameters, architecture):
-    """How often each instruction that may read a table is there: the operand of another instruction counts, too. in_parameters:
-    the entries are parameters, not a pointer."""
+    """How often each instruction that may read a table is there: the operand of another
+    instruction counts, too. in_parameters: the entries are parameters, not a pointer."""
     sections, found = sections_of(cubin), collections.Counter()
-    kernel, = (name[len(".text"):] for name in sections if name.startswith(".text.") and not name.startswith(".text.cbank_case"))
+    (kernel,) = (
+        name[len(".text") :]
+        for name in sections
+        if name.startswith(".text.") and not name.startswith(".text.cbank_case")
+    )
     first, end = parameters(sections[".nv.info" + kernel], tables)
     for low, high in struct.iter_unpack("<QQ", sections[".text" + kernel]):
-        operation, operands, index, bank = low & 0x1ff, low >> 9 & 7, low >> 24 & 0xff, low >> 54 & 0x1f
-        offset = low >> (37 if operation == LDCU else 38) & 0xffff
-        order = high >> 13 & 0xf if architecture >= 80 else {1: 0, 0: 4}.get(high >> 15 & 3, 1)
-        if operation in LDC | {ULDC, ULDC_INDEXED, LDCU} or ((operation <= 0x7f or 0x100 <= operation <= 0x113) and operands in (3, 5)):
-            indexed = operation in LDC | {ULDC_INDEXED, LDCU} and index != 0xff
+        operation, operands, index, bank = (
+            low & 0x1FF,
+            low >> 9 & 7,
+            low >> 24 & 0xFF,
+            low >> 54 & 0x1F,
+        )
+        offset = low >> (37 if operation == LDCU else 38) & 0xFFFF
+        order = high >> 13 & 0xF if architecture >= 80 else {1: 0, 0: 4}.get(high >> 15 & 3, 1)
+        if operation in LDC | {ULDC, ULDC_INDEXED, LDCU} or (
+            (operation <= 0x7F or 0x100 <= operation <= 0x113) and operands in (3, 5)
+        ):
+            indexed = operation in LDC | {ULDC_INDEXED, LDCU} and index != 0xFF
             found["LDC"] += bank == 3
-            found["LDC of parameters"] += bank == 0 and (indexed or (in_parameters and first <= offset < end))
+            found["LDC of parameters"] += bank == 0 and (
+                indexed or (in_parameters and first <= offset < end)
+            )
         if operation in LDG:
             found[{0: "LDG", 4: "LDG.CONSTANT"}.get(order, "LDG.STRONG")] += 1
-        for name, operations in (("LDS", LDS), ("SHFL", SHFL), ("PRMT", PRMT), ("SEL", SELECT), ("TLD", TEXTURE), ("local", LOCAL)):
+        for name, operations in (
+            ("LDS", LDS),
+            ("SHFL", SHFL),
+            ("PRMT", PRMT),
+            ("SEL", SELECT),
+            ("TLD", TEXTURE),
+            ("local", LOCAL),
+        ):
             found[name] += operation in operations
     found["addresses"] = 0 if in_parameters else (end - first) // 8
     return +found
 
 
 def build(name, space, architecture, change=None):
-    """The reads of an example's kernel, or the compiler's messages. change: (text of cbank.cuh, another text)."""
+    """The reads of an example's kernel, or the compiler's messages. change: (text of cbank.cuh,
+    another text)."""
     path = f"{ROOT}/examples/{name}.cu"
     tables = re.findall(r"^CBANK_TABLE\((\w+)", read(path), re.MULTILINE)
-    files = {"cbank.cuh": read(f"{KERNELS}/cbank.cuh"), "cbank_case.h": read(f"{KERNELS}/cbank_case.h"),
-             "0.cu": "".join(f"#define CBANK_SPACE_{table} ,{space}\n" for table in tables) + f'#include "{path}"\n'}
+    files = {
+        "cbank.cuh": read(f"{KERNELS}/cbank.cuh"),
+        "cbank_case.h": read(f"{KERNELS}/cbank_case.h"),
+        "0.cu": "".join(f"#define CBANK_SPACE_{table} ,{space}\n" for table in tables)
+        + f'#include "{path}"\n',
+    }
     if change:
         assert files["cbank.cuh"].count(change[0]) == 1, change[0]
         files["cbank.cuh"] = files["cbank.cuh"].replace(*change)
@@ -86,9 +131,23 @@ def build(name, space, architecture, change=None):
         for file, text in files.items():
             with open(f"{folder}/{file}", "w", encoding="utf-8") as out:
                 out.write(text)
-        done = subprocess.run([f"{TOOLKIT}/bin/nvcc", "-I", folder, "-DCBANK_MEASURE", "-cubin", "-lineinfo",
-                               f"-arch=sm_{architecture}", "-o", f"{folder}/0.cubin", f"{folder}/0.cu"],
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [
+                f"{TOOLKIT}/bin/nvcc",
+                "-I",
+                folder,
+                "-DCBANK_MEASURE",
+                "-cubin",
+                "-lineinfo",
+                f"-arch=sm_{architecture}",
+                "-o",
+                f"{folder}/0.cubin",
+                f"{folder}/0.cu",
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode != 0:
             return done.stdout + done.stderr
         with open(f"{folder}/0.cubin", "rb") as file:
@@ -100,13 +159,27 @@ def wrong(space, found, constant):
     due = INSTRUCTION[space]
     own = {what: count for what, count in constant.items() if what not in ("LDC", "addresses")}
     faults = [] if found[due] > (0 if space == "constant" else own.get(due, 0)) else [f"no {due}"]
-    faults += [f"{found[what]} {what}" for what in ("LDC", "LDC of parameters", "LDG.CONSTANT", "LDG.STRONG", "LDS", "TLD", "SHFL", "local")
-               if what != due and found[what] > own.get(what, 0)]
+    faults += [
+        f"{found[what]} {what}"
+        for what in (
+            "LDC",
+            "LDC of parameters",
+            "LDG.CONSTANT",
+            "LDG.STRONG",
+            "LDS",
+            "TLD",
+            "SHFL",
+            "local",
+        )
+        if what != due and found[what] > own.get(what, 0)
+    ]
     if space == "constant" and found["addresses"]:
         faults.append("a pointer")
     # Other loads of global memory: of the kernel, as often as a loop is unrolled, and of copies.
     unrolled = max(1, found[due] / max(1, constant["LDC"]))
-    if space not in ("global", *NO_ADDRESS) and found["LDG"] > own.get("LDG", 0) * unrolled + (0 if space == "readonly" else COPIED_MAX):
+    if space not in ("global", *NO_ADDRESS) and found["LDG"] > own.get("LDG", 0) * unrolled + (
+        0 if space == "readonly" else COPIED_MAX
+    ):
         faults.append(f"{found['LDG']} LDG")
     return faults
 
@@ -117,9 +190,13 @@ class Suite(unittest.TestCase):
 
     def test_every_place(self):
         known = architectures(TOOLKIT, 75, False)
-        jobs = [(name, space, architecture) for i, name in enumerate(NAMES) for k, space in enumerate(INSTRUCTION)
-                if not QUICK or space == "constant" or (i + k) % 3 == 0
-                for architecture in ((known[0], known[-1])[i % 2:][:1] if QUICK else known)]
+        jobs = [
+            (name, space, architecture)
+            for i, name in enumerate(NAMES)
+            for k, space in enumerate(INSTRUCTION)
+            if not QUICK or space == "constant" or (i + k) % 3 == 0
+            for architecture in ((known[0], known[-1])[i % 2 :][:1] if QUICK else known)
+        ]
         built = dict(zip(jobs, in_parallel(build, *zip(*jobs))))
         fits = collections.Counter()
         for (name, space, architecture), found in built.items():
@@ -135,14 +212,26 @@ class Suite(unittest.TestCase):
 
     def test_faults_are_found(self):
         """A table that is read in another memory space, or copied to local memory."""
-        plain, staged, room = "{ return this->entries[index]; }", "{ return staged::entries()[index]; }", "    cbank_u8 more_than_copied[144];\n"
+        plain, staged, room = (
+            "{ return this->entries[index]; }",
+            "{ return staged::entries()[index]; }",
+            "    cbank_u8 more_than_copied[144];\n",
+        )
         newest = architectures(TOOLKIT, 75, False)[-1]
         for fault, name, space, change in (
-                ("LDG.CONSTANT", "crc32", "global", (plain, "{ return __ldg(&this->entries[index]); }")),
-                ("no LDS", "convolution_rows", "shared", (staged, plain)),
-                ("local", "nf4_dequantize", "param", (room, ""))):
+            (
+                "LDG.CONSTANT",
+                "crc32",
+                "global",
+                (plain, "{ return __ldg(&this->entries[index]); }"),
+            ),
+            ("no LDS", "convolution_rows", "shared", (staged, plain)),
+            ("local", "nf4_dequantize", "param", (room, "")),
+        ):
             with self.subTest(fault):
-                faults = wrong(space, build(name, space, newest, change), build(name, "constant", newest))
+                faults = wrong(
+                    space, build(name, space, newest, change), build(name, "constant", newest)
+                )
                 self.assertRegex(", ".join(faults), rf"(^|\d+ ){re.escape(fault)}(,|$)")
 
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Kernels that read tables of cbank.cuh, and the same kernels written by hand; header.py compares their instructions.
+ * Kernels that read tables of cbank.cuh, and the same kernels written by hand; header.py compares
+ * their instructions.
  *
- * SPACE is the memory space. ROWS are the tables: ROW(suffix, entry type, count), the count a power of two. With
- * BY_HAND, the file has the kernels by hand, else those by the header: SHAPE_SUFFIX for each shape and row. With
- * DYNAMIC, shared memory is dynamic. With OTHER_INDEX, kernels by hand read another entry. */
+ * SPACE is the memory space. ROWS are the tables: ROW(suffix, entry type, count), the count a power
+ * of two. With BY_HAND, the file has the kernels by hand, else those by the header: SHAPE_SUFFIX
+ * for each shape and row. With DYNAMIC, shared memory is dynamic. With OTHER_INDEX, kernels by hand
+ * read another entry. */
 #ifndef BY_HAND
 #include <cbank.cuh>
 #endif
@@ -31,9 +33,10 @@ template <class Entry> static __device__ unsigned word_of(Entry from)
     return word;
 }
 
-/* -- memory spaces by hand: the declaration, the parameter and the staging of table k, and its entry i ----------- */
+/* -- memory spaces by hand: the declaration, the parameter and the staging of table k, and its
+ * entry i  */
 
-#define DECLARE_constant(k) __constant__ entry constant_##k[count];
+#define DECLARE_constant(k)   __constant__ entry constant_##k[count];
 #define PARAMETER_constant(k) char nothing_##k
 #define STAGE_constant(k)
 #define READ_constant(k, i) constant_##k[i]
@@ -60,45 +63,50 @@ template <class Entry> static __device__ unsigned word_of(Entry from)
 #define SHARED(k) __shared__ entry shared_##k[count];
 #endif
 /* A thread loads four entries before it stores them, if there are many. */
-#define COPY(total, to, from, copies)                                                     \
-    {                                                                                     \
-        unsigned at = threadIdx.x;                                                        \
-                                                                                          \
-        if (total >= 1024)                                                                \
-            _Pragma("unroll 1") for (; at + 3 * blockDim.x < total; at += 4 * blockDim.x) {  \
-                entry four[4];                                                            \
-                                                                                          \
-                _Pragma("unroll") for (unsigned n = 0; n < 4; n++)                        \
-                    four[n] = from[(at + n * blockDim.x) / copies];                       \
-                _Pragma("unroll") for (unsigned n = 0; n < 4; n++)                        \
-                    to[at + n * blockDim.x] = four[n];                                    \
-            }                                                                             \
-        for (; at < total; at += blockDim.x)                                              \
-            to[at] = from[at / copies];                                                   \
-        __syncthreads();                                                                  \
+#define COPY(total, to, from, copies)                                                        \
+    {                                                                                        \
+        unsigned at = threadIdx.x;                                                           \
+                                                                                             \
+        if (total >= 1024)                                                                   \
+            _Pragma("unroll 1") for (; at + 3 * blockDim.x < total; at += 4 * blockDim.x)    \
+            {                                                                                \
+                entry four[4];                                                               \
+                                                                                             \
+                _Pragma("unroll") for (unsigned n = 0; n < 4; n++) four[n] =                 \
+                    from[(at + n * blockDim.x) / copies];                                    \
+                _Pragma("unroll") for (unsigned n = 0; n < 4; n++) to[at + n * blockDim.x] = \
+                    four[n];                                                                 \
+            }                                                                                \
+        for (; at < total; at += blockDim.x)                                                 \
+            to[at] = from[at / copies];                                                      \
+        __syncthreads();                                                                     \
     }
 #define STAGE_shared(k) \
     SHARED(k)           \
     COPY(count, shared_##k, from_##k, 1)
 #define READ_shared(k, i) shared_##k[i]
 
-/* The parameter has room for what the thread holds, as a table has: parameters behind it are where they are there. */
-#define DECLARE_shared_copies(k)                                                                                    \
-    enum { most_##k = 32768 / sizeof(entry) / count, copies_##k = most_##k < 32 ? most_##k & -most_##k : 32 };      \
-    struct pointer_##k {                                                                                            \
-        const entry *from;                                                                                          \
-        unsigned room;                                                                                              \
+/* The parameter has room for what the thread holds, as a table has: parameters behind it are where
+ * they are there. */
+#define DECLARE_shared_copies(k)                               \
+    enum {                                                     \
+        most_##k = 32768 / sizeof(entry) / count,              \
+        copies_##k = most_##k < 32 ? most_##k & -most_##k : 32 \
+    };                                                         \
+    struct pointer_##k {                                       \
+        const entry *from;                                     \
+        unsigned room;                                         \
     };
 #define PARAMETER_shared_copies(k) pointer_##k copies_of_##k
-#define STAGE_shared_copies(k)                                                  \
-    __shared__ entry shared_##k[count * copies_##k];                            \
-    const unsigned own_##k = threadIdx.x % copies_##k;                          \
-    COPY(count * copies_##k, shared_##k, copies_of_##k.from, copies_##k)
+#define STAGE_shared_copies(k)                         \
+    __shared__ entry shared_##k[count * copies_##k];   \
+    const unsigned own_##k = threadIdx.x % copies_##k; \
+    COPY(count *copies_##k, shared_##k, copies_of_##k.from, copies_##k)
 #define READ_shared_copies(k, i) shared_##k[(i) * copies_##k + own_##k]
 
-#define DECLARE_param(k)       \
-    struct values_##k {        \
-        entry of[count];       \
+#define DECLARE_param(k) \
+    struct values_##k {  \
+        entry of[count]; \
     };
 #define PARAMETER_param(k) const __grid_constant__ values_##k param_##k
 #define STAGE_param(k)
@@ -109,116 +117,123 @@ template <class Entry> static __device__ unsigned word_of(Entry from)
 #define STAGE_texture(k)
 #define READ_texture(k, i) tex1Dfetch<entry>(texture_##k, i)
 
-#define DECLARE_shuffle(k)     \
-    struct pointer_##k {       \
-        const entry *from;     \
-        entry room;            \
+#define DECLARE_shuffle(k) \
+    struct pointer_##k {   \
+        const entry *from; \
+        entry room;        \
     };
 #define PARAMETER_shuffle(k) pointer_##k shuffle_##k
-#define STAGE_shuffle(k) const entry own_##k = shuffle_##k.from[threadIdx.x % count];
-#define READ_shuffle(k, i) __shfl_sync(0xFFFFFFFF, own_##k, i)
+#define STAGE_shuffle(k)     const entry own_##k = shuffle_##k.from[threadIdx.x % count];
+#define READ_shuffle(k, i)   __shfl_sync(0xFFFFFFFF, own_##k, i)
 
-#define DECLARE_select(k)      \
-    struct pointer_##k {       \
-        const entry *from;     \
-        entry room[4];         \
+#define DECLARE_select(k)  \
+    struct pointer_##k {   \
+        const entry *from; \
+        entry room[4];     \
     };
 #define PARAMETER_select(k) pointer_##k select_##k
-#define STAGE_select(k)                                                       \
-    const entry one_##k = select_##k.from[0], two_##k = select_##k.from[1];   \
+#define STAGE_select(k)                                                     \
+    const entry one_##k = select_##k.from[0], two_##k = select_##k.from[1]; \
     const entry three_##k = select_##k.from[2], four_##k = select_##k.from[3];
 #define READ_select(k, i) select_of(i, one_##k, two_##k, three_##k, four_##k)
-template <class entry> static __device__ __forceinline__ entry select_of(unsigned i, entry one, entry two, entry three, entry four)
+template <class entry>
+static __device__ __forceinline__ entry select_of(unsigned i, entry one, entry two, entry three,
+                                                  entry four)
 {
     const entry low = i & 1 ? two : one, high = i & 1 ? four : three;
 
     return i & 2 ? high : low;
 }
 
-#define DECLARE_prmt(k)            \
-    struct pointer_##k {           \
-        const unsigned *from;      \
-        unsigned room[2];          \
+#define DECLARE_prmt(k)       \
+    struct pointer_##k {      \
+        const unsigned *from; \
+        unsigned room[2];     \
     };
 #define PARAMETER_prmt(k) pointer_##k prmt_##k
-#define STAGE_prmt(k) const unsigned one_##k = prmt_##k.from[0], two_##k = prmt_##k.from[1];
-#define READ_prmt(k, i) (entry)__byte_perm(one_##k, two_##k, i)
+#define STAGE_prmt(k)     const unsigned one_##k = prmt_##k.from[0], two_##k = prmt_##k.from[1];
+#define READ_prmt(k, i)   (entry) __byte_perm(one_##k, two_##k, i)
 
-/* -- by the header --------------------------------------------------------------------------------------------- */
+/* -- by the header ----------------------------------------------------------------------------- */
 
-#define DECLARE_table(k)       \
-    namespace                  \
-    {                          \
-    struct tag_##k {           \
-    };                         \
+#define DECLARE_table(k) \
+    namespace            \
+    {                    \
+    struct tag_##k {     \
+    };                   \
     }
 #define PARAMETER_table(k) cbank::table<entry, count, cbank::SPACE, tag_##k> table_##k
-#define STAGE_table(k) table_##k.stage();
-#define READ_table(k, i) table_##k[i]
+#define STAGE_table(k)     table_##k.stage();
+#define READ_table(k, i)   table_##k[i]
 
-/* -- shapes ---------------------------------------------------------------------------------------------------- */
+/* -- shapes ------------------------------------------------------------------------------------ */
 
 #define KERNEL(name) extern "C" __global__ void name
 
 /* One element a thread. */
-#define LOOKUP(suffix, SPACE)                                                         \
+#define LOOKUP(suffix, SPACE)                                                          \
     KERNEL(lookup_##suffix)(PARAMETER_##SPACE(a), const int *index, entry *out, int n) \
-    {                                                                                 \
-        const int i = blockIdx.x * blockDim.x + threadIdx.x;                          \
-                                                                                      \
-        STAGE_##SPACE(a)                                                              \
-        if (i < n) {                                                                  \
-            const entry read = READ_##SPACE(a, index[i] & (count - 1));               \
-                                                                                      \
-            out[i] = read;                                                            \
-        }                                                                             \
+    {                                                                                  \
+        const int i = blockIdx.x * blockDim.x + threadIdx.x;                           \
+                                                                                       \
+        STAGE_##SPACE(a) if (i < n)                                                    \
+        {                                                                              \
+            const entry read = READ_##SPACE(a, index[i] & (count - 1));                \
+                                                                                       \
+            out[i] = read;                                                             \
+        }                                                                              \
     }
 
 /* A grid that strides, with lookups that wait for the one before. */
-#define CHAIN(suffix, SPACE)                                                                                    \
-    KERNEL(chain_##suffix)(PARAMETER_##SPACE(a), const unsigned char *text, unsigned *out, unsigned n)          \
-    {                                                                                                           \
-        STAGE_##SPACE(a)                                                                                        \
-        for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {          \
-            unsigned value = ~0u;                                                                               \
-                                                                                                                \
-            for (unsigned k = 0; k < 64; k++)                                                                   \
-                value = word_of(READ_##SPACE(a, (value ^ text[k * n + i]) & (count - 1))) ^ value >> 8;         \
-            out[i] = value;                                                                                     \
-        }                                                                                                       \
+#define CHAIN(suffix, SPACE)                                                                \
+    KERNEL(chain_##suffix)(PARAMETER_##SPACE(a), const unsigned char *text, unsigned *out,  \
+                           unsigned n)                                                      \
+    {                                                                                       \
+        STAGE_##SPACE(a) for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n;    \
+                              i += gridDim.x * blockDim.x)                                  \
+        {                                                                                   \
+            unsigned value = ~0u;                                                           \
+                                                                                            \
+            for (unsigned k = 0; k < 64; k++)                                               \
+                value = word_of(READ_##SPACE(a, (value ^ text[k * n + i]) & (count - 1))) ^ \
+                        value >> 8;                                                         \
+            out[i] = value;                                                                 \
+        }                                                                                   \
     }
 
 /* A loop of unknown length, with neighbours, and a store in it. */
-#define NEIGHBOURS(suffix, SPACE)                                                                               \
-    KERNEL(neighbours_##suffix)(PARAMETER_##SPACE(a), const int *index, unsigned *out, int n)                   \
-    {                                                                                                           \
-        STAGE_##SPACE(a)                                                                                        \
-        for (int k = 0; k < n; k++) {                                                                           \
-            const int i = index[k * blockDim.x + threadIdx.x] & (count - 4);                                    \
-                                                                                                                \
-            out[k * blockDim.x + threadIdx.x] = word_of(READ_##SPACE(a, i)) + word_of(READ_##SPACE(a, i + 1)) * 3; \
-        }                                                                                                       \
+#define NEIGHBOURS(suffix, SPACE)                                                             \
+    KERNEL(neighbours_##suffix)(PARAMETER_##SPACE(a), const int *index, unsigned *out, int n) \
+    {                                                                                         \
+        STAGE_##SPACE(a) for (int k = 0; k < n; k++)                                          \
+        {                                                                                     \
+            const int i = index[k * blockDim.x + threadIdx.x] & (count - 4);                  \
+                                                                                              \
+            out[k * blockDim.x + threadIdx.x] =                                               \
+                word_of(READ_##SPACE(a, i)) + word_of(READ_##SPACE(a, i + 1)) * 3;            \
+        }                                                                                     \
     }
 
 /* Two tables. */
-#define TWO(suffix, SPACE)                                                                             \
-    KERNEL(two_##suffix)(PARAMETER_##SPACE(b), PARAMETER_##SPACE(c), const int *index, unsigned *out)  \
-    {                                                                                                  \
-        const int i = blockIdx.x * blockDim.x + threadIdx.x;                                           \
-                                                                                                       \
-        STAGE_##SPACE(b)                                                                               \
-        STAGE_##SPACE(c)                                                                               \
-        const unsigned one = word_of(READ_##SPACE(b, index[i] & (count - 1)));                         \
-                                                                                                       \
-        out[i] = one + word_of(READ_##SPACE(c, one & (count - 1)));                                    \
+#define TWO(suffix, SPACE)                                                             \
+    KERNEL(two_##suffix)(PARAMETER_##SPACE(b), PARAMETER_##SPACE(c), const int *index, \
+                         unsigned *out)                                                \
+    {                                                                                  \
+        const int i = blockIdx.x * blockDim.x + threadIdx.x;                           \
+                                                                                       \
+        STAGE_##SPACE(b) STAGE_##SPACE(c) const unsigned one =                         \
+            word_of(READ_##SPACE(b, index[i] & (count - 1)));                          \
+                                                                                       \
+        out[i] = one + word_of(READ_##SPACE(c, one & (count - 1)));                    \
     }
 
 #ifdef DYNAMIC
-#define TABLES(suffix, SPACE) DECLARE_##SPACE(a) LOOKUP(suffix, SPACE) CHAIN(suffix, SPACE) NEIGHBOURS(suffix, SPACE)
+#define TABLES(suffix, SPACE) \
+    DECLARE_##SPACE(a) LOOKUP(suffix, SPACE) CHAIN(suffix, SPACE) NEIGHBOURS(suffix, SPACE)
 #else
-#define TABLES(suffix, SPACE)                                                                                   \
-    DECLARE_##SPACE(a) DECLARE_##SPACE(b) DECLARE_##SPACE(c)                                                    \
-    LOOKUP(suffix, SPACE) CHAIN(suffix, SPACE) NEIGHBOURS(suffix, SPACE) TWO(suffix, SPACE)
+#define TABLES(suffix, SPACE)                                                      \
+    DECLARE_##SPACE(a) DECLARE_##SPACE(b) DECLARE_##SPACE(c) LOOKUP(suffix, SPACE) \
+        CHAIN(suffix, SPACE) NEIGHBOURS(suffix, SPACE) TWO(suffix, SPACE)
 #endif
 #define TABLES_OF(suffix, SPACE) TABLES(suffix, SPACE)
 #ifdef BY_HAND
@@ -226,11 +241,11 @@ template <class entry> static __device__ __forceinline__ entry select_of(unsigne
 #else
 #define ROW_TABLES(suffix) TABLES_OF(suffix, table)
 #endif
-#define ROW(suffix, type, number)      \
-    namespace row_##suffix             \
-    {                                  \
-    typedef type entry;                \
-    enum { count = number };           \
-    ROW_TABLES(suffix)                 \
+#define ROW(suffix, type, number) \
+    namespace row_##suffix        \
+    {                             \
+        typedef type entry;       \
+        enum { count = number };  \
+        ROW_TABLES(suffix)        \
     }
 ROWS

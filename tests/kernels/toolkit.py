@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of the build with the machine's toolkit, which CBANK_CUDA names, for every architecture that it knows."""
+"""Tests of the build with the machine's toolkit, which CBANK_CUDA names, for every architecture
+that it knows."""
 
 import os
 import unittest

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Tests for every toolkit: the tree builds with it, and every kernel of every architecture that it knows loads as its
-path names. With CBANK_ARCHS=ends, only of one architecture: a subclass says which. A copy of the tree then has half of the
-radii and of the lookups in flight. The others take most of the time to compile.
+"""Tests for every toolkit: the tree builds with it, and every kernel of every architecture that it
+knows loads as its path names. With CBANK_ARCHS=ends, only of one architecture: a subclass says
+which. A copy of the tree then has half of the radii and of the lookups in flight. The others take
+most of the time to compile.
 """
 
 import os
@@ -23,9 +24,18 @@ FAMILIES = ("35", "60", "70", "90")
 
 def run(folder, *command, **more):
     # A make of its own: nothing of the job server or the variables of the make that runs the tests.
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=SECONDS_MAX,
-                          env={**clean, **more})
+    clean = {
+        key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))
+    }
+    return subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS_MAX,
+        env={**clean, **more},
+    )
 
 
 def architectures(toolkit):
@@ -64,8 +74,15 @@ class Toolkit(unittest.TestCase):
 
     @classmethod
     def make(cls, *arguments):
-        return run(cls.root, "make", f"CUDA={cls.toolkit}", f"BUILD={cls.build}", f"IMAGES={cls.build}/images",
-                   f"ARCHS={' '.join(cls.chosen)}", *arguments)
+        return run(
+            cls.root,
+            "make",
+            f"CUDA={cls.toolkit}",
+            f"BUILD={cls.build}",
+            f"IMAGES={cls.build}/images",
+            f"ARCHS={' '.join(cls.chosen)}",
+            *arguments,
+        )
 
     def check(self, done, status=0):
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
@@ -90,4 +107,6 @@ class Toolkit(unittest.TestCase):
         self.check(run(self.root, f"{self.build}/tests/unit/test_kernels"))
 
     def test_model_engine(self):
-        self.check(self.program("run", "--engine", "model", "--elements", "4096", "--json", "-", "--quiet"))
+        self.check(
+            self.program("run", "--engine", "model", "--elements", "4096", "--json", "-", "--quiet")
+        )

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the kernels of cells write, from the arguments of the launch and the memory of the device: kernels.cu once more,
- * on the CPU. */
+ * What the kernels of cells write, from the arguments of the launch and the memory of the device:
+ * kernels.cu once more, on the CPU. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ struct running {
     uint32_t *output;
 };
 
-/* -- where a path finds the table ---------------------------------------------------------------------- */
+/* -- where a path finds the table -------------------------------------------------------------- */
 
 const void *path_table(const struct path *path, const struct spaces *spaces)
 {
@@ -33,7 +33,8 @@ const void *path_table(const struct path *path, const struct spaces *spaces)
 static const void *table_address(const struct launch *launch)
 {
     const struct kernel_args *const args = &launch->args.cell;
-    const struct spaces spaces = {launch->function->module->bank, args->table, launch->restricted, args->texture};
+    const struct spaces spaces = {launch->function->module->bank, args->table, launch->restricted,
+                                  args->texture};
 
     return path_table(launch->function->path, &spaces);
 }
@@ -49,7 +50,8 @@ static size_t table_room(const struct launch *launch)
 /* Whether a texture has elements of the width that the kernel fetches, and all of the table. */
 static bool texture_fits(const struct launch *launch)
 {
-    const struct cudaResourceDesc *const resource = (const void *)(uintptr_t)launch->args.cell.texture;
+    const struct cudaResourceDesc *const resource =
+        (const void *)(uintptr_t)launch->args.cell.texture;
     const struct cudaChannelFormatDesc *const desc = resource ? &resource->res.linear.desc : NULL;
     const uint32_t width = launch->function->width ? launch->function->width : sizeof(uint32_t);
 
@@ -58,7 +60,7 @@ static bool texture_fits(const struct launch *launch)
             resource->res.linear.sizeInBytes >= table_room(launch));
 }
 
-/* -- shapes -------------------------------------------------------------------------------------------- */
+/* -- shapes ------------------------------------------------------------------------------------ */
 
 static float to_float(uint32_t bits)
 {
@@ -87,18 +89,21 @@ static void write_map(const struct running *running, uint32_t block, uint32_t co
 {
     const struct launch *const launch = running->launch;
     const struct CUfunc_st *const function = launch->function;
-    const bool switched =
-        function->workload->index == INDEX_SWITCHED || function->workload->index == INDEX_SWITCHED_LENGTH;
-    const struct pattern *const pattern = switched ? &patterns[launch->args.cell.pattern] : function->pattern;
+    const bool switched = function->workload->index == INDEX_SWITCHED ||
+                          function->workload->index == INDEX_SWITCHED_LENGTH;
+    const struct pattern *const pattern =
+        switched ? &patterns[launch->args.cell.pattern] : function->pattern;
     const uint64_t first = (uint64_t)block * launch->threads;
     uint32_t index[CBANK_BLOCK_THREADS_MAX], sum[CBANK_BLOCK_THREADS_MAX] = {0};
 
     for (uint32_t step = 0; running->table && step < steps_of(launch); step++) {
-        pattern->block_indices(block, count, step, running->length, launch->args.cell.numbers, index);
+        pattern->block_indices(block, count, step, running->length, launch->args.cell.numbers,
+                               index);
         table_add(running->table, running->width, index, count, sum);
     }
     for (uint32_t thread = 0; thread < count; thread++)
-        running->output[first + thread] = function->workload->result(running->input[first + thread], sum[thread]);
+        running->output[first + thread] =
+            function->workload->result(running->input[first + thread], sum[thread]);
 }
 
 static void write_lookup(const struct running *running, uint32_t block, uint32_t count)
@@ -108,25 +113,29 @@ static void write_lookup(const struct running *running, uint32_t block, uint32_t
     uint32_t sum[CBANK_BLOCK_THREADS_MAX] = {0};
 
     for (uint32_t step = 0; running->table && step < launch->args.cell.rows; step++)
-        table_add(running->table, running->width, running->input + (uint64_t)step * launch->args.cell.elements + first,
-                  count, sum);
+        table_add(running->table, running->width,
+                  running->input + (uint64_t)step * launch->args.cell.elements + first, count, sum);
     for (uint32_t thread = 0; thread < count; thread++)
         running->output[first + thread] = launch->function->workload->result(0, sum[thread]);
 }
 
-static float coefficient(const struct running *running, uint32_t block, uint32_t thread, uint32_t step)
+static float coefficient(const struct running *running, uint32_t block, uint32_t thread,
+                         uint32_t step)
 {
     const struct launch *const launch = running->launch;
 
     return running->table
-               ? to_float(running->table[launch->function->pattern->index(block, thread, step, running->length,
-                                                                          launch->args.cell.numbers)])
+               ? to_float(
+                     running->table[launch->function->pattern->index(block, thread, step,
+                                                                     running->length,
+                                                                     launch->args.cell.numbers)])
                : 0;
 }
 
 static void write_stencil(const struct running *running, uint32_t block, uint32_t count)
 {
-    const uint64_t first = (uint64_t)block * running->launch->threads, elements = running->launch->args.cell.elements;
+    const uint64_t first = (uint64_t)block * running->launch->threads,
+                   elements = running->launch->args.cell.elements;
     const uint32_t radius = steps_of(running->launch);
 
     for (uint32_t thread = 0; thread < count; thread++) {
@@ -168,7 +177,7 @@ static void write_convolution(const struct running *running, uint32_t block, uin
     }
 }
 
-/* -- a launch ------------------------------------------------------------------------------------------ */
+/* -- a launch ---------------------------------------------------------------------------------- */
 
 static void write_blocks(void *context, uint64_t first, uint64_t count)
 {
@@ -215,10 +224,11 @@ static const uint32_t *words_of(const struct block *block, const void *address)
 struct indices cell_launch_indices(const struct launch *launch)
 {
     const uint64_t count = input_elements(launch);
-    const struct block *const block = block_find(launch->args.cell.input, count * sizeof(uint32_t), BLOCK_DEVICE);
+    const struct block *const block =
+        block_find(launch->args.cell.input, count * sizeof(uint32_t), BLOCK_DEVICE);
 
-    return (struct indices){block ? words_of(block, launch->args.cell.input) : NULL, sizeof(uint32_t), 0,
-                            block ? count : 0};
+    return (struct indices){block ? words_of(block, launch->args.cell.input) : NULL,
+                            sizeof(uint32_t), 0, block ? count : 0};
 }
 
 static const uint32_t *table_of(const struct launch *launch)
@@ -227,7 +237,8 @@ static const uint32_t *table_of(const struct launch *launch)
 
     if (!path->loads)
         return NULL;
-    return path->home == TABLE_PARAMETER ? launch->values : words_of(launch->reads[1], table_address(launch));
+    return path->home == TABLE_PARAMETER ? launch->values
+                                         : words_of(launch->reads[1], table_address(launch));
 }
 
 void cell_write(const struct launch *launch, uint32_t *output)
@@ -237,11 +248,13 @@ void cell_write(const struct launch *launch, uint32_t *output)
     const uint32_t width = launch->function->width;
     const bool at_run_time = width || launch->function->workload->index == INDEX_SWITCHED_LENGTH;
     const uint64_t launched = (uint64_t)launch->blocks * launch->threads;
-    const uint64_t elements = args->elements < launched || reads_indices(launch) ? args->elements : launched;
+    const uint64_t elements =
+        args->elements < launched || reads_indices(launch) ? args->elements : launched;
     struct running running = {.launch = launch,
                               .input = words_of(launch->reads[0], args->input),
                               .table = table_of(launch),
-                              .length = at_run_time ? args->length : table_length(launch->function->path, whole),
+                              .length = at_run_time ? args->length
+                                                    : table_length(launch->function->path, whole),
                               .width = width ? width : table_width(whole),
                               .output = output};
 
@@ -255,12 +268,16 @@ int run_cell(struct device *device, struct launch *launch, double *work_ns)
 {
     const struct kernel_args *const args = &launch->args.cell;
     const bool placed = launch->function->path->home != TABLE_PARAMETER;
-    struct block *const input = block_find(args->input, input_elements(launch) * sizeof(uint32_t), BLOCK_DEVICE);
-    struct block *const table = placed ? block_find(table_address(launch), table_room(launch), BLOCK_DEVICE) : NULL;
+    struct block *const input =
+        block_find(args->input, input_elements(launch) * sizeof(uint32_t), BLOCK_DEVICE);
+    struct block *const table =
+        placed ? block_find(table_address(launch), table_room(launch), BLOCK_DEVICE) : NULL;
 
     if (!input || (placed && !table) || args->divergence != 0 || !texture_fits(launch))
         return cudaErrorIllegalAddress;
     launch->reads[0] = input;
     launch->reads[1] = table;
-    return memory_defer(launch, args->output, args->elements * sizeof(uint32_t)) ? 0 : cudaErrorIllegalAddress;
+    return memory_defer(launch, args->output, args->elements * sizeof(uint32_t))
+               ? 0
+               : cudaErrorIllegalAddress;
 }

@@ -7,7 +7,8 @@
 
 #include "counter.h"
 
-/* Lines that each SM with a block fetches: those of the table that fit, and those of its parameters. */
+/* Lines that each SM with a block fetches: those of the table that fit, and those of its
+ * parameters. */
 static double fills(const struct expectation *expectation)
 {
     const struct access_counts *const access = expectation->access;
@@ -19,7 +20,8 @@ static double fills(const struct expectation *expectation)
 }
 
 /* Counters that are not exact. */
-static double other_counter(const char *name, const struct expectation *expectation, double idc_requests, double cycles)
+static double other_counter(const char *name, const struct expectation *expectation,
+                            double idc_requests, double cycles)
 {
     const double misses = fills(expectation);
     const double streamed_bytes = (double)expectation->cell->elements * sizeof(uint32_t);
@@ -49,8 +51,8 @@ static double other_counter(const char *name, const struct expectation *expectat
     return 0;
 }
 
-static double count(const struct counter *counter, const struct expectation *expectation, double idc_requests,
-                    double cycles)
+static double count(const struct counter *counter, const struct expectation *expectation,
+                    double idc_requests, double cycles)
 {
     const double expected = counter->kind == COUNTER_EXACT
                                 ? counter_expected(counter, expectation)
@@ -68,8 +70,10 @@ static void add_cell(const struct launch *launch, double cycles, double *values)
 {
     const struct behaviour *const behaviour = launch->behaviour;
     const struct kernel_sass *const sass = &launch->function->sass;
-    const struct expectation expectation = {&behaviour->cell, &behaviour->access, sass->counted ? &sass->counts : NULL};
-    const double idc_requests = count(&counters[counting_row("idc__requests.sum")], &expectation, 0, cycles);
+    const struct expectation expectation = {&behaviour->cell, &behaviour->access,
+                                            sass->counted ? &sass->counts : NULL};
+    const double idc_requests =
+        count(&counters[counting_row("idc__requests.sum")], &expectation, 0, cycles);
 
     for (size_t i = 0; i < counter_count; i++)
         values[i] += count(&counters[i], &expectation, idc_requests, cycles);
@@ -125,6 +129,7 @@ const char *counting_metric(size_t row, size_t alternative)
 {
     if (row >= counter_count)
         return other_metrics[row - counter_count];
-    return alternative < COUNTER_METRICS_MAX && counters[row].metrics[alternative] ? counters[row].metrics[alternative]
-                                                                                   : counters[row].metrics[0];
+    return alternative < COUNTER_METRICS_MAX && counters[row].metrics[alternative]
+               ? counters[row].metrics[alternative]
+               : counters[row].metrics[0];
 }

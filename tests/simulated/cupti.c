@@ -14,7 +14,14 @@
 
 #include "counting.h"
 
-enum { CONFIG_BYTES = 256, AVAILABILITY_BYTES = 128, CONFIG_MARK = 0x5C, BASES_MAX = 64, BASE_BYTES = 128, PASSES = 2 };
+enum {
+    CONFIG_BYTES = 256,
+    AVAILABILITY_BYTES = 128,
+    CONFIG_MARK = 0x5C,
+    BASES_MAX = 64,
+    BASE_BYTES = 128,
+    PASSES = 2
+};
 
 /* The start of every struct of parameters. */
 #define CHECK(type, parameters)                         \
@@ -48,7 +55,7 @@ CUptiResult cuptiGetErrorMessage(CUptiResult code, const char **text)
     return CUPTI_SUCCESS;
 }
 
-/* -- chips --------------------------------------------------------------------------------------------- */
+/* -- chips ------------------------------------------------------------------------------------- */
 
 struct chip_names {
     const char *name;
@@ -71,7 +78,8 @@ CUptiResult cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_Params *p
     ENTER(cuptiProfilerHostInitialize);
     CHECK(CUpti_Profiler_Host_Initialize_Params, parameters);
     for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++)
-        if (strcmp(chips[i].name, parameters->pChipName) == 0 && (host = object_open(OBJECT_HOST, sizeof(*host))))
+        if (strcmp(chips[i].name, parameters->pChipName) == 0 &&
+            (host = object_open(OBJECT_HOST, sizeof(*host))))
             host->chip = &chips[i];
     if (!host)
         return CUPTI_ERROR_INVALID_CHIP_NAME;
@@ -93,7 +101,8 @@ CUptiResult cuptiProfilerHostDeinitialize(CUpti_Profiler_Host_Deinitialize_Param
     return (CUptiResult)entered;
 }
 
-CUptiResult cuptiProfilerHostGetSupportedChips(CUpti_Profiler_Host_GetSupportedChips_Params *parameters)
+CUptiResult
+cuptiProfilerHostGetSupportedChips(CUpti_Profiler_Host_GetSupportedChips_Params *parameters)
 {
     static const char *names[sizeof(chips) / sizeof(chips[0])];
 
@@ -108,11 +117,13 @@ CUptiResult cuptiProfilerHostGetSupportedChips(CUpti_Profiler_Host_GetSupportedC
 
 CUPTI(cuptiProfilerHostGetBaseMetrics, CUpti_Profiler_Host_GetBaseMetrics, 0,
       parameters->ppMetricNames = parameters->pHostObject->names;
-      parameters->numMetrics = parameters->metricType == CUPTI_METRIC_TYPE_COUNTER ? parameters->pHostObject->name_count
-                                                                                   : 0)
+      parameters->numMetrics = parameters->metricType == CUPTI_METRIC_TYPE_COUNTER
+                                   ? parameters->pHostObject->name_count
+                                   : 0)
 
 /* All or none. */
-CUptiResult cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetrics_Params *parameters)
+CUptiResult
+cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetrics_Params *parameters)
 {
     ENTER(cuptiProfilerHostConfigAddMetrics);
     CHECK(CUpti_Profiler_Host_ConfigAddMetrics_Params, parameters);
@@ -132,9 +143,10 @@ CUPTI(cuptiProfilerHostGetConfigImage, CUpti_Profiler_Host_GetConfigImage,
           : 0,
       memset(parameters->pConfigImage, CONFIG_MARK, CONFIG_BYTES))
 
-/* -- what is counted ----------------------------------------------------------------------------------- */
+/* -- what is counted --------------------------------------------------------------------------- */
 
-/* The image that holds counts: a line of counting_count() for each range, behind how many there are. */
+/* The image that holds counts: a line of counting_count() for each range, behind how many there
+ * are. */
 struct counts {
     uint64_t ranges;
     double values[];
@@ -145,26 +157,29 @@ static size_t counts_bytes(size_t ranges)
     return sizeof(struct counts) + ranges * counting_count() * sizeof(double);
 }
 
-CUptiResult cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Params *parameters)
+CUptiResult
+cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Params *parameters)
 {
     const struct counts *counts;
 
     ENTER(cuptiProfilerHostEvaluateToGpuValues);
     CHECK(CUpti_Profiler_Host_EvaluateToGpuValues_Params, parameters);
     counts = (const void *)parameters->pCounterDataImage;
-    if (parameters->rangeIndex >= counts->ranges || parameters->counterDataImageSize < counts_bytes(counts->ranges))
+    if (parameters->rangeIndex >= counts->ranges ||
+        parameters->counterDataImageSize < counts_bytes(counts->ranges))
         return CUPTI_ERROR_INVALID_PARAMETER;
     for (size_t i = 0; i < parameters->numMetrics; i++) {
         const size_t row = counting_row(parameters->ppMetricNames[i]);
 
         if (row == counting_count())
             return CUPTI_ERROR_INVALID_METRIC_NAME;
-        parameters->pMetricValues[i] = counts->values[parameters->rangeIndex * counting_count() + row];
+        parameters->pMetricValues[i] =
+            counts->values[parameters->rangeIndex * counting_count() + row];
     }
     return CUPTI_SUCCESS;
 }
 
-/* -- the device ---------------------------------------------------------------------------------------- */
+/* -- the device -------------------------------------------------------------------------------- */
 
 CUPTI(cuptiProfilerInitialize, CUpti_Profiler_Initialize, 0, )
 CUPTI(cuptiProfilerDeInitialize, CUpti_Profiler_DeInitialize, 0, )
@@ -182,7 +197,8 @@ CUptiResult cuptiProfilerDeviceSupported(CUpti_Profiler_DeviceSupported_Params *
         {"sli", &parameters->sli, CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED},
         {"vgpu", &parameters->vGpu, CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED},
         {"vgpu_disabled", &parameters->vGpu, CUPTI_PROFILER_CONFIGURATION_DISABLED},
-        {"confidential", &parameters->confidentialCompute, CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED},
+        {"confidential", &parameters->confidentialCompute,
+         CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED},
         {"cmp", &parameters->cmp, CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED},
         {"wsl", &parameters->wsl, CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED},
     };
@@ -198,24 +214,26 @@ CUptiResult cuptiProfilerDeviceSupported(CUpti_Profiler_DeviceSupported_Params *
 }
 
 /* Where a lack of permission shows. */
-CUptiResult cuptiProfilerGetCounterAvailability(CUpti_Profiler_GetCounterAvailability_Params *parameters)
+CUptiResult
+cuptiProfilerGetCounterAvailability(CUpti_Profiler_GetCounterAvailability_Params *parameters)
 {
     ENTER(cuptiProfilerGetCounterAvailability);
     CHECK(CUpti_Profiler_GetCounterAvailability_Params, parameters);
     if (settings.deny_counters || settings.unsupported[0])
-        return settings.deny_counters ? CUPTI_ERROR_INSUFFICIENT_PRIVILEGES : CUPTI_ERROR_NOT_SUPPORTED;
+        return settings.deny_counters ? CUPTI_ERROR_INSUFFICIENT_PRIVILEGES
+                                      : CUPTI_ERROR_NOT_SUPPORTED;
     parameters->counterAvailabilityImageSize = AVAILABILITY_BYTES;
     if (parameters->pCounterAvailabilityImage)
         memset(parameters->pCounterAvailabilityImage, 1, AVAILABILITY_BYTES);
     return CUPTI_SUCCESS;
 }
 
-/* -- ranges -------------------------------------------------------------------------------------------- */
+/* -- ranges ------------------------------------------------------------------------------------ */
 
 struct CUpti_RangeProfiler_Object {
     struct device *device;
-    struct counts *image;   /* the program's; NULL until it is set */
-    double *values;         /* as in the image, before they are decoded */
+    struct counts *image; /* the program's; NULL until it is set */
+    double *values; /* as in the image, before they are decoded */
     size_t ranges_max, range, pass;
     bool started, open;
 };
@@ -262,8 +280,8 @@ CUptiResult cuptiRangeProfilerDisable(CUpti_RangeProfiler_Disable_Params *parame
 
 CUPTI(cuptiRangeProfilerGetCounterDataSize, CUpti_RangeProfiler_GetCounterDataSize, 0,
       parameters->counterDataSize = counts_bytes(parameters->maxNumOfRanges))
-CUPTI(cuptiRangeProfilerCounterDataImageInitialize, CUpti_RangeProfiler_CounterDataImage_Initialize, 0,
-      memset(parameters->pCounterData, 0, parameters->counterDataSize))
+CUPTI(cuptiRangeProfilerCounterDataImageInitialize, CUpti_RangeProfiler_CounterDataImage_Initialize,
+      0, memset(parameters->pCounterData, 0, parameters->counterDataSize))
 
 CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params *parameters)
 {
@@ -271,7 +289,8 @@ CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params *pa
 
     ENTER(cuptiRangeProfilerSetConfig);
     CHECK(CUpti_RangeProfiler_SetConfig_Params, parameters);
-    if (!profiler.device || parameters->configSize != CONFIG_BYTES || parameters->pConfig[0] != CONFIG_MARK ||
+    if (!profiler.device || parameters->configSize != CONFIG_BYTES ||
+        parameters->pConfig[0] != CONFIG_MARK ||
         parameters->counterDataImageSize < counts_bytes(parameters->maxRangesPerPass))
         return CUPTI_ERROR_INVALID_PARAMETER;
     free(profiler.values);
@@ -287,24 +306,29 @@ CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params *pa
 }
 
 CUPTI(cuptiRangeProfilerStart, CUpti_RangeProfiler_Start,
-      (!profiler.image || profiler.started) ? CUPTI_ERROR_INVALID_OPERATION : 0, profiler.started = true;
+      (!profiler.image || profiler.started) ? CUPTI_ERROR_INVALID_OPERATION : 0,
+      profiler.started = true;
       profiler.range = 0)
 CUPTI(cuptiRangeProfilerStop, CUpti_RangeProfiler_Stop,
-      (!profiler.started || profiler.open) ? CUPTI_ERROR_INVALID_OPERATION : 0, profiler.started = false;
+      (!profiler.started || profiler.open) ? CUPTI_ERROR_INVALID_OPERATION : 0,
+      profiler.started = false;
       parameters->isAllPassSubmitted = ++profiler.pass >= PASSES)
 CUPTI(cuptiRangeProfilerPushRange, CUpti_RangeProfiler_PushRange,
-      (!profiler.started || profiler.open || profiler.range >= profiler.ranges_max) ? CUPTI_ERROR_INVALID_OPERATION : 0,
+      (!profiler.started || profiler.open || profiler.range >= profiler.ranges_max)
+          ? CUPTI_ERROR_INVALID_OPERATION
+          : 0,
       profiler.open = true)
-CUPTI(cuptiRangeProfilerPopRange, CUpti_RangeProfiler_PopRange, !profiler.open ? CUPTI_ERROR_INVALID_OPERATION : 0,
-      profiler.open = false;
+CUPTI(cuptiRangeProfilerPopRange, CUpti_RangeProfiler_PopRange,
+      !profiler.open ? CUPTI_ERROR_INVALID_OPERATION : 0, profiler.open = false;
       profiler.range++)
 CUPTI(cuptiRangeProfilerDecodeData, CUpti_RangeProfiler_DecodeData,
       (!profiler.image || profiler.pass < PASSES) ? CUPTI_ERROR_INVALID_OPERATION : 0,
       profiler.image->ranges = profiler.range;
-      memcpy(profiler.image->values, profiler.values, profiler.range *counting_count() * sizeof(double));
+      memcpy(profiler.image->values, profiler.values,
+             profiler.range *counting_count() * sizeof(double));
       parameters->numOfRangeDropped = 0)
 
-/* -- activity ------------------------------------------------------------------------------------------ */
+/* -- activity ---------------------------------------------------------------------------------- */
 
 enum { KERNELS_MAX = 16 };
 
@@ -367,8 +391,10 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag)
     if (activity.count == 0)
         return CUPTI_SUCCESS;
     activity.request(&buffer, &bytes, &records_max);
-    for (count = 0; count < activity.count && (count + 1) * sizeof(*activity.kernels) <= bytes; count++)
-        memcpy(buffer + count * sizeof(*activity.kernels), &activity.kernels[count], sizeof(*activity.kernels));
+    for (count = 0; count < activity.count && (count + 1) * sizeof(*activity.kernels) <= bytes;
+         count++)
+        memcpy(buffer + count * sizeof(*activity.kernels), &activity.kernels[count],
+               sizeof(*activity.kernels));
     activity.count = 0;
     entry_unlock(); /* it asks for the records */
     activity.complete(NULL, 0, buffer, bytes, count * sizeof(*activity.kernels));

@@ -33,7 +33,7 @@ void device_break(struct device *device, int code)
         device->sticky = code;
 }
 
-/* -- time ---------------------------------------------------------------------------------------------- */
+/* -- time -------------------------------------------------------------------------------------- */
 
 double wall_ns(void)
 {
@@ -80,7 +80,8 @@ void device_draw(struct device *device)
 {
     if (!device->random)
         device->random = (uint64_t)settings.seed + 1000 * (device_ordinal(device) + 1);
-    device->factor = 1 + settings.noise * device_gauss(&device->random) + settings.drift * 1e-9 * device->now_ns;
+    device->factor =
+        1 + settings.noise * device_gauss(&device->random) + settings.drift * 1e-9 * device->now_ns;
     if (settings.mode != 1 && uniform(&device->random) < 0.5)
         device->factor *= settings.mode;
 }
@@ -95,12 +96,13 @@ double device_clock_mhz(const struct device *device)
     return device_throttled(device) ? settings.throttle_clock : settings.clock;
 }
 
-/* The time of work that ends now at the earliest: the clock is what it is at its beginning, and what falls into a
- * neighbour's burst waits for its end. */
+/* The time of work that ends now at the earliest: the clock is what it is at its beginning, and
+ * what falls into a neighbour's burst waits for its end. */
 double device_end(const struct device *device, double work_ns)
 {
     const double period = 1e6 * settings.neighbour_ms, burst = 2e6;
-    double at = device->now_ns, left = work_ns * device->factor * chip.sm_clock_mhz / device_clock_mhz(device);
+    double at = device->now_ns,
+           left = work_ns * device->factor * chip.sm_clock_mhz / device_clock_mhz(device);
 
     if (period <= burst)
         return at + left;

@@ -9,7 +9,7 @@
 #include "stream.h"
 #include "user_kernel.h"
 
-/* -- modules ------------------------------------------------------------------------------------------- */
+/* -- modules ----------------------------------------------------------------------------------- */
 
 /* Bytes of an ELF file in memory: up to the end of its last section. */
 static size_t image_size(const void *image)
@@ -41,7 +41,9 @@ CUresult cuModuleLoadData(CUmodule *out, const void *image)
     module = object_open(OBJECT_MODULE, sizeof(*module));
     if (!module)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *module = (struct CUmod_st){.device = device_current(), .image = image, .image_bytes = image_size(image)};
+    *module = (struct CUmod_st){.device = device_current(),
+                                .image = image,
+                                .image_bytes = image_size(image)};
     if (module->image_bytes == 0 || (!user_module_open(module, &failed) && failed)) {
         object_close(module, true);
         return CUDA_ERROR_INVALID_IMAGE;
@@ -76,8 +78,8 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
             *out = function;
             return CUDA_SUCCESS;
         }
-    if (!cubin_find(module->image, module->image_bytes, name, &code) || strcmp(code.symbol, name) != 0 ||
-        strlen(name) >= sizeof(function->symbol))
+    if (!cubin_find(module->image, module->image_bytes, name, &code) ||
+        strcmp(code.symbol, name) != 0 || strlen(name) >= sizeof(function->symbol))
         return CUDA_ERROR_NOT_FOUND;
     function = calloc(1, sizeof(*function));
     if (!function)
@@ -114,7 +116,7 @@ CUresult cuModuleGetGlobal(CUdeviceptr *out, size_t *bytes, CUmodule module, con
     return CUDA_SUCCESS;
 }
 
-/* -- functions ----------------------------------------------------------------------------------------- */
+/* -- functions --------------------------------------------------------------------------------- */
 
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
 {
@@ -138,10 +140,12 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
 }
 
 /* Registers are as many as there are for every warp. */
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int threads, size_t shared_bytes)
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int threads,
+                                                     size_t shared_bytes)
 {
     const uint32_t room = chip.warps_per_sm * CBANK_WARP_THREADS / (uint32_t)threads;
-    const uint32_t shared = chip.shared_bytes_per_sm / ((uint32_t)shared_bytes + chip.shared_bytes_reserved);
+    const uint32_t shared =
+        chip.shared_bytes_per_sm / ((uint32_t)shared_bytes + chip.shared_bytes_reserved);
 
     ENTER(cuOccupancyMaxActiveBlocksPerMultiprocessor);
     *blocks = (int)(room < chip.blocks_per_sm ? room : chip.blocks_per_sm);
@@ -151,12 +155,14 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction fun
 }
 
 /* Sizes: of the grid, and of a block. */
-static CUresult launch_user(CUfunction function, const uint32_t sizes[6], CUstream stream, void **parameters)
+static CUresult launch_user(CUfunction function, const uint32_t sizes[6], CUstream stream,
+                            void **parameters)
 {
     const uint64_t threads = (uint64_t)sizes[3] * sizes[4] * sizes[5];
     struct launch *launch;
 
-    if (sizes[0] == 0 || sizes[1] == 0 || sizes[2] == 0 || threads == 0 || threads > CBANK_BLOCK_THREADS_MAX)
+    if (sizes[0] == 0 || sizes[1] == 0 || sizes[2] == 0 || threads == 0 ||
+        threads > CBANK_BLOCK_THREADS_MAX)
         return CUDA_ERROR_INVALID_VALUE;
     launch = calloc(1, sizeof(*launch));
     if (!launch)
@@ -177,28 +183,34 @@ static CUresult launch_user(CUfunction function, const uint32_t sizes[6], CUstre
 }
 
 /* The driver's parameters. NOLINTNEXTLINE(readability-function-size) */
-CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                        unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters,
-                        void **extra)
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                        CUstream stream, void **parameters, void **extra)
 {
     enum { SHARED_ALWAYS = 48 << 10 };
-    const uint32_t most = function->dynamic_shared > SHARED_ALWAYS ? (uint32_t)function->dynamic_shared : SHARED_ALWAYS;
+    const uint32_t most = function->dynamic_shared > SHARED_ALWAYS
+                              ? (uint32_t)function->dynamic_shared
+                              : SHARED_ALWAYS;
     struct launch *launch;
 
     ENTER(cuLaunchKernel);
     if (shared_bytes > most || extra)
         return CUDA_ERROR_INVALID_VALUE;
     if (function->module->user)
-        return launch_user(function, (const uint32_t[]){grid_x, grid_y, grid_z, block_x, block_y, block_z}, stream,
-                           parameters);
-    if (grid_x == 0 || grid_y != 1 || grid_z != 1 || block_x == 0 || block_x > CBANK_BLOCK_THREADS_MAX ||
-        block_y != 1 || block_z != 1)
+        return launch_user(function,
+                           (const uint32_t[]){grid_x, grid_y, grid_z, block_x, block_y, block_z},
+                           stream, parameters);
+    if (grid_x == 0 || grid_y != 1 || grid_z != 1 || block_x == 0 ||
+        block_x > CBANK_BLOCK_THREADS_MAX || block_y != 1 || block_z != 1)
         return CUDA_ERROR_INVALID_VALUE;
     launch = calloc(1, sizeof(*launch));
     if (!launch)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *launch = (struct launch){
-        .references = 1, .function = function, .blocks = grid_x, .threads = block_x, .shared_bytes = shared_bytes};
+    *launch = (struct launch){.references = 1,
+                              .function = function,
+                              .blocks = grid_x,
+                              .threads = block_x,
+                              .shared_bytes = shared_bytes};
     /* The values of the parameters are copied at once. */
     if (function->row->argument_bytes)
         memcpy(&launch->args, parameters[0], function->row->argument_bytes);
@@ -215,7 +227,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     return (CUresult)stream_add(stream, (struct op){.kind = OP_LAUNCH, .launch = launch});
 }
 
-/* -- what it compiles ---------------------------------------------------------------------------------- */
+/* -- what it compiles -------------------------------------------------------------------------- */
 
 struct CUlinkState_st {
     void *cubin; /* owned */
@@ -234,7 +246,8 @@ static bool read_cubin(CUlinkState link, const char *name)
     char path[SETTING_BYTES + 128];
     FILE *file;
 
-    snprintf(path, sizeof(path), "%s/%.*s.sm_90.cubin", settings.ptx, (int)strcspn(name, "."), name);
+    snprintf(path, sizeof(path), "%s/%.*s.sm_90.cubin", settings.ptx, (int)strcspn(name, "."),
+             name);
     file = fopen(path, "rbe");
     if (!file)
         return false;
@@ -248,11 +261,12 @@ static bool read_cubin(CUlinkState link, const char *name)
     return link->bytes > 0;
 }
 
-CUresult cuLinkAddData(CUlinkState link, CUjitInputType type, void *data, size_t bytes, const char *name,
-                       unsigned count, CUjit_option *options, void **values)
+CUresult cuLinkAddData(CUlinkState link, CUjitInputType type, void *data, size_t bytes,
+                       const char *name, unsigned count, CUjit_option *options, void **values)
 {
     ENTER(cuLinkAddData);
-    if (type != CU_JIT_INPUT_PTX || bytes == 0 || ((const char *)data)[bytes - 1] != '\0' || !read_cubin(link, name))
+    if (type != CU_JIT_INPUT_PTX || bytes == 0 || ((const char *)data)[bytes - 1] != '\0' ||
+        !read_cubin(link, name))
         return CUDA_ERROR_INVALID_PTX;
     return CUDA_SUCCESS;
 }
@@ -273,7 +287,7 @@ CUresult cuLinkDestroy(CUlinkState link)
     return (CUresult)entered;
 }
 
-/* -- context and errors -------------------------------------------------------------------------------- */
+/* -- context and errors ------------------------------------------------------------------------ */
 
 CUresult cuCtxGetCurrent(CUcontext *out)
 {

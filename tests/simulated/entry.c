@@ -9,7 +9,7 @@
 
 #include "simulated.h"
 
-/* -- errors -------------------------------------------------------------------------------------------- */
+/* -- errors ------------------------------------------------------------------------------------ */
 
 static const struct error_row {
     const char *name;
@@ -61,7 +61,7 @@ int runtime_last_error(void)
     return code;
 }
 
-/* -- the lock ------------------------------------------------------------------------------------------ */
+/* -- the lock ---------------------------------------------------------------------------------- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread int captures;
@@ -86,7 +86,7 @@ void entry_capturing(int difference)
     captures += difference;
 }
 
-/* -- calls --------------------------------------------------------------------------------------------- */
+/* -- calls ------------------------------------------------------------------------------------- */
 
 static const struct entry_row {
     enum api api;
@@ -181,7 +181,7 @@ int entry_enter(enum entry entry)
     return entry_fails(entry, code);
 }
 
-/* -- what is left at exit ------------------------------------------------------------------------------ */
+/* -- what is left at exit ---------------------------------------------------------------------- */
 
 static const char *const object_names[OBJECT_COUNT] = {
     [OBJECT_STREAM] = "stream",
@@ -230,7 +230,8 @@ void object_close(void *opened, bool now)
 
 __attribute__((destructor)) static void tell_leaks(void)
 {
-    FILE *file = settings.leaks[0] && !device_current()->sticky ? fopen(settings.leaks, "ae") : NULL;
+    FILE *file =
+        settings.leaks[0] && !device_current()->sticky ? fopen(settings.leaks, "ae") : NULL;
 
     if (!file)
         return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The one place that every call passes: it is counted, logged, and fails where the script says so. */
+ * The one place that every call passes: it is counted, logged, and fails where the script says
+ * so. */
 #ifndef SIMULATED_ENTRY_H
 #define SIMULATED_ENTRY_H
 
@@ -27,7 +28,8 @@ int entry_fails(enum entry entry, int code);
 /* Gives the lock back; `entered` is there for the cleanup attribute. */
 void entry_leave(const int *entered);
 
-/* The first statement of every function: what the script says instead of what it does. The lock is held to its end. */
+/* The first statement of every function: what the script says instead of what it does. The lock is
+ * held to its end. */
 #define ENTER(name)                                                                      \
     const int entered __attribute__((cleanup(entry_leave))) = entry_enter(ENTRY_##name); \
     if (entered)                                                                         \
@@ -49,10 +51,12 @@ void entry_leave(const int *entered);
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 /* The same of a function that returns no error. */
-#define ENTER_TEXT(name) const int entered __attribute__((cleanup(entry_leave), unused)) = entry_enter(ENTRY_##name)
+#define ENTER_TEXT(name) \
+    const int entered __attribute__((cleanup(entry_leave), unused)) = entry_enter(ENTRY_##name)
 
-/* The same for a function that returns something. It returns it even if it should fail, so that anything left at exit
- * was left by the program; not while the thread captures. It ends with `return entered`. */
+/* The same for a function that returns something. It returns it even if it should fail, so that
+ * anything left at exit was left by the program; not while the thread captures. It ends with
+ * `return entered`. */
 #define ENTER_RELEASE(name)                                                              \
     const int entered __attribute__((cleanup(entry_leave))) = entry_enter(ENTRY_##name); \
     if (entered == cudaErrorStreamCaptureUnsupported)                                    \

@@ -12,7 +12,7 @@
 #include "source.h"
 #include "user_kernel.h"
 
-/* -- tools --------------------------------------------------------------------------------------------- */
+/* -- tools ------------------------------------------------------------------------------------- */
 
 static int run_empty(struct device *device, struct launch *launch, double *work_ns)
 {
@@ -51,7 +51,8 @@ static int run_clock(struct device *device, struct launch *launch, double *work_
     const struct tool_clock_args *const args = &launch->args.clock;
     struct clock_reading *const reading = memory_at(args->reading, sizeof(*reading));
     const uint64_t ns = args->spin_ns + 32;
-    const uint64_t *const stamps_ns = args->stamps_ns ? memory_at(args->stamps_ns, sizeof(reading->stamps_ns)) : NULL;
+    const uint64_t *const stamps_ns =
+        args->stamps_ns ? memory_at(args->stamps_ns, sizeof(reading->stamps_ns)) : NULL;
 
     if (!reading || (args->stamps_ns && !stamps_ns))
         return cudaErrorIllegalAddress;
@@ -60,11 +61,12 @@ static int run_clock(struct device *device, struct launch *launch, double *work_
     reading->ns = ns;
     reading->cycles = (uint64_t)((double)ns * device_clock_mhz(device) / 1000);
     /* It spins by the timer, whatever the clock of the SMs. */
-    *work_ns = (chip.launch_ns + (double)ns) * device_clock_mhz(device) / chip.sm_clock_mhz / device->factor;
+    *work_ns = (chip.launch_ns + (double)ns) * device_clock_mhz(device) / chip.sm_clock_mhz /
+               device->factor;
     return 0;
 }
 
-/* -- names --------------------------------------------------------------------------------------------- */
+/* -- names ------------------------------------------------------------------------------------- */
 
 const struct kernel_row kernel_rows[] = {
     {"_Z6kernelI", sizeof(struct kernel_args), true, true, run_cell},
@@ -119,7 +121,8 @@ static bool name_table(const char **at, struct CUfunc_st *function)
     const bool is_sized = strncmp(*at, sized, strlen(sized)) == 0;
 
     *at += is_sized ? strlen(sized) : 0;
-    if (!name_path(at, &function->path) || (is_sized && sscanf(*at, "Lj%uEE", &function->width) != 1))
+    if (!name_path(at, &function->path) ||
+        (is_sized && sscanf(*at, "Lj%uEE", &function->width) != 1))
         return false;
     *at = is_sized ? strstr(*at, "EE") + 2 : *at;
     return true;
@@ -130,7 +133,8 @@ static bool name_cell(struct CUfunc_st *function, const char *at)
 {
     char name[64];
 
-    if (!take_name(&at, strlen("workload_"), name, sizeof(name)) || sscanf(at, "ILj%uEE", &function->variant) != 1)
+    if (!take_name(&at, strlen("workload_"), name, sizeof(name)) ||
+        sscanf(at, "ILj%uEE", &function->variant) != 1)
         return false;
     FIND(workloads, workload_count, name, function->workload);
     at = strstr(at, "EE") + 2;
@@ -157,21 +161,22 @@ bool kernel_name(struct CUfunc_st *function)
         if (strncmp(function->symbol, row->prefix, strlen(row->prefix)) != 0)
             continue;
         function->row = row;
-        return row->of_cell ? name_cell(function, at) : !row->of_path || name_path(&at, &function->path);
+        return row->of_cell ? name_cell(function, at)
+                            : !row->of_path || name_path(&at, &function->path);
     }
     return false;
 }
 
-/* -- what a launch of a cell costs --------------------------------------------------------------------- */
+/* -- what a launch of a cell costs ------------------------------------------------------------- */
 
-/* The cell that would be launched so. The host's work before a launch is a separate operation. Indices are those of the
- * memory that they are in, whatever made them. */
+/* The cell that would be launched so. The host's work before a launch is a separate operation.
+ * Indices are those of the memory that they are in, whatever made them. */
 static struct cell cell_of(const struct launch *launch)
 {
     const struct CUfunc_st *const function = launch->function;
     const struct kernel_args *const args = &launch->args.cell;
-    const bool switched =
-        function->workload->index == INDEX_SWITCHED || function->workload->index == INDEX_SWITCHED_LENGTH;
+    const bool switched = function->workload->index == INDEX_SWITCHED ||
+                          function->workload->index == INDEX_SWITCHED_LENGTH;
     const bool loaded = function->workload->index == INDEX_LOADED;
     struct cell cell = {.workload = function->workload,
                         .path = function->path,
@@ -189,26 +194,31 @@ static struct cell cell_of(const struct launch *launch)
         [PARAMETER_radius] = function->variant,
         [PARAMETER_refill_bytes] = 4,
         [PARAMETER_modules] = 1,
-        [PARAMETER_width_bytes] = parameter_kept(&parameters[PARAMETER_width_bytes], function->width),
+        [PARAMETER_width_bytes] =
+            parameter_kept(&parameters[PARAMETER_width_bytes], function->width),
         [PARAMETER_table_bytes] = bytes == function->path->bytes ? 0 : bytes,
         [PARAMETER_loads] = args->rows,
         [PARAMETER_in_flight] = loaded ? (function->variant - 1) % CBANK_IN_FLIGHT_MAX + 1 : 0,
-        [PARAMETER_polluter_bytes] = loaded && function->variant > CBANK_IN_FLIGHT_MAX ? 4 * (args->other_mask + 1) : 0,
+        [PARAMETER_polluter_bytes] =
+            loaded && function->variant > CBANK_IN_FLIGHT_MAX ? 4 * (args->other_mask + 1) : 0,
     };
 
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
         cell.parameters[i] = parameter_mask & 1u << i ? values[i] : 0;
     if (parameter_mask & PARAMETER_BIT(extra_shared_bytes))
-        cell.parameters[PARAMETER_extra_shared_bytes] = launch->shared_bytes - cell_staged_bytes(&cell);
+        cell.parameters[PARAMETER_extra_shared_bytes] =
+            launch->shared_bytes - cell_staged_bytes(&cell);
     return cell;
 }
 
 static bool is_of(const struct behaviour *behaviour, const struct cell *cell)
 {
-    return cell_order(&behaviour->cell, cell) == 0 && behaviour->cell.grid_blocks == cell->grid_blocks;
+    return cell_order(&behaviour->cell, cell) == 0 &&
+           behaviour->cell.grid_blocks == cell->grid_blocks;
 }
 
-/* The counts of a cell, which several kernels and places of the same indices share: counting takes long. */
+/* The counts of a cell, which several kernels and places of the same indices share: counting takes
+ * long. */
 static const struct access_counts *counts_of(struct cell cell)
 {
     static struct counted {
@@ -245,7 +255,8 @@ static struct behaviour *behaviour_of(struct launch *launch)
     if (launch->behaviour)
         return launch->behaviour;
     cell = cell_of(launch);
-    for (behaviour = launch->function->behaviours; behaviour && !is_of(behaviour, &cell); behaviour = behaviour->next)
+    for (behaviour = launch->function->behaviours; behaviour && !is_of(behaviour, &cell);
+         behaviour = behaviour->next)
         ;
     if (!behaviour) {
         behaviour = calloc(1, sizeof(*behaviour));
@@ -264,7 +275,8 @@ static struct behaviour *behaviour_of(struct launch *launch)
     return behaviour;
 }
 
-/* The factor on the time of a launch: it depends on the addresses of its input, its table and its code. */
+/* The factor on the time of a launch: it depends on the addresses of its input, its table and its
+ * code. */
 static double place_factor(const struct launch *launch)
 {
     const struct CUfunc_st *const function = launch->function;
@@ -300,8 +312,10 @@ static double cell_ns(struct device *device, struct launch *launch)
 
     if (*known == 0) {
         struct cell cell = behaviour->cell;
-        const struct sass_counts *const sass = function->sass.counted ? &function->sass.counts : NULL;
-        const struct time_kernel code = estimate_kernel(&(struct expectation){&cell, &behaviour->access, sass});
+        const struct sass_counts *const sass =
+            function->sass.counted ? &function->sass.counts : NULL;
+        const struct time_kernel code =
+            estimate_kernel(&(struct expectation){&cell, &behaviour->access, sass});
         struct cell_estimate estimate;
 
         cell.cache_state = &cache_states[device->flushed];
@@ -309,11 +323,11 @@ static double cell_ns(struct device *device, struct launch *launch)
         *known = isnan(estimate.time_ns.value) ? chip.launch_ns + estimate.busy_ns[estimate.longest]
                                                : estimate.time_ns.value;
     }
-    return (*known * (slow ? settings.slow_factor : 1) + (waking ? 170 : 0)) * place_factor(launch) *
-           (is_odd(device, launch) ? settings.odd_table : 1);
+    return (*known * (slow ? settings.slow_factor : 1) + (waking ? 170 : 0)) *
+           place_factor(launch) * (is_odd(device, launch) ? settings.odd_table : 1);
 }
 
-/* -- faults -------------------------------------------------------------------------------------------- */
+/* -- faults ------------------------------------------------------------------------------------ */
 
 static bool is_named(struct launch *launch, const char *name, bool flushed)
 {
@@ -323,7 +337,8 @@ static bool is_named(struct launch *launch, const char *name, bool flushed)
     if (strcmp(launch->function->symbol, name) == 0)
         return true;
     if (launch->user)
-        return !user_is_case(launch->function) && user_is_named(launch->function->module->user, name);
+        return !user_is_case(launch->function) &&
+               user_is_named(launch->function->module->user, name);
     if (!launch->function->row->of_cell)
         return false;
     cell = behaviour_of(launch)->cell;
@@ -332,8 +347,10 @@ static bool is_named(struct launch *launch, const char *name, bool flushed)
     return strncmp(identity, name, strlen(name)) == 0 || fnmatch(name, identity, 0) == 0;
 }
 
-/* The fault that is planted for this launch of a kernel; NULL where there is none. Counts how often it came by. */
-static struct planted *kernel_planted(struct planted_list *list, struct launch *launch, bool flushed)
+/* The fault that is planted for this launch of a kernel; NULL where there is none. Counts how often
+ * it came by. */
+static struct planted *kernel_planted(struct planted_list *list, struct launch *launch,
+                                      bool flushed)
 {
     for (size_t i = 0; i < list->count; i++)
         if (is_named(launch, list->of[i].name, flushed) && ++list->of[i].seen == list->of[i].nth)
@@ -341,7 +358,7 @@ static struct planted *kernel_planted(struct planted_list *list, struct launch *
     return NULL;
 }
 
-/* -- a launch ------------------------------------------------------------------------------------------ */
+/* -- a launch ---------------------------------------------------------------------------------- */
 
 int launch_run(struct device *device, struct launch *launch, double *end_ns)
 {

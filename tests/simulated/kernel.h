@@ -74,7 +74,8 @@ struct kernel_row {
     size_t argument_bytes;
     bool of_path; /* a pointer and a table come behind the arguments */
     bool of_cell;
-    /* Runs it: what it writes, and how long it takes in ns at the full clock. 0, or the error that it ends with. */
+    /* Runs it: what it writes, and how long it takes in ns at the full clock. 0, or the error that
+     * it ends with. */
     int (*run)(struct device *device, struct launch *launch, double *work_ns);
 };
 
@@ -88,12 +89,12 @@ bool kernel_name(struct CUfunc_st *function);
 struct launch *launch_hold(struct launch *launch);
 void launch_release(struct launch *launch);
 
-/* Does a launch: passes time, defers what it writes, counts. *end_ns is when it ends. 0; the error that ends the
- * context; CODE_NEVER where it does not end. */
+/* Does a launch: passes time, defers what it writes, counts. *end_ns is when it ends. 0; the error
+ * that ends the context; CODE_NEVER where it does not end. */
 int launch_run(struct device *device, struct launch *launch, double *end_ns);
 
-/* The indices that a launch of a workload that has such reads. Without any where they are not in the device's
- * memory. */
+/* The indices that a launch of a workload that has such reads. Without any where they are not in
+ * the device's memory. */
 struct indices cell_launch_indices(const struct launch *launch);
 
 /* Computes what the launch of a cell writes: its output's elements. */
@@ -106,8 +107,8 @@ struct spaces {
     uint64_t texture;
 };
 
-/* The address on the device where the load of a path finds it: the access expressions of paths.def. NULL where it came
- * with the launch. */
+/* The address on the device where the load of a path finds it: the access expressions of paths.def.
+ * NULL where it came with the launch. */
 const void *path_table(const struct path *path, const struct spaces *spaces);
 
 /* Runs of cells and probes, for the table. */
@@ -118,7 +119,7 @@ int run_stream(struct device *device, struct launch *launch, double *work_ns);
 int run_sharing(struct device *device, struct launch *launch, double *work_ns);
 int run_relay(struct device *device, struct launch *launch, double *work_ns);
 
-/* -- counting (cupti.c) -------------------------------------------------------------------------------- */
+/* -- counting (cupti.c) ------------------------------------------------------------------------ */
 
 /* Whether launches are counted now. */
 bool counting_open(const struct device *device);

@@ -14,11 +14,12 @@ static struct block *blocks;
 enum { RECENT = 8 };
 static struct block *recent[RECENT];
 
-/* -- blocks -------------------------------------------------------------------------------------------- */
+/* -- blocks ------------------------------------------------------------------------------------ */
 
 static char *map(size_t bytes, int protection)
 {
-    char *const at = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *const at =
+        mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     return at == MAP_FAILED ? NULL : at;
 }
@@ -27,16 +28,18 @@ static char *map(size_t bytes, int protection)
 #define ALIGNMENT ((uintptr_t)CBANK_TABLE_BYTES)
 #define PAGE      ((size_t)65536)
 
-/* Memory of devices is mapped twice: where the simulation works, and at the device's addresses. It is no file, whose size
- * ulimit -f would limit. */
+/* Memory of devices is mapped twice: where the simulation works, and at the device's addresses. It
+ * is no file, whose size ulimit -f would limit. */
 static char *map_memory(size_t bytes)
 {
-    char *const at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *const at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     return at == MAP_FAILED ? NULL : at;
 }
 
-/* Memory that is mapped at the device's addresses: those of the program cannot be read but by a user's kernel. */
+/* Memory that is mapped at the device's addresses: those of the program cannot be read but by a
+ * user's kernel. */
 static size_t reserved_bytes(const struct block *block)
 {
     return block->bytes + 2 * ALIGNMENT + 1;
@@ -51,18 +54,25 @@ static char *reserve(struct block *block)
         return NULL;
     address = (char *)(((uintptr_t)block->reserved + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
     address = mremap(block->data, 0, block->bytes + 1, MREMAP_MAYMOVE | MREMAP_FIXED, address);
-    return address == MAP_FAILED || mprotect(address, block->bytes + 1, PROT_NONE) != 0 ? NULL : address;
+    return address == MAP_FAILED || mprotect(address, block->bytes + 1, PROT_NONE) != 0 ? NULL
+                                                                                        : address;
 }
 
-struct block *block_open(struct device *device, enum block_kind kind, size_t bytes, const char *owner)
+struct block *block_open(struct device *device, enum block_kind kind, size_t bytes,
+                         const char *owner)
 {
     const bool full = kind == BLOCK_DEVICE && (double)device->bytes + (double)bytes > settings.free;
     struct block *block = full ? NULL : calloc(1, sizeof(*block));
 
     if (!block)
         return NULL;
-    *block = (struct block){.bytes = bytes, .kind = kind, .owner = owner, .device = device, .next = blocks};
-    block->data = kind == BLOCK_DEVICE ? map_memory(bytes + 1) : map(bytes + 1, PROT_READ | PROT_WRITE);
+    *block = (struct block){.bytes = bytes,
+                            .kind = kind,
+                            .owner = owner,
+                            .device = device,
+                            .next = blocks};
+    block->data =
+        kind == BLOCK_DEVICE ? map_memory(bytes + 1) : map(bytes + 1, PROT_READ | PROT_WRITE);
     block->address = kind == BLOCK_DEVICE && block->data ? reserve(block) : block->data;
     if (!block->address) {
         free(block);
@@ -80,8 +90,12 @@ struct block *block_at(struct device *device, void *address, size_t bytes)
 
     if (!block)
         return NULL;
-    *block = (struct block){
-        .address = address, .data = address, .bytes = bytes, .kind = BLOCK_DEVICE, .device = device, .next = blocks};
+    *block = (struct block){.address = address,
+                            .data = address,
+                            .bytes = bytes,
+                            .kind = BLOCK_DEVICE,
+                            .device = device,
+                            .next = blocks};
     device->bytes += bytes;
     blocks = block;
     return block;
@@ -131,7 +145,7 @@ void memory_leaks(void *file)
             fprintf(file, "%s of %zu bytes\n", block->owner, block->bytes);
 }
 
-/* -- launches that have yet to write ------------------------------------------------------------------- */
+/* -- launches that have yet to write ----------------------------------------------------------- */
 
 struct launch *launch_hold(struct launch *launch)
 {
@@ -208,7 +222,8 @@ bool memory_defer(struct launch *launch, void *address, size_t bytes)
         return false;
     first = (uint64_t)((char *)address - block->address);
     for (uint32_t i = block->pending_count; i-- > 0;)
-        if (block->pending[i].first >= first && block->pending[i].first + block->pending[i].bytes <= first + bytes)
+        if (block->pending[i].first >= first &&
+            block->pending[i].first + block->pending[i].bytes <= first + bytes)
             release_pending(block, i);
     if (block->pending_count == PENDING_MAX)
         settle(block);
@@ -217,7 +232,7 @@ bool memory_defer(struct launch *launch, void *address, size_t bytes)
     return true;
 }
 
-/* -- reading and writing ------------------------------------------------------------------------------- */
+/* -- reading and writing ----------------------------------------------------------------------- */
 
 const void *memory_read(const void *address, size_t bytes)
 {
@@ -243,8 +258,8 @@ static bool reads(const struct launch *launch, const struct block *block)
     return launch->reads[0] == block || launch->reads[1] == block;
 }
 
-/* Before bytes change: launches that have yet to read them run now, and those that have yet to write there, unless all
- * that they write is written over. */
+/* Before bytes change: launches that have yet to read them run now, and those that have yet to
+ * write there, unless all that they write is written over. */
 static void before_write(struct block *block, uint64_t first, uint64_t bytes)
 {
     for (struct block *other = blocks; other; other = other->next)
@@ -254,7 +269,8 @@ static void before_write(struct block *block, uint64_t first, uint64_t bytes)
                 break;
             }
     for (uint32_t i = block->pending_count; i-- > 0;)
-        if (block->pending[i].first >= first && block->pending[i].first + block->pending[i].bytes <= first + bytes)
+        if (block->pending[i].first >= first &&
+            block->pending[i].first + block->pending[i].bytes <= first + bytes)
             release_pending(block, i);
     settle(block);
 }

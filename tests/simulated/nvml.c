@@ -49,23 +49,27 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvml_device *out)
     unsigned domain, bus;
 
     ENTER(nvmlDeviceGetHandleByPciBusId_v2);
-    if (sscanf(bus_id, "%x:%x:", &domain, &bus) != 2 || bus < 16 || bus >= 16 + (unsigned)settings.devices)
+    if (sscanf(bus_id, "%x:%x:", &domain, &bus) != 2 || bus < 16 ||
+        bus >= 16 + (unsigned)settings.devices)
         return NVML_NOT_FOUND;
     *out = &devices[bus - 16];
     return NVML_OK;
 }
 
-STUB(int, nvmlSystemGetDriverVersion, (char *text, unsigned bytes), 0, snprintf(text, bytes, "580.00.simulated"))
+STUB(int, nvmlSystemGetDriverVersion, (char *text, unsigned bytes), 0,
+     snprintf(text, bytes, "580.00.simulated"))
 STUB(int, nvmlDeviceGetVbiosVersion, (nvml_device device, char *text, unsigned bytes), 0,
      snprintf(text, bytes, "00.00.00.00.00"))
-STUB(int, nvmlDeviceGetEccMode, (nvml_device device, int *now, int *pending), 0, *now = *pending = settings.ecc != 0)
+STUB(int, nvmlDeviceGetEccMode, (nvml_device device, int *now, int *pending), 0,
+     *now = *pending = settings.ecc != 0)
 STUB(int, nvmlDeviceGetMigMode, (nvml_device device, unsigned *now, unsigned *pending), 0,
      *now = *pending = settings.mig != 0)
 STUB(int, nvmlDeviceGetMaxClockInfo, (nvml_device device, int clock, unsigned *mhz), 0,
      *mhz = clock == CLOCK_SM ? (unsigned)settings.clock : MEMORY_MHZ)
 STUB(int, nvmlDeviceGetClockInfo, (nvml_device device, int clock, unsigned *mhz), 0,
      *mhz = clock == CLOCK_SM ? (unsigned)device_clock_mhz(device) : MEMORY_MHZ)
-STUB(int, nvmlDeviceGetCurrentClocksThrottleReasons, (nvml_device device, unsigned long long *reasons), 0,
+STUB(int, nvmlDeviceGetCurrentClocksThrottleReasons,
+     (nvml_device device, unsigned long long *reasons), 0,
      *reasons = device_throttled(device) ? SOFTWARE_THERMAL : 0)
 
 /* The GPU's temperature: a degree for each ms of simulated time, within limits. */
@@ -83,32 +87,37 @@ int nvmlDeviceGetComputeRunningProcesses(nvml_device device, unsigned *count, vo
     return *count > room ? NVML_SMALL : NVML_OK;
 }
 
-/* -- health -------------------------------------------------------------------------------------------- */
+/* -- health ------------------------------------------------------------------------------------ */
 
-STUB(int, nvmlDeviceGetTotalEccErrors, (nvml_device device, int type, int since, unsigned long long *count),
+STUB(int, nvmlDeviceGetTotalEccErrors,
+     (nvml_device device, int type, int since, unsigned long long *count),
      !settings.ecc ? error_code(API_NVML, "not_supported") : 0,
-     *count = (unsigned long long)device_health(device, type == UNCORRECTED ? &settings.ecc_uncorrected
-                                                                            : &settings.ecc_corrected))
+     *count = (unsigned long long)device_health(device, type == UNCORRECTED
+                                                            ? &settings.ecc_uncorrected
+                                                            : &settings.ecc_corrected))
 
-int nvmlDeviceGetRetiredPages(nvml_device device, int cause, unsigned *count, unsigned long long *addresses)
+int nvmlDeviceGetRetiredPages(nvml_device device, int cause, unsigned *count,
+                              unsigned long long *addresses)
 {
     const unsigned room = *count;
 
     ENTER(nvmlDeviceGetRetiredPages);
-    *count = cause == PAGES_CAUSE_DOUBLE_BIT ? (unsigned)device_health(device, &settings.retired) : 0;
+    *count =
+        cause == PAGES_CAUSE_DOUBLE_BIT ? (unsigned)device_health(device, &settings.retired) : 0;
     return *count > room ? NVML_SMALL : NVML_OK;
 }
 
 STUB(int, nvmlDeviceGetRetiredPagesPendingStatus, (nvml_device device, int *pending), 0,
      *pending = device_health(device, &settings.retired_pending) != 0)
 STUB(int, nvmlDeviceGetRemappedRows,
-     (nvml_device device, unsigned *corrected, unsigned *uncorrected, unsigned *pending, unsigned *failure), 0,
-     *corrected = 0;
+     (nvml_device device, unsigned *corrected, unsigned *uncorrected, unsigned *pending,
+      unsigned *failure),
+     0, *corrected = 0;
      *uncorrected = (unsigned)device_health(device, &settings.remapped);
      *pending = device_health(device, &settings.remap_pending) != 0;
      *failure = device_health(device, &settings.remap_failure) != 0)
 
-/* -- what the driver reports --------------------------------------------------------------------------- */
+/* -- what the driver reports ------------------------------------------------------------------- */
 
 const char *nvmlErrorString(int code)
 {
@@ -123,7 +132,8 @@ int nvmlEventSetCreate(nvml_event_set *out)
     return *out ? NVML_OK : error_code(API_NVML, "memory");
 }
 
-STUB(int, nvmlDeviceRegisterEvents, (nvml_device device, unsigned long long types, nvml_event_set set),
+STUB(int, nvmlDeviceRegisterEvents,
+     (nvml_device device, unsigned long long types, nvml_event_set set),
      types != EVENT_XID ? NVML_INVALID : 0, set->device = device)
 
 int nvmlEventSetWait_v2(nvml_event_set set, struct event *out, unsigned timeout_ms)
@@ -132,7 +142,9 @@ int nvmlEventSetWait_v2(nvml_event_set set, struct event *out, unsigned timeout_
     if (!set->device || set->taken || !settings.xid || !set->device->used)
         return NVML_TIMEOUT;
     set->taken = true;
-    *out = (struct event){.device = set->device, .type = EVENT_XID, .data = (unsigned long long)settings.xid};
+    *out = (struct event){.device = set->device,
+                          .type = EVENT_XID,
+                          .data = (unsigned long long)settings.xid};
     return NVML_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The kernels of probes.cu: they load what their arguments say from the memory of the device, through simulated
- * caches. */
+ * The kernels of probes.cu: they load what their arguments say from the memory of the device,
+ * through simulated caches. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,16 +26,18 @@ struct probing {
     bool failed;          /* an address is none's */
 };
 
-/* -- loads --------------------------------------------------------------------------------------------- */
+/* -- loads ------------------------------------------------------------------------------------- */
 
-static bool open_table(struct probing *probing, const struct path *path, const struct spaces *spaces)
+static bool open_table(struct probing *probing, const struct path *path,
+                       const struct spaces *spaces)
 {
     struct launch *const launch = probing->launch;
     const void *const address = path_table(path, spaces);
 
     probing->unit = path->unit;
     probing->unit_bytes = path->unit == UNIT_TEXTURE ? sizeof(uint32_t) : 1;
-    probing->bytes = path->unit == UNIT_SHARED ? launch->args.probe.staged_words * sizeof(uint32_t) : path->bytes;
+    probing->bytes = path->unit == UNIT_SHARED ? launch->args.probe.staged_words * sizeof(uint32_t)
+                                               : path->bytes;
     if (path->home == TABLE_PARAMETER)
         probing->words = (const char *)launch->values;
     else
@@ -59,12 +61,14 @@ static uint32_t load(struct probing *probing, uint32_t offset, uint32_t *cycles)
         return 0;
     }
     memcpy(&value, probing->words + at, sizeof(value));
-    *cycles = probe_caches_load(probing->unit, probing->sm, probing->address + at, &probing->launch->misses);
+    *cycles = probe_caches_load(probing->unit, probing->sm, probing->address + at,
+                                &probing->launch->misses);
     probing->cycles += *cycles;
     return value;
 }
 
-/* Follows links; the cycles of those that are timed are added to timed[i]. Returns where it ends. */
+/* Follows links; the cycles of those that are timed are added to timed[i]. Returns where it
+ * ends. */
 static uint32_t follow(struct probing *probing, uint32_t offset, uint32_t count, uint32_t *timed)
 {
     uint32_t cycles = 0;
@@ -92,10 +96,11 @@ static struct spaces probe_spaces(const struct launch *launch)
 {
     const struct probe_args *const args = &launch->args.probe;
 
-    return (struct spaces){launch->function->module->bank, args->table, launch->restricted, args->texture};
+    return (struct spaces){launch->function->module->bank, args->table, launch->restricted,
+                           args->texture};
 }
 
-/* -- a path's probes ----------------------------------------------------------------------------------- */
+/* -- a path's probes --------------------------------------------------------------------------- */
 
 int run_chase(struct device *device, struct launch *launch, double *work_ns)
 {
@@ -103,10 +108,12 @@ int run_chase(struct device *device, struct launch *launch, double *work_ns)
     const struct spaces spaces = probe_spaces(launch);
     struct probing probing = {.launch = launch};
     struct probe_reading *const readings = memory_at(args->readings, sizeof(*readings));
-    uint32_t *const timed = args->timed ? memory_at(args->cycles, args->timed * sizeof(*timed)) : NULL;
+    uint32_t *const timed =
+        args->timed ? memory_at(args->cycles, args->timed * sizeof(*timed)) : NULL;
     uint32_t offset;
 
-    if (!readings || (args->timed && !timed) || !open_table(&probing, launch->function->path, &spaces))
+    if (!readings || (args->timed && !timed) ||
+        !open_table(&probing, launch->function->path, &spaces))
         return cudaErrorIllegalAddress;
     if (args->sm > launch->blocks || args->sm > chip.sm_count)
         return 0;
@@ -127,16 +134,16 @@ static bool leads_to_itself(struct probing *probing, uint32_t words)
 
     for (uint32_t lane = 0; lane < args->distinct; lane++)
         for (uint32_t k = 0; k < words; k++) {
-            const uint32_t offset =
-                args->start + lane * args->stride + k * (uint32_t)sizeof(uint32_t) / probing->unit_bytes;
+            const uint32_t offset = args->start + lane * args->stride +
+                                    k * (uint32_t)sizeof(uint32_t) / probing->unit_bytes;
 
             itself = itself && load(probing, offset, &cycles) == offset;
         }
     return itself && !probing->failed;
 }
 
-/* The misses of one load of a warp's distinct addresses, when the caches are as they stay; how long the slowest takes
- * to come. */
+/* The misses of one load of a warp's distinct addresses, when the caches are as they stay; how long
+ * the slowest takes to come. */
 static double steady_misses(struct probing *probing, double *latency)
 {
     const struct probe_args *const args = &probing->launch->args.probe;
@@ -160,7 +167,8 @@ static double steady_misses(struct probing *probing, double *latency)
 static bool write_readings(const struct launch *launch, double cycles)
 {
     const uint32_t warps = launch->threads / CBANK_WARP_THREADS, count = launch->blocks * warps;
-    struct probe_reading *const readings = memory_at(launch->args.probe.readings, count * sizeof(*readings));
+    struct probe_reading *const readings =
+        memory_at(launch->args.probe.readings, count * sizeof(*readings));
 
     for (uint32_t i = 0; readings && i < count; i++) {
         const uint32_t length = (uint32_t)lround(cycles);
@@ -171,7 +179,8 @@ static bool write_readings(const struct launch *launch, double cycles)
     return readings;
 }
 
-/* Loads of warps. `dependent`: each waits for the one before it; else the unit works at its pace. */
+/* Loads of warps. `dependent`: each waits for the one before it; else the unit works at its
+ * pace. */
 static int run_loads(struct launch *launch, bool dependent, double *work_ns)
 {
     const struct probe_args *const args = &launch->args.probe;
@@ -191,10 +200,13 @@ static int run_loads(struct launch *launch, bool dependent, double *work_ns)
     if (leads_to_itself(&probing, dependent ? 1 : PROBE_LOADS)) {
         misses = steady_misses(&probing, &latency);
         if (dependent)
-            cycles = loads * (latency + (turns - 1) * probe_turn_latency(path->unit) + misses * (latency - 28));
+            cycles = loads * (latency + (turns - 1) * probe_turn_latency(path->unit) +
+                              misses * (latency - 28));
         else
-            cycles = loads *
-                     fmax(warps * (probe_busy(path->unit, turns) + misses * chip.levels[0].miss_cycles), WARP_CYCLES);
+            cycles =
+                loads *
+                fmax(warps * (probe_busy(path->unit, turns) + misses * chip.levels[0].miss_cycles),
+                     WARP_CYCLES);
         probing.cycles = cycles;
         if (!write_readings(launch, cycles))
             return cudaErrorIllegalAddress;
@@ -213,7 +225,7 @@ int run_stream(struct device *device, struct launch *launch, double *work_ns)
     return run_loads(launch, false, work_ns);
 }
 
-/* -- probes of the constant bank ----------------------------------------------------------------------- */
+/* -- probes of the constant bank --------------------------------------------------------------- */
 
 static bool open_bank(struct probing *probing, const struct block *bank)
 {
@@ -231,7 +243,8 @@ static bool open_bank(struct probing *probing, const struct block *bank)
 int run_sharing(struct device *device, struct launch *launch, double *work_ns)
 {
     const struct probe_sharing_args *const args = &launch->args.sharing;
-    struct probe_reading *const readings = memory_at(args->readings, launch->blocks * sizeof(*readings));
+    struct probe_reading *const readings =
+        memory_at(args->readings, launch->blocks * sizeof(*readings));
     struct probing probing = {.launch = launch};
     uint32_t cycles, last = 0;
 
@@ -255,9 +268,11 @@ int run_sharing(struct device *device, struct launch *launch, double *work_ns)
 static int chase_members(struct launch *const *members, double *work_ns)
 {
     const struct probe_relay_args *const args = &members[0]->args.relay;
-    struct probe_reading *const readings = memory_at(args->readings, args->members * sizeof(*readings));
+    struct probe_reading *const readings =
+        memory_at(args->readings, args->members * sizeof(*readings));
     uint64_t *const baton = memory_at(args->baton, sizeof(*baton));
-    uint32_t *const timed = args->timed ? memory_at(args->cycles, args->timed * sizeof(*timed)) : NULL;
+    uint32_t *const timed =
+        args->timed ? memory_at(args->cycles, args->timed * sizeof(*timed)) : NULL;
     struct probing probing = {.launch = members[0]};
     uint32_t next, cycles;
 
@@ -268,7 +283,8 @@ static int chase_members(struct launch *const *members, double *work_ns)
     for (uint32_t i = 0; i < args->warm_up + args->timed && !probing.failed; i++) {
         const uint32_t member = next / CBANK_TABLE_BYTES;
 
-        if (member >= args->members || !open_bank(&probing, members[member]->function->module->bank))
+        if (member >= args->members ||
+            !open_bank(&probing, members[member]->function->module->bank))
             return cudaErrorIllegalAddress;
         next = load(&probing, next % CBANK_TABLE_BYTES, &cycles);
         if (i >= args->warm_up)

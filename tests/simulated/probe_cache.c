@@ -6,14 +6,31 @@
 
 #include "cache.h"
 
-enum cache_kind { CACHE_IDC, CACHE_UNIFORM, CACHE_IMC, CACHE_L1, CACHE_GCC, CACHE_KINDS, CACHE_NONE = CACHE_KINDS };
-enum { LEVELS = 2, INSTANCES_MAX = 256, BANKS = 32, SLICES = 16, L1_BYTES = 64 << 10, L1_LINE = 128, L1_WAYS = 4 };
+enum cache_kind {
+    CACHE_IDC,
+    CACHE_UNIFORM,
+    CACHE_IMC,
+    CACHE_L1,
+    CACHE_GCC,
+    CACHE_KINDS,
+    CACHE_NONE = CACHE_KINDS
+};
+enum {
+    LEVELS = 2,
+    INSTANCES_MAX = 256,
+    BANKS = 32,
+    SLICES = 16,
+    L1_BYTES = 64 << 10,
+    L1_LINE = 128,
+    L1_WAYS = 4
+};
 
 /* How a unit answers: by its caches in turn, then from L2. */
 static const struct unit {
     enum cache_kind level[LEVELS];
     uint32_t latency[LEVELS + 1]; /* of each, and of what is behind */
-    bool by_address;              /* every distinct address is a turn; else every 4-byte bank's second */
+    /* every distinct address is a turn; else every 4-byte bank's second */
+    bool by_address;
     double turn_latency;
 } units[] = {
     [UNIT_IDC] = {{CACHE_IDC, CACHE_GCC}, {28, 98, 305}, true, 11},
@@ -29,7 +46,7 @@ static const struct unit {
 
 static struct cache caches[CACHE_KINDS][INSTANCES_MAX];
 
-/* -- caches -------------------------------------------------------------------------------------------- */
+/* -- caches ------------------------------------------------------------------------------------ */
 
 static struct cache *open_cache(enum cache_kind kind, uint32_t instance)
 {
@@ -40,7 +57,8 @@ static struct cache *open_cache(enum cache_kind kind, uint32_t instance)
     const uint32_t line = is_l1 ? L1_LINE : level->line_bytes, ways = is_l1 ? L1_WAYS : level->ways;
     const uint32_t sets = (is_l1 ? L1_BYTES : level->capacity_bytes) / line / ways;
 
-    if (!cache->lines && cache_open(cache, line, sets, ways, is_l1 ? CACHE_LRU : level->replacement) != STATUS_OK)
+    if (!cache->lines &&
+        cache_open(cache, line, sets, ways, is_l1 ? CACHE_LRU : level->replacement) != STATUS_OK)
         abort();
     return cache;
 }
@@ -64,18 +82,21 @@ uint32_t probe_caches_load(enum load_unit unit, uint32_t sm, uint64_t address, u
 
     for (; level < LEVELS && row->level[level] != CACHE_NONE; level++) {
         const enum cache_kind kind = row->level[level];
-        const bool hit = cache_lookup(open_cache(kind, kind == CACHE_GCC ? probe_group(sm) : sm), address);
+        const bool hit =
+            cache_lookup(open_cache(kind, kind == CACHE_GCC ? probe_group(sm) : sm), address);
 
         *misses += unit == UNIT_IDC && level == 0 && !hit;
         if (hit)
             return row->latency[level];
     }
     if (unit == UNIT_L1 || unit == UNIT_L2)
-        slice = (address / L1_LINE ^ address / L1_LINE / SLICES ^ address / L1_LINE / SLICES / SLICES ^ sm) % SLICES;
+        slice = (address / L1_LINE ^ address / L1_LINE / SLICES ^
+                 address / L1_LINE / SLICES / SLICES ^ sm) %
+                SLICES;
     return row->latency[level] + (uint32_t)(settings.slices * slice / (SLICES - 1));
 }
 
-/* -- turns --------------------------------------------------------------------------------------------- */
+/* -- turns ------------------------------------------------------------------------------------- */
 
 uint32_t probe_turns(enum load_unit unit, uint32_t distinct, uint32_t stride)
 {

@@ -5,7 +5,7 @@
 
 #include "stream.h"
 
-/* -- devices ------------------------------------------------------------------------------------------- */
+/* -- devices ----------------------------------------------------------------------------------- */
 
 static bool is_device(int ordinal)
 {
@@ -42,11 +42,13 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int device)
 }
 
 STUB(cudaError_t, cudaDeviceGetAttribute, (int *value, enum cudaDeviceAttr attribute, int device),
-     (!is_device(device) || attribute != cudaDevAttrMaxSharedMemoryPerBlockOptin) ? cudaErrorInvalidValue : 0,
+     (!is_device(device) || attribute != cudaDevAttrMaxSharedMemoryPerBlockOptin)
+         ? cudaErrorInvalidValue
+         : 0,
      *value = (int)(chip.shared_bytes_per_sm - chip.shared_bytes_reserved))
 STUB(cudaError_t, cudaDriverGetVersion, (int *version), 0, *version = CUDART_VERSION)
 
-/* -- errors -------------------------------------------------------------------------------------------- */
+/* -- errors ------------------------------------------------------------------------------------ */
 
 cudaError_t cudaGetLastError(void)
 {
@@ -60,7 +62,7 @@ const char *cudaGetErrorString(cudaError_t code)
     return error_text(API_RUNTIME, (int)code);
 }
 
-/* -- memory -------------------------------------------------------------------------------------------- */
+/* -- memory ------------------------------------------------------------------------------------ */
 
 static cudaError_t allocate(void **out, enum block_kind kind, size_t bytes, const char *owner)
 {
@@ -72,7 +74,8 @@ static cudaError_t allocate(void **out, enum block_kind kind, size_t bytes, cons
     return cudaSuccess;
 }
 
-/* Memory is freed when all that may use it has ended. `entered`: what is answered, whatever becomes of it. */
+/* Memory is freed when all that may use it has ended. `entered`: what is answered, whatever becomes
+ * of it. */
 static cudaError_t release(void *address, enum block_kind kind, int entered)
 {
     struct block *const block = address ? block_find(address, 0, kind) : NULL;
@@ -85,8 +88,10 @@ static cudaError_t release(void *address, enum block_kind kind, int entered)
     return runtime_error(code);
 }
 
-STUB(cudaError_t, cudaMalloc, (void **out, size_t bytes), allocate(out, BLOCK_DEVICE, bytes, "cudaMalloc"), )
-STUB(cudaError_t, cudaMallocHost, (void **out, size_t bytes), allocate(out, BLOCK_HOST, bytes, "cudaMallocHost"), )
+STUB(cudaError_t, cudaMalloc, (void **out, size_t bytes),
+     allocate(out, BLOCK_DEVICE, bytes, "cudaMalloc"), )
+STUB(cudaError_t, cudaMallocHost, (void **out, size_t bytes),
+     allocate(out, BLOCK_HOST, bytes, "cudaMallocHost"), )
 STUB(cudaError_t, cudaHostAlloc, (void **out, size_t bytes, unsigned flags),
      allocate(out, BLOCK_HOST, bytes, "cudaHostAlloc"), )
 
@@ -102,11 +107,13 @@ cudaError_t cudaFreeHost(void *address)
     return release(address, BLOCK_HOST, entered);
 }
 
-STUB(cudaError_t, cudaMemGetInfo, (size_t *left, size_t *total), 0, *total = (size_t)settings.memory;
+STUB(cudaError_t, cudaMemGetInfo, (size_t *left, size_t *total), 0,
+     *total = (size_t)settings.memory;
      *left = (size_t)settings.free - device_current()->bytes)
 
 /* By the default stream, which does not wait for others that were told not to wait for it. */
-STUB(cudaError_t, cudaMemcpy, (void *to, const void *from, size_t bytes, enum cudaMemcpyKind direction),
+STUB(cudaError_t, cudaMemcpy,
+     (void *to, const void *from, size_t bytes, enum cudaMemcpyKind direction),
      copy_now(to, from, bytes, direction), )
 STUB(cudaError_t, cudaMemset, (void *to, int byte, size_t bytes),
      memory_set(to, byte, bytes) ? cudaSuccess : cudaErrorInvalidValue, )
@@ -115,21 +122,26 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
                             cudaStream_t stream)
 {
     ENTER(cudaMemcpyAsync);
-    return runtime_error(
-        stream_add(stream,
-                   (struct op){.kind = OP_COPY, .direction = direction, .to = to, .from = from, .bytes = bytes}));
+    return runtime_error(stream_add(stream, (struct op){.kind = OP_COPY,
+                                                        .direction = direction,
+                                                        .to = to,
+                                                        .from = from,
+                                                        .bytes = bytes}));
 }
 
 cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t stream)
 {
     ENTER(cudaMemsetAsync);
-    return runtime_error(stream_add(stream, (struct op){.kind = OP_SET, .to = to, .byte = byte, .bytes = bytes}));
+    return runtime_error(
+        stream_add(stream, (struct op){.kind = OP_SET, .to = to, .byte = byte, .bytes = bytes}));
 }
 
-/* -- textures ------------------------------------------------------------------------------------------ */
+/* -- textures ---------------------------------------------------------------------------------- */
 
-cudaError_t cudaCreateTextureObject(cudaTextureObject_t *out, const struct cudaResourceDesc *resource,
-                                    const struct cudaTextureDesc *texture, const struct cudaResourceViewDesc *view)
+cudaError_t cudaCreateTextureObject(cudaTextureObject_t *out,
+                                    const struct cudaResourceDesc *resource,
+                                    const struct cudaTextureDesc *texture,
+                                    const struct cudaResourceViewDesc *view)
 {
     struct cudaResourceDesc *copy;
 

@@ -2,7 +2,7 @@
  * The CUDA runtime: streams, graphs. */
 #include "stream.h"
 
-/* -- streams ------------------------------------------------------------------------------------------- */
+/* -- streams ----------------------------------------------------------------------------------- */
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
 {
@@ -59,9 +59,10 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
     return cudaSuccess;
 }
 
-/* -- graphs -------------------------------------------------------------------------------------------- */
+/* -- graphs ------------------------------------------------------------------------------------ */
 
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long flags)
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t graph,
+                                          unsigned long long flags)
 {
     struct CUgraphExec_st *exec;
 

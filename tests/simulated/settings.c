@@ -29,7 +29,7 @@ struct chip chip = {
     .levels = {{2048, 64, 4, 1, CACHE_TREE, 2, 2}, {131072, 256, 8, 18, CACHE_TREE, 2, 0}},
 };
 
-/* -- values -------------------------------------------------------------------------------------------- */
+/* -- values ------------------------------------------------------------------------------------ */
 
 /* Reads text into what `to` points to; false where it cannot be. */
 typedef bool setting_read(char *text, void *to);
@@ -88,7 +88,7 @@ static const struct setting {
 #define PLANT(name)   {#name, offsetof(struct settings, name), read_planted},
     NUMBERS(NUMBER) GROWING(GROWN) TEXTS(TEXT_OF) PLANTED(PLANT)};
 
-/* -- the list ------------------------------------------------------------------------------------------ */
+/* -- the list ---------------------------------------------------------------------------------- */
 
 static void refuse(const char *word)
 {

@@ -9,7 +9,7 @@ enum { NAP_US = 1000, STAGED_MAX = 1 << 16 };
 
 static struct CUstream_st *streams;
 
-/* -- operations ---------------------------------------------------------------------------------------- */
+/* -- operations -------------------------------------------------------------------------------- */
 
 static void op_release(struct op *op)
 {
@@ -82,7 +82,7 @@ int copy_now(void *to, const void *from, size_t bytes, enum cudaMemcpyKind direc
     return 0;
 }
 
-/* -- running ------------------------------------------------------------------------------------------- */
+/* -- running ----------------------------------------------------------------------------------- */
 
 /* Does one operation. 0, the error that ends the context, or CODE_NEVER. */
 static int op_run(struct device *device, const struct op *op, double *end_ns)
@@ -103,7 +103,8 @@ static int op_run(struct device *device, const struct op *op, double *end_ns)
     return 0;
 }
 
-/* The operation that is next, of a graph the node; NULL where there is none. Graphs are gone through in place. */
+/* The operation that is next, of a graph the node; NULL where there is none. Graphs are gone
+ * through in place. */
 static const struct op *next_op(struct CUstream_st *stream)
 {
     while (stream->head < stream->queue.count) {
@@ -200,7 +201,7 @@ int device_run(struct device *device)
     return code;
 }
 
-/* -- streams ------------------------------------------------------------------------------------------- */
+/* -- streams ----------------------------------------------------------------------------------- */
 
 struct CUstream_st *stream_open(struct device *device)
 {
@@ -249,7 +250,8 @@ int stream_add(struct CUstream_st *stream, struct op op)
 {
     struct device *const device = stream->device;
 
-    if (!stage(&op) || !op_list_add(stream->capture ? &stream->capture->nodes : &stream->queue, op)) {
+    if (!stage(&op) ||
+        !op_list_add(stream->capture ? &stream->capture->nodes : &stream->queue, op)) {
         op_release(&op);
         return cudaErrorMemoryAllocation;
     }

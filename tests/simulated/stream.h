@@ -51,11 +51,12 @@ struct CUgraphExec_st {
 /* Gives a reference back: the last frees. */
 void exec_release(struct CUgraphExec_st *exec);
 
-/* Adds an operation to a stream or to what it captures; takes over what it holds. The code to answer with. */
+/* Adds an operation to a stream or to what it captures; takes over what it holds. The code to
+ * answer with. */
 int stream_add(struct CUstream_st *stream, struct op op);
 
-/* Lets a stream work: to its end where `wait`, else as far as time has come. 0 when nothing is left,
- * cudaErrorNotReady, or the error that ended the context. */
+/* Lets a stream work: to its end where `wait`, else as far as time has come. 0 when nothing is
+ * left, cudaErrorNotReady, or the error that ended the context. */
 int stream_run(struct CUstream_st *stream, bool wait);
 
 /* The same for all streams of a device. */

@@ -13,10 +13,12 @@
 
 #include "cbank_case.h"
 
-static const char *const space_names[CBANK_SPACE_COUNT] = {"constant", "global",  "readonly", "shared", "shared_copies",
-                                                           "param",    "texture", "shuffle",  "select", "prmt"};
+static const char *const space_names[CBANK_SPACE_COUNT] = {"constant", "global",        "readonly",
+                                                           "shared",   "shared_copies", "param",
+                                                           "texture",  "shuffle",       "select",
+                                                           "prmt"};
 
-/* -- modules ------------------------------------------------------------------------------------------- */
+/* -- modules ----------------------------------------------------------------------------------- */
 
 /* A section by its name or type; false where there is none. */
 static bool find_section(const char *elf, const char *name, uint32_t type, Elf64_Shdr *out)
@@ -34,15 +36,18 @@ static bool find_section(const char *elf, const char *name, uint32_t type, Elf64
     return false;
 }
 
-static bool symbol_at(const struct user_module *user, size_t index, Elf64_Sym *out, const char **name)
+static bool symbol_at(const struct user_module *user, size_t index, Elf64_Sym *out,
+                      const char **name)
 {
     Elf64_Ehdr header;
     Elf64_Shdr symbols, strings;
 
     memcpy(&header, user->shared, sizeof(header));
-    if (!find_section(user->shared, NULL, SHT_SYMTAB, &symbols) || (index + 1) * sizeof(*out) > symbols.sh_size)
+    if (!find_section(user->shared, NULL, SHT_SYMTAB, &symbols) ||
+        (index + 1) * sizeof(*out) > symbols.sh_size)
         return false;
-    memcpy(&strings, user->shared + header.e_shoff + symbols.sh_link * sizeof(strings), sizeof(strings));
+    memcpy(&strings, user->shared + header.e_shoff + symbols.sh_link * sizeof(strings),
+           sizeof(strings));
     memcpy(out, user->shared + symbols.sh_offset + index * sizeof(*out), sizeof(*out));
     *name = user->shared + strings.sh_offset + out->st_name;
     return true;
@@ -71,17 +76,20 @@ static void read_infos(struct user_module *user)
         if (strcmp(name, "cbank_case_info") == 0)
             user->info = (const struct cbank_case_info *)(user->base + symbol.st_value);
         else if (strncmp(name, table_info, strlen(table_info)) == 0)
-            user->spaces |= 1ull << ((const struct cbank_table_info *)(user->base + symbol.st_value))->space;
+            user->spaces |=
+                1ull << ((const struct cbank_table_info *)(user->base + symbol.st_value))->space;
 }
 
 typedef void case_function(struct cbank_request request, struct cbank_case_report *report);
 
 static void call_case(void (*kernel)(void), void **arguments)
 {
-    ((case_function *)kernel)(*(const struct cbank_request *)arguments[0], *(struct cbank_case_report **)arguments[1]);
+    ((case_function *)kernel)(*(const struct cbank_request *)arguments[0],
+                              *(struct cbank_case_report **)arguments[1]);
 }
 
-static const uint64_t case_bytes[] = {sizeof(struct cbank_request), sizeof(struct cbank_case_report *)};
+static const uint64_t case_bytes[] = {sizeof(struct cbank_request),
+                                      sizeof(struct cbank_case_report *)};
 static const struct host_kernel host_of_case = {NULL, call_case, 2, case_bytes};
 
 /* Describes the case in memory of the host: the report says how the kernel is called. */
@@ -94,7 +102,8 @@ static void describe(struct user_module *user, uint64_t size)
     void *const address = user_symbol(user, "cbank_case_call", &bytes);
 
     if (report && launch && address) {
-        *launch = (struct user_launch){.host = &host_of_case, .grid = {1, 1, 1}, .block = {1, 1, 1}};
+        *launch =
+            (struct user_launch){.host = &host_of_case, .grid = {1, 1, 1}, .block = {1, 1, 1}};
         memcpy(&launch->kernel, &address, sizeof(address));
         launch->arguments[0] = &request;
         launch->arguments[1] = &report;
@@ -105,17 +114,20 @@ static void describe(struct user_module *user, uint64_t size)
     free(report);
 }
 
-/* Each module has its own variables: to the loader, files are others when their names are. So the file stays open. */
+/* Each module has its own variables: to the loader, files are others when their names are. So the
+ * file stays open. */
 static bool load_copy(struct user_module *user)
 {
     char path[64];
 
     user->file = memfd_create("cubin", MFD_CLOEXEC);
     snprintf(path, sizeof(path), "/proc/self/fd/%d", user->file);
-    if (user->file >= 0 && write(user->file, user->shared, user->shared_bytes) == (ssize_t)user->shared_bytes)
+    if (user->file >= 0 &&
+        write(user->file, user->shared, user->shared_bytes) == (ssize_t)user->shared_bytes)
         user->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!user->handle)
-        fprintf(stderr, "simulated GPU: the code of a kernel file cannot be loaded: %s\n", dlerror());
+        fprintf(stderr, "simulated GPU: the code of a kernel file cannot be loaded: %s\n",
+                dlerror());
     return user->handle;
 }
 
@@ -170,7 +182,7 @@ void *user_variable(CUmodule module, const char *name, size_t *bytes)
     return user->banks[user->bank_count++] ? at : NULL;
 }
 
-/* -- launches ------------------------------------------------------------------------------------------ */
+/* -- launches ---------------------------------------------------------------------------------- */
 
 bool user_is_case(const struct CUfunc_st *function)
 {
@@ -215,7 +227,8 @@ bool user_is_named(const struct user_module *user, const char *name)
     char identity[128];
 
     for (uint32_t space = 0; space < CBANK_SPACE_COUNT; space++) {
-        snprintf(identity, sizeof(identity), "%s/%s", user->info ? user->info->name : "", space_names[space]);
+        snprintf(identity, sizeof(identity), "%s/%s", user->info ? user->info->name : "",
+                 space_names[space]);
         if (user->spaces >> space & 1 &&
             (strncmp(identity, name, strlen(name)) == 0 || fnmatch(name, identity, 0) == 0))
             return true;
@@ -223,7 +236,8 @@ bool user_is_named(const struct user_module *user, const char *name)
     return false;
 }
 
-/* A picosecond a thread, and 3 % more for each memory space behind the first of enum cbank_space. */
+/* A picosecond a thread, and 3 % more for each memory space behind the first of enum
+ * cbank_space. */
 static double user_ns(const struct device *device, const struct launch *launch)
 {
     const struct user_module *const user = launch->function->module->user;
@@ -236,7 +250,8 @@ static double user_ns(const struct device *device, const struct launch *launch)
                 (settings.slow_device < 0 || device_ordinal(device) == settings.slow_device))
                 factor *= settings.slow_factor;
         }
-    return (5000 + 0.001 * launch->blocks * launch->threads + (device->flushed ? 1000 : 0)) * factor;
+    return (5000 + 0.001 * launch->blocks * launch->threads + (device->flushed ? 1000 : 0)) *
+           factor;
 }
 
 int run_user(struct device *device, struct launch *launch, double *work_ns)

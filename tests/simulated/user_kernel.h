@@ -24,7 +24,8 @@ struct user_module {
     size_t shared_bytes;
     uint64_t spaces;                /* memory spaces of its tables: a bit each */
     const struct cbank_case_info *info; /* of the case; NULL: it has none */
-    const struct host_kernel *host;     /* of the user's kernel; NULL where the case cannot be described */
+    /* of the user's kernel; NULL where the case cannot be described */
+    const struct host_kernel *host;
     struct block *banks[BANKS_MAX]; /* variables that were asked for */
     size_t bank_count;
 };
@@ -41,7 +42,8 @@ struct user_launch {
     void *arguments[]; /* then the values */
 };
 
-/* Loads the host's code of a module, a copy of its own. False where that is none; *failed where it cannot be loaded. */
+/* Loads the host's code of a module, a copy of its own. False where that is none; *failed where it
+ * cannot be loaded. */
 bool user_module_open(CUmodule module, bool *failed);
 void user_module_close(struct user_module *user);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The threads of a launch, on one thread of the host. A thread runs until it ends or waits for its block or warp. Then
- * the next one goes on, on another stack. */
+ * The threads of a launch, on one thread of the host. A thread runs until it ends or waits for its
+ * block or warp. Then the next one goes on, on another stack. */
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -33,7 +33,8 @@ struct thread {
 static struct running {
     const struct user_launch *launch;
     struct thread of[THREADS_MAX];
-    uint32_t count, next, done, waiting, nonzero; /* threads; the next to start; for the block; values of these */
+    /* threads; the next to start; for the block; values of these */
+    uint32_t count, next, done, waiting, nonzero;
     uint32_t barrier_value;
     uint32_t current, stacks_used;
     uint32_t ready[THREADS_MAX], ready_first, ready_count; /* a ring of threads that go on */
@@ -46,7 +47,7 @@ static struct running {
 static char *stacks;
 static __thread bool runs_kernel;
 
-/* -- what kernels call --------------------------------------------------------------------------------- */
+/* -- what kernels call ------------------------------------------------------------------------- */
 
 static void set_thread(uint32_t number)
 {
@@ -90,7 +91,8 @@ static bool release_warp(uint32_t warp, uint32_t mask)
     uint32_t present = 0;
 
     for (uint32_t lane = 0; lane < CBANK_WARP_THREADS; lane++) {
-        if (!(mask >> lane & 1) || warp * CBANK_WARP_THREADS + lane >= run.count || lanes[lane].done)
+        if (!(mask >> lane & 1) || warp * CBANK_WARP_THREADS + lane >= run.count ||
+            lanes[lane].done)
             continue;
         if (!(run.arrived[warp] >> lane & 1) || lanes[lane].mask != mask)
             return false;
@@ -136,9 +138,10 @@ void simulated_trap(void)
     siglongjmp(run.outside, cudaErrorLaunchFailure);
 }
 
-/* -- one block ----------------------------------------------------------------------------------------- */
+/* -- one block --------------------------------------------------------------------------------- */
 
-/* The life of a stack: it starts threads until one waits on it, and after that one has ended again. */
+/* The life of a stack: it starts threads until one waits on it, and after that one has ended
+ * again. */
 static void start_threads(void)
 {
     while (run.next < run.count) {
@@ -210,7 +213,7 @@ static bool run_block(void)
     }
 }
 
-/* -- a launch ------------------------------------------------------------------------------------------ */
+/* -- a launch ---------------------------------------------------------------------------------- */
 
 /* Memory of the device is unlocked when it is used first. */
 static void caught(int number, siginfo_t *info, void *context)
@@ -261,8 +264,8 @@ int user_threads_run(const struct user_launch *launch)
     struct sigaction before[SIGNALS],
         action = {.sa_sigaction = caught, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGVTALRM};
-    const struct itimerspec limit = {
-        .it_value = {(time_t)(settings.limit_ms / 1000), (long)(1e6 * fmod(settings.limit_ms, 1000))}};
+    const struct itimerspec limit = {.it_value = {(time_t)(settings.limit_ms / 1000),
+                                                  (long)(1e6 * fmod(settings.limit_ms, 1000))}};
     stack_t stack_before;
     timer_t timer;
     int code;

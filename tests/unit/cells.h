@@ -43,7 +43,8 @@ static inline const struct cache_state *cache_state_named(const char *name)
     return row_named((struct table)TABLE("cache_state", cache_states, cache_state_count), name);
 }
 
-/* The cell of a path and a pattern by their places in the tables: 128,000 elements, blocks of 256, hot. */
+/* The cell of a path and a pattern by their places in the tables: 128,000 elements, blocks of 256,
+ * hot. */
 static inline struct cell cell_of(size_t path_index, size_t pattern_index)
 {
     return (struct cell){

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * For tests: a directory of the file's own, from before its first test until after its last, and the paths of two files there. */
+ * For tests: a directory of the file's own, from before its first test until after its last, and
+ * the paths of two files there. */
 #ifndef CBANK_TESTS_DIRECTORY_H
 #define CBANK_TESTS_DIRECTORY_H
 

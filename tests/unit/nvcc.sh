@@ -1,10 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Stands in for nvcc in test_kernel_file.c: it copies the file `cubin` next to it, and writes a line to `runs`, but not for
-# the processor. The kernel file fails with its lines that have "error:" or "fatal". The word SLEEP makes it wait, BROKEN
-# fails in the space select.
+# Stands in for nvcc in test_kernel_file.c: it copies the file `cubin` next to it, and writes a line
+# to `runs`, but not for the processor. The kernel file fails with its lines that have "error:" or
+# "fatal". The word SLEEP makes it wait, BROKEN fails in the space select.
 here=${0%/*}
-[ "$1" = --version ] && { echo 'Cuda compilation tools, release 13.0, V13.0.88'; exit; }
+[ "$1" = --version ] && {
+    echo 'Cuda compilation tools, release 13.0, V13.0.88'
+    exit
+}
 for source; do :; done
 grep -q CBANK_REFERENCE "$source" || echo run >>"$here/runs"
 while [ $# -gt 1 ]; do
@@ -12,7 +15,12 @@ while [ $# -gt 1 ]; do
     shift
 done
 kernel=$(sed -n 's/#include "\(.*\)"/\1/p' "$1")
-grep -q SLEEP "$kernel" && { touch "$TMPDIR/left"; sleep 60 & echo $! >"$here/sleeper"; wait; }
+grep -q SLEEP "$kernel" && {
+    touch "$TMPDIR/left"
+    sleep 60 &
+    echo $! >"$here/sleeper"
+    wait
+}
 grep -q 'CBANK_SPACE_.*prmt' "$1" && {
     echo 'k.cu(3): error: static assertion failed with "cbank: it is too large"'
     exit 2

@@ -24,7 +24,8 @@ static inline void result_time(struct cell_result *cell, double ns)
     cell->time.summary.value = ns;
 }
 
-/* A result of process `process`: `count` cells of different sizes, which take 1 us each. The caller closes it. */
+/* A result of process `process`: `count` cells of different sizes, which take 1 us each. The caller
+ * closes it. */
 static inline void result_fill(struct result *result, size_t count, unsigned process)
 {
     struct cell cells[32];
@@ -37,7 +38,8 @@ static inline void result_fill(struct result *result, size_t count, unsigned pro
     assert_int_equal(result_open(result, cells, count), STATUS_OK);
     result->engine = "cuda";
     result->complete = true;
-    snprintf(result->started_utc, sizeof(result->started_utc), "2026-01-02T03:%02u:05Z", process % 60);
+    snprintf(result->started_utc, sizeof(result->started_utc), "2026-01-02T03:%02u:05Z",
+             process % 60);
     strcpy(result->finished_utc, "2026-01-02T04:04:06Z");
     strcpy(result->argv, "cbank run");
     strcpy(result->counters_asked, "default");
@@ -62,9 +64,11 @@ static inline void result_fill(struct result *result, size_t count, unsigned pro
     }
 }
 
-static inline void result_counter(struct cell_result *cell, const char *name, enum counter_kind kind, double value)
+static inline void result_counter(struct cell_result *cell, const char *name,
+                                  enum counter_kind kind, double value)
 {
-    struct counter_value *counters = realloc(cell->counters, (cell->counter_count + 1) * sizeof(*counters));
+    struct counter_value *counters =
+        realloc(cell->counters, (cell->counter_count + 1) * sizeof(*counters));
 
     assert_non_null(counters);
     cell->counters = counters;
@@ -85,7 +89,8 @@ static inline void sides_put(struct sides *sides, struct result *result)
 }
 
 /* The cell that result_fill made as number `index`. */
-static inline const struct comparison_cell *compared_cell(const struct comparison *comparison, size_t index)
+static inline const struct comparison_cell *compared_cell(const struct comparison *comparison,
+                                                          size_t index)
 {
     for (size_t i = 0; i < comparison->cell_count; i++)
         if (comparison->cells[i].cell.elements == 1000 + index)
@@ -95,7 +100,8 @@ static inline const struct comparison_cell *compared_cell(const struct compariso
 }
 
 /* Compares, and closes nothing. */
-static inline struct comparison compared(const struct sides sides[SIDES], const struct compare_options *options)
+static inline struct comparison compared(const struct sides sides[SIDES],
+                                         const struct compare_options *options)
 {
     struct comparison comparison;
 

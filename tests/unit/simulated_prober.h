@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * For tests: a prober (harness/characterize/geometry.h) that is a simulation, with noise. Its caches are written apart from
- * those of harness/characterize/cache.h, which the search compares with. */
+ * For tests: a prober (harness/characterize/geometry.h) that is a simulation, with noise. Its
+ * caches are written apart from those of harness/characterize/cache.h, which the search compares
+ * with. */
 #ifndef CBANK_TESTS_SIMULATED_PROBER_H
 #define CBANK_TESTS_SIMULATED_PROBER_H
 
@@ -25,8 +26,8 @@ struct sim_level {
     enum cache_replacement policy;
     bool hashed; /* the set is no modulus of the line */
     uint32_t cycles;
-    /* Owned. For each way: line + 1 (0: empty), its sectors, its age by the policy. For each set: the way used
-     * last, and the bits of a tree. */
+    /* Owned. For each way: line + 1 (0: empty), its sectors, its age by the policy. For each set:
+     * the way used last, and the bits of a tree. */
     uint32_t *line, *sectors, *age, *hand;
     uint64_t *tree;
 };
@@ -55,7 +56,8 @@ static inline double sim_gauss(uint64_t *state)
 }
 
 /* Notes that a way was used: its age is 0 then, or counts the accesses. */
-static inline void sim_use(struct sim *sim, struct sim_level *level, uint32_t set, uint32_t way, bool hit)
+static inline void sim_use(struct sim *sim, struct sim_level *level, uint32_t set, uint32_t way,
+                           bool hit)
 {
     uint32_t *const age = level->age + (size_t)set * level->ways, unmarked = 0;
 
@@ -106,7 +108,8 @@ static inline uint32_t sim_victim(struct sim *sim, struct sim_level *level, uint
             oldest = age[w] < age[oldest] ? w : oldest;
         return oldest;
     }
-    for (uint32_t w = 0; w < ways; w++) /* of those without a mark, the first; NRU: if all have one, all lose it */
+    for (uint32_t w = 0; w < ways;
+         w++) /* of those without a mark, the first; NRU: if all have one, all lose it */
         if (age[w])
             return w;
     for (uint32_t w = 0; w < ways; w++)
@@ -117,8 +120,10 @@ static inline uint32_t sim_victim(struct sim *sim, struct sim_level *level, uint
 static inline bool sim_level_lookup(struct sim *sim, struct sim_level *level, uint64_t address)
 {
     const uint32_t number = (uint32_t)(address / level->line_bytes);
-    const uint32_t mixed = level->hashed ? number ^ number / level->sets ^ number / level->sets / level->sets : number;
-    const uint32_t set = mixed % level->sets, sector = 1u << address % level->line_bytes / level->fetch_bytes;
+    const uint32_t mixed =
+        level->hashed ? number ^ number / level->sets ^ number / level->sets / level->sets : number;
+    const uint32_t set = mixed % level->sets,
+                   sector = 1u << address % level->line_bytes / level->fetch_bytes;
     uint32_t *const lines = level->line + (size_t)set * level->ways;
     uint32_t *const sectors = level->sectors + (size_t)set * level->ways;
     uint32_t found = 0, empty = 0, way;
@@ -146,13 +151,15 @@ static inline uint32_t sim_access(struct sim *sim, uint64_t address)
     return sim->memory_cycles + (address / 512 % 2 ? sim->far_cycles : 0);
 }
 
-static inline enum status sim_chase(void *context, const struct probe_chase *chase, uint32_t *cycles)
+static inline enum status sim_chase(void *context, const struct probe_chase *chase,
+                                    uint32_t *cycles)
 {
     struct sim *sim = context;
 
     sim->chases++;
     for (uint32_t i = 0; i < sim->level_count && !sim->keeps; i++)
-        memset(sim->levels[i].line, 0, (size_t)sim->levels[i].sets * sim->levels[i].ways * sizeof(uint32_t));
+        memset(sim->levels[i].line, 0,
+               (size_t)sim->levels[i].sets * sim->levels[i].ways * sizeof(uint32_t));
     for (uint32_t pass = 0; pass < chase->warm_up + chase->timed; pass++)
         for (size_t i = 0; i < chase->count; i++) {
             double value;

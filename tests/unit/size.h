@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * How much a test repeats: what is said by many repetitions is tried with few in `make test`, and under sanitizers,
- * and with all in `make test-all`. tests/end_to_end/common.py reads the same variable. */
+ * How much a test repeats: what is said by many repetitions is tried with few in `make test`, and
+ * under sanitizers, and with all in `make test-all`. tests/end_to_end/common.py reads the same
+ * variable. */
 #ifndef CBANK_TESTS_SIZE_H
 #define CBANK_TESTS_SIZE_H
 
@@ -22,8 +23,8 @@ static inline size_t repetitions(size_t all, size_t few)
     return test_is_full() ? all : few;
 }
 
-/* The first under sanitizers, which take ten times as long and look for other mistakes than wrong numbers; else the
- * second. */
+/* The first under sanitizers, which take ten times as long and look for other mistakes than wrong
+ * numbers; else the second. */
 static inline size_t sanitized(size_t with, size_t without)
 {
 #ifdef CBANK_SANITIZED

@@ -16,12 +16,13 @@ static size_t listed_count;
 static CMFixtureFunction before_all, after_all;
 
 /* A test, between its set-up and its tear-down. Its name is a sentence. */
-#define TEST_WITH(name, set_up, tear_down)                                                            \
-    static void name(void **state);                                                                   \
-    __attribute__((constructor)) static void list_##name(void)                                        \
-    {                                                                                                 \
-        listed_tests[listed_count++] = (struct CMUnitTest){#name, name, (set_up), (tear_down), NULL}; \
-    }                                                                                                 \
+#define TEST_WITH(name, set_up, tear_down)                                 \
+    static void name(void **state);                                        \
+    __attribute__((constructor)) static void list_##name(void)             \
+    {                                                                      \
+        listed_tests[listed_count++] =                                     \
+            (struct CMUnitTest){#name, name, (set_up), (tear_down), NULL}; \
+    }                                                                      \
     static void name(__attribute__((unused)) void **state)
 
 #define TEST(name) TEST_WITH(name, NULL, NULL)

@@ -7,7 +7,7 @@
 #include "size.h"
 #include "test.h"
 
-/* -- a pattern that the table does not have ------------------------------------------------------------ */
+/* -- a pattern that the table does not have ---------------------------------------------------- */
 
 static uint32_t beyond_index(uint32_t block, uint32_t thread, uint32_t step, uint32_t length,
                              struct pattern_numbers numbers)
@@ -28,10 +28,10 @@ static const struct pattern beyond = {.name = "beyond",
                                       .index = beyond_index,
                                       .block_indices = beyond_block_indices};
 
-/* -- cells -------------------------------------------------------------------------------------------- */
+/* -- cells ------------------------------------------------------------------------------------- */
 
-static struct cell make_cell(const struct workload *workload, const struct path *path, const struct pattern *pattern,
-                             uint64_t elements, uint32_t block_size)
+static struct cell make_cell(const struct workload *workload, const struct path *path,
+                             const struct pattern *pattern, uint64_t elements, uint32_t block_size)
 {
     return (struct cell){.workload = workload,
                          .path = path,
@@ -41,7 +41,7 @@ static struct cell make_cell(const struct workload *workload, const struct path 
                          .cache_state = &cache_states[0]};
 }
 
-/* -- the count thread by thread ----------------------------------------------------------------------- */
+/* -- the count thread by thread ---------------------------------------------------------------- */
 
 /* Turns that shared memory takes: in each it answers one word of every bank. */
 static uint32_t brute_words(const uint64_t *words, uint32_t count)
@@ -59,8 +59,8 @@ static uint32_t brute_words(const uint64_t *words, uint32_t count)
     return most;
 }
 
-/* ... for the whole warp where a thread reads a word or less, else for as many threads as read 32 words; one for all of
- * them where they read the same. */
+/* ... for the whole warp where a thread reads a word or less, else for as many threads as read 32
+ * words; one for all of them where they read the same. */
 static uint32_t brute_wavefronts(const uint64_t *bytes, uint32_t count, uint32_t width)
 {
     uint64_t words[32];
@@ -111,17 +111,20 @@ static void brute_stream(struct brute *brute, const uint64_t *bytes, uint32_t co
     brute->counts.stream_sectors += distinct_units(bytes, count, 32);
 }
 
-/* The element that thread `thread` of a block loads from the input at `step` of the shape's code; false for none.
- * Written after kernels.cu, for each shape apart. */
-typedef bool input_of(const struct cell *cell, uint64_t block, uint32_t thread, uint32_t step, uint64_t *element);
+/* The element that thread `thread` of a block loads from the input at `step` of the shape's code;
+ * false for none. Written after kernels.cu, for each shape apart. */
+typedef bool input_of(const struct cell *cell, uint64_t block, uint32_t thread, uint32_t step,
+                      uint64_t *element);
 
-static bool map_input(const struct cell *cell, uint64_t block, uint32_t thread, uint32_t step, uint64_t *element)
+static bool map_input(const struct cell *cell, uint64_t block, uint32_t thread, uint32_t step,
+                      uint64_t *element)
 {
     *element = block * cell->block_size + thread;
     return step == 0 && *element < cell->elements;
 }
 
-static bool stencil_input(const struct cell *cell, uint64_t block, uint32_t thread, uint32_t step, uint64_t *element)
+static bool stencil_input(const struct cell *cell, uint64_t block, uint32_t thread, uint32_t step,
+                          uint64_t *element)
 {
     const uint64_t own = block * cell->block_size + thread;
 
@@ -138,8 +141,8 @@ static bool stencil_input(const struct cell *cell, uint64_t block, uint32_t thre
     }
 }
 
-static bool convolution_input(const struct cell *cell, uint64_t block, uint32_t thread, uint32_t step,
-                              uint64_t *element)
+static bool convolution_input(const struct cell *cell, uint64_t block, uint32_t thread,
+                              uint32_t step, uint64_t *element)
 {
     const struct image_size image = workload_image(cell->workload, cell->elements);
     const uint64_t own = block * cell->block_size + thread;
@@ -198,7 +201,8 @@ static uint32_t brute_largest(const struct path *path)
 }
 
 /* The bytes that threads read of copies that lie entry by entry. */
-static uint32_t brute_copied_wavefronts(const struct cell *cell, const uint64_t *bytes, uint32_t active)
+static uint32_t brute_copied_wavefronts(const struct cell *cell, const uint64_t *bytes,
+                                        uint32_t active)
 {
     const uint32_t copies = brute_copies(cell), largest = brute_largest(cell->path);
     const uint32_t width = brute_width(cell) < largest ? brute_width(cell) : largest;
@@ -209,15 +213,17 @@ static uint32_t brute_copied_wavefronts(const struct cell *cell, const uint64_t 
     return brute_wavefronts(copied, active, width);
 }
 
-/* Instructions of one payload load: one for each piece of an entry. For a table in registers, each word of an entry
- * takes the instructions that select it among the entries. */
+/* Instructions of one payload load: one for each piece of an entry. For a table in registers, each
+ * word of an entry takes the instructions that select it among the entries. */
 static uint32_t brute_instructions(const struct cell *cell)
 {
     static const uint32_t of_entries[] = {[2] = 1, [4] = 2, [8] = 5, [16] = 10};
     const uint32_t width = brute_width(cell), words = width > 4 ? width / 4 : 1;
 
     if (cell->path->unit == UNIT_SELECT)
-        return strcmp(cell->path->name, "prmt") == 0 ? 2 : words * of_entries[cell->path->bytes / 4 / words];
+        return strcmp(cell->path->name, "prmt") == 0
+                   ? 2
+                   : words * of_entries[cell->path->bytes / 4 / words];
     return width > brute_largest(cell->path) ? width / brute_largest(cell->path) : 1;
 }
 
@@ -225,10 +231,12 @@ static void brute_warp(struct brute *brute, const struct cell *cell, uint64_t bl
 {
     const uint32_t steps = workload_steps(cell->workload, cell->parameters);
     const uint64_t warp_first = block * cell->block_size + first;
-    const uint32_t active = warp_first >= cell->elements        ? 0
-                            : cell->elements - warp_first >= 32 ? 32
-                                                                : (uint32_t)(cell->elements - warp_first);
-    const uint32_t width = brute_width(cell), size = brute_table_bytes(cell), largest = brute_largest(cell->path);
+    const uint32_t active = warp_first >= cell->elements ? 0
+                            : cell->elements - warp_first >= 32
+                                ? 32
+                                : (uint32_t)(cell->elements - warp_first);
+    const uint32_t width = brute_width(cell), size = brute_table_bytes(cell),
+                   largest = brute_largest(cell->path);
     uint64_t bytes[32];
 
     brute->counts.warps_launched++;
@@ -252,8 +260,9 @@ static void brute_warp(struct brute *brute, const struct cell *cell, uint64_t bl
         return;
     for (uint32_t step = 0; step < steps; step++) {
         for (uint32_t lane = 0; lane < active; lane++) {
-            const uint32_t index = cell->pattern->index((uint32_t)block, first + lane, step, size / width,
-                                                        pattern_numbers(cell->parameters));
+            const uint32_t index =
+                cell->pattern->index((uint32_t)block, first + lane, step, size / width,
+                                     pattern_numbers(cell->parameters));
 
             bytes[lane] = (uint64_t)index * width;
             memset(brute->used + bytes[lane], 1, width);
@@ -266,7 +275,8 @@ static void brute_warp(struct brute *brute, const struct cell *cell, uint64_t bl
                 brute->counts.tag_wavefronts += brute_tags(bytes, active);
             }
             brute->counts.payload_loads++;
-            brute->counts.addresses += distinct_units(bytes, active, width < largest ? width : largest);
+            brute->counts.addresses +=
+                distinct_units(bytes, active, width < largest ? width : largest);
             brute->counts.lines += distinct_units(bytes, active, 64);
             brute->counts.sectors += distinct_units(bytes, active, 32);
             for (uint32_t lane = 0; lane < active && cell->path->unit != UNIT_SELECT; lane++)
@@ -276,12 +286,13 @@ static void brute_warp(struct brute *brute, const struct cell *cell, uint64_t bl
 }
 
 /* A warp's part of the copying of the table. */
-static void brute_staging(struct brute *brute, const struct cell *cell, uint64_t block, uint32_t first)
+static void brute_staging(struct brute *brute, const struct cell *cell, uint64_t block,
+                          uint32_t first)
 {
     const bool map = find_input(cell->workload) == map_input;
     const uint32_t copies = brute_copies(cell), piece = copies > 1 ? brute_width(cell) : 4;
-    const uint32_t length =
-        map ? brute_table_bytes(cell) * copies / piece : workload_steps(cell->workload, cell->parameters);
+    const uint32_t length = map ? brute_table_bytes(cell) * copies / piece
+                                : workload_steps(cell->workload, cell->parameters);
 
     if (cell->path->unit == UNIT_REGISTERS) {
         brute->counts.staging_loads++;
@@ -291,7 +302,8 @@ static void brute_staging(struct brute *brute, const struct cell *cell, uint64_t
         brute->counts.staging_loads += cell->path->bytes / 4;
         brute->counts.staging_sectors += cell->path->bytes / 4;
     }
-    for (uint32_t done = 0; cell->path->unit == UNIT_SHARED && done < length; done += cell->block_size) {
+    for (uint32_t done = 0; cell->path->unit == UNIT_SHARED && done < length;
+         done += cell->block_size) {
         uint64_t bytes[32];
         uint32_t count = 0;
 
@@ -337,9 +349,10 @@ static const uint32_t block_sizes[] = {32, 64, 96, 160, 256, 352, 992, 1024};
 /* A cell of one load a thread at many sizes. */
 static void check_sizes(struct cell cell)
 {
-    static const uint64_t elements[] = {1,    2,    7,    8,    9,    31,   32,    33,    63,    64,
-                                        65,   95,   96,   97,   127,  512,  1000,  1023,  1024,  1025,
-                                        2047, 2049, 3001, 4096, 5000, 8191, 10240, 16384, 33000, 70001};
+    static const uint64_t elements[] = {1,    2,    7,     8,     9,     31,   32,   33,
+                                        63,   64,   65,    95,    96,    97,   127,  512,
+                                        1000, 1023, 1024,  1025,  2047,  2049, 3001, 4096,
+                                        5000, 8191, 10240, 16384, 33000, 70001};
     const size_t every = repetitions(1, sanitized(8, 3));
 
     for (size_t e = 0; e < sizeof(elements) / sizeof(elements[0]); e++)
@@ -356,7 +369,8 @@ TEST(table_patterns_match_brute_force)
 
     for (size_t path = 0; path < 2; path++)
         for (size_t p = 0; p < pattern_count; p++) {
-            struct cell cell = make_cell(&workloads[0], path_named(some_paths[path]), &patterns[p], 1, 32);
+            struct cell cell =
+                make_cell(&workloads[0], path_named(some_paths[path]), &patterns[p], 1, 32);
 
             if (cell_parameter_mask(cell.workload, cell.pattern) & PARAMETER_BIT(distinct)) {
                 cell.parameters[PARAMETER_distinct] = 8;
@@ -380,8 +394,11 @@ static bool brute_holds(const struct cell *cell)
 /* Elements of every width, in tables of every size, on paths with and without a widest load. */
 TEST(tables_of_every_width_match_brute_force)
 {
-    static const char *const some_paths[] = {"constant",      "param",   "global",   "shared",    "shared_fill_only",
-                                             "shared_copies", "shuffle", "select_4", "select_16", "prmt"};
+    static const char *const some_paths[] = {"constant",         "param",
+                                             "global",           "shared",
+                                             "shared_fill_only", "shared_copies",
+                                             "shuffle",          "select_4",
+                                             "select_16",        "prmt"};
     const uint32_t every = (uint32_t)repetitions(1, sanitized(3, 2));
     char reason[CELL_REASON_BYTES];
     uint32_t number = 0, checked = 0;
@@ -390,16 +407,19 @@ TEST(tables_of_every_width_match_brute_force)
         for (size_t p = 0; p < pattern_count; p++)
             for (uint32_t width = 1; width <= 16; width *= 2)
                 for (uint32_t bytes = 8; bytes <= CBANK_TABLE_BYTES; bytes *= 2) {
-                    struct cell cell = make_cell(&workloads[0], path_named(some_paths[path]), &patterns[p],
-                                                 strcmp(some_paths[path], "shuffle") == 0 ? 1056 : 1001, 352);
+                    struct cell cell =
+                        make_cell(&workloads[0], path_named(some_paths[path]), &patterns[p],
+                                  strcmp(some_paths[path], "shuffle") == 0 ? 1056 : 1001, 352);
 
                     cell.parameters[PARAMETER_width_bytes] = width == 4 ? 0 : width;
                     cell.parameters[PARAMETER_table_bytes] = bytes == 8 ? 0 : bytes;
-                    if (cell_parameter_mask(cell.workload, cell.pattern) & PARAMETER_BIT(distinct)) {
+                    if (cell_parameter_mask(cell.workload, cell.pattern) &
+                        PARAMETER_BIT(distinct)) {
                         cell.parameters[PARAMETER_distinct] = 8;
                         cell.parameters[PARAMETER_stride_bytes] = 48;
                     }
-                    if (path_is_small(cell.path) ? !brute_holds(&cell) : cell_obstacle(&cell, 0, reason))
+                    if (path_is_small(cell.path) ? !brute_holds(&cell)
+                                                 : cell_obstacle(&cell, 0, reason))
                         continue;
                     if (number++ % every)
                         continue;
@@ -409,23 +429,26 @@ TEST(tables_of_every_width_match_brute_force)
     assert_true(checked > 2000 / every);
 }
 
-/* Every workload on every path that it can have: few elements, since convolutions have many steps. Images end anywhere in
- * a row, in a plane, or a few elements into another. */
+/* Every workload on every path that it can have: few elements, since convolutions have many steps.
+ * Images end anywhere in a row, in a plane, or a few elements into another. */
 TEST(workloads_match_brute_force)
 {
-    static const uint64_t elements[] = {1, 6, 33, 97, 1023, 1026, 1056, 2050, 3001, 4096, 4100, 9000};
+    static const uint64_t elements[] = {1,    6,    33,   97,   1023, 1026,
+                                        1056, 2050, 3001, 4096, 4100, 9000};
     const size_t every = repetitions(1, sanitized(5, 4));
     char reason[CELL_REASON_BYTES];
     size_t checked = 0;
 
     for (size_t w = 0; w < workload_count; w++)
-        for (size_t p = 0; p < path_count && workloads[w].index != INDEX_LOADED; p++) /* those: test_lookup.c */
+        for (size_t p = 0; p < path_count && workloads[w].index != INDEX_LOADED;
+             p++) /* those: test_lookup.c */
             for (size_t e = w % every; e < sizeof(elements) / sizeof(elements[0]); e += every)
                 for (size_t b = 0; b < sizeof(block_sizes) / sizeof(block_sizes[0]); b += 3) {
-                    const bool filters = workload_steps(&workloads[w], (uint32_t[PARAMETER_COUNT]){0, 0, 1}) > 1;
-                    struct cell cell =
-                        make_cell(&workloads[w], &paths[p], pattern_named(filters ? "lockstep" : "per_warp"),
-                                  elements[e], block_sizes[b]);
+                    const bool filters =
+                        workload_steps(&workloads[w], (uint32_t[PARAMETER_COUNT]){0, 0, 1}) > 1;
+                    struct cell cell = make_cell(&workloads[w], &paths[p],
+                                                 pattern_named(filters ? "lockstep" : "per_warp"),
+                                                 elements[e], block_sizes[b]);
 
                     cell.parameters[PARAMETER_radius] = workloads[w].variants ? 1 + (p + e) % 3 : 0;
                     if (cell_obstacle(&cell, 0, reason))
@@ -440,7 +463,8 @@ TEST(workloads_match_brute_force)
 TEST(block_index_wraps)
 {
     for (size_t p = 0; p < pattern_count; p++) {
-        struct cell cell = make_cell(&workloads[0], &paths[0], &patterns[p], 32u * 16384 + 32 * 7 + 5, 32);
+        struct cell cell =
+            make_cell(&workloads[0], &paths[0], &patterns[p], 32u * 16384 + 32 * 7 + 5, 32);
 
         cell.parameters[PARAMETER_distinct] = 4; /* for those that take it */
         cell.parameters[PARAMETER_stride_bytes] = 4;
@@ -448,28 +472,33 @@ TEST(block_index_wraps)
     }
 }
 
-/* -- by hand ------------------------------------------------------------------------------------------ */
+/* -- by hand ----------------------------------------------------------------------------------- */
 
-/* 12,800,000 elements in blocks of 1024: 12,500 blocks of 32 warps, none of them partial. pseudo_random: 32 threads
- * 1357 elements apart, modulo 16384. 1357 is odd, so they are distinct. Two in one line would need d x 1357 within 15
- * of a multiple of 16384 for a d of 1 .. 31; the nearest are d = 12 (16284, 100 short) and d = 24 (200 short). So every
- * address has a line of its own. A block reads 1024 distinct elements. 1357 being odd, the addresses of a warp are in
- * distinct banks. 42.4 lines of 128 bytes apart, 13 of them are in the fullest of four banks of lines, in every
- * warp. */
+/* 12,800,000 elements in blocks of 1024: 12,500 blocks of 32 warps, none of them partial.
+ * pseudo_random: 32 threads 1357 elements apart, modulo 16384. 1357 is odd, so they are distinct.
+ * Two in one line would need d x 1357 within 15 of a multiple of 16384 for a d of 1 .. 31; the
+ * nearest are d = 12 (16284, 100 short) and d = 24 (200 short). So every address has a line of its
+ * own. A block reads 1024 distinct elements. 1357 being odd, the addresses of a warp are in
+ * distinct banks. 42.4 lines of 128 bytes apart, 13 of them are in the fullest of four banks of
+ * lines, in every warp. */
 TEST(large_grid_by_hand)
 {
     static const struct {
         const char *pattern;
-        uint64_t addresses, lines, sectors, wavefronts, tag_wavefronts, footprint_bytes, block_lines, footprint_lines;
+        uint64_t addresses, lines, sectors, wavefronts, tag_wavefronts, footprint_bytes,
+            block_lines, footprint_lines;
     } rows[] = {
         {"per_block", 400000, 400000, 400000, 400000, 400000, 12500 * 4, 12500, 782},
         {"per_warp", 400000, 400000, 400000, 400000, 400000, 32 * 4, 12500 * 2, 2},
-        {"per_thread", 400000 * 32, 400000 * 2, 400000 * 4, 400000, 400000, 1024 * 4, 12500 * 64, 64},
-        {"pseudo_random", 400000 * 32, 400000 * 32, 400000 * 32, 400000, 12500 * 32 * 13, 1024 * 4, 12500 * 924, 924},
+        {"per_thread", 400000 * 32, 400000 * 2, 400000 * 4, 400000, 400000, 1024 * 4, 12500 * 64,
+         64},
+        {"pseudo_random", 400000 * 32, 400000 * 32, 400000 * 32, 400000, 12500 * 32 * 13, 1024 * 4,
+         12500 * 924, 924},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct cell cell = make_cell(&workloads[0], &paths[0], pattern_named(rows[i].pattern), 12800000, 1024);
+        const struct cell cell =
+            make_cell(&workloads[0], &paths[0], pattern_named(rows[i].pattern), 12800000, 1024);
         const struct access_counts expected = {
             .blocks = 12500,
             .warps_launched = 400000,
@@ -503,7 +532,8 @@ TEST(reading_beyond_the_table_is_an_error)
 
     capture_begin(&capture, stderr);
     status = access_count(&cell, &counts);
-    assert_non_null(strstr(capture_end(&capture),
-                           "beyond reads element 16384 of a table of 16384; correct its row in patterns.def"));
+    assert_non_null(
+        strstr(capture_end(&capture),
+               "beyond reads element 16384 of a table of 16384; correct its row in patterns.def"));
     assert_int_equal(status, STATUS_USAGE);
 }

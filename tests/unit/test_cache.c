@@ -4,7 +4,7 @@
 #include "simulated_prober.h"
 #include "test.h"
 
-/* -- another simulation -------------------------------------------------------------------------------- */
+/* -- another simulation ------------------------------------------------------------------------ */
 
 TEST(random_lookups_are_those_of_another_simulation)
 {
@@ -14,8 +14,8 @@ TEST(random_lookups_are_those_of_another_simulation)
     for (enum cache_replacement policy = 0; policy < CACHE_REPLACEMENT_COUNT; policy++)
         for (size_t s = 0; s < sizeof(sets) / sizeof(sets[0]); s++)
             for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
-                struct sim sim = {1, .levels = {
-                                         {64, .fetch_bytes = 64, .sets = sets[s], .ways = ways[w], .policy = policy}}};
+                struct sim sim = {1, .levels = {{64, .fetch_bytes = 64, .sets = sets[s],
+                                                 .ways = ways[w], .policy = policy}}};
                 struct cache cache;
 
                 sim_open(&sim);
@@ -23,14 +23,15 @@ TEST(random_lookups_are_those_of_another_simulation)
                 for (; sim.accesses < 3000; sim.accesses++) {
                     const uint64_t address = random_next(&random) % (64 * sets[s] * (ways[w] + 2));
 
-                    assert_int_equal(cache_lookup(&cache, address), sim_level_lookup(&sim, &sim.levels[0], address));
+                    assert_int_equal(cache_lookup(&cache, address),
+                                     sim_level_lookup(&sim, &sim.levels[0], address));
                 }
                 cache_close(&cache);
                 sim_close(&sim);
             }
 }
 
-/* -- known behaviour ---------------------------------------------------------------------------------- */
+/* -- known behaviour --------------------------------------------------------------------------- */
 
 /* Lines by their number, all of one set of four ways; 1: a hit. */
 static void check_sequence(enum cache_replacement replacement, const char *lines, const char *hits)
@@ -43,8 +44,8 @@ static void check_sequence(enum cache_replacement replacement, const char *lines
     cache_close(&cache);
 }
 
-/* By hand. a b c d fill; a is used again, then e comes. LRU drops b. FIFO drops a. The tree: after d its root leads left
- * and there to a; after a, right and there to c. */
+/* By hand. a b c d fill; a is used again, then e comes. LRU drops b. FIFO drops a. The tree: after
+ * d its root leads left and there to a; after a, right and there to c. */
 TEST(policies_drop_what_they_say)
 {
     check_sequence(CACHE_LRU, "abcdaeb", "0000100");
@@ -53,8 +54,8 @@ TEST(policies_drop_what_they_say)
     check_sequence(CACHE_FIFO, "abcdaeb", "0000101");
     check_sequence(CACHE_TREE, "abcdaec", "0000100");
     check_sequence(CACHE_TREE, "abcdaeb", "0000101");
-    /* a b c d, a again, e, over and over. The tree comes to miss every second, as an H200 was seen to; LRU misses four of
-     * six, FIFO five. */
+    /* a b c d, a again, e, over and over. The tree comes to miss every second, as an H200 was seen
+     * to; LRU misses four of six, FIFO five. */
     check_sequence(CACHE_TREE, "abcdaeabcdaeabcdaeabcdaeabcdae", "000010110000101010101010101010");
     check_sequence(CACHE_LRU, "abcdaeabcdaeabcdae", "000010100010100010");
     check_sequence(CACHE_FIFO, "abcdaeabcdaeabcdae", "000010000010000010");

@@ -20,7 +20,8 @@ static int remove_file(void **state)
     return unlink(path);
 }
 
-/* A calibration of three processes: cell 0 failed, cell 1 has one time, cell 2 takes 1000, 1020 and 1010 ns. */
+/* A calibration of three processes: cell 0 failed, cell 1 has one time, cell 2 takes 1000, 1020 and
+ * 1010 ns. */
 static struct calibration make_calibration(void)
 {
     static const double ns[] = {1000, 1020, 1010};
@@ -51,14 +52,18 @@ static void check(const struct calibration *calibration)
     assert_string_equal(calibration->device.uuid, "GPU-11111111-2222");
     assert_string_equal(calibration->device.driver, "570");
     assert_string_equal(calibration->engine, "cuda");
-    assert_true(!calibration->modelled && calibration->processes == 3 && calibration->cell_count == 3);
+    assert_true(!calibration->modelled && calibration->processes == 3 &&
+                calibration->cell_count == 3);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(cells[i].cell.elements, 1000 + i);
         assert_string_equal(cells[i].sha256, "aa");
-        assert_int_equal(isnan(cells[i].noise) && isnan(cells[i].median_ns) && !cells[i].has_deviation, i < 2);
+        assert_int_equal(isnan(cells[i].noise) && isnan(cells[i].median_ns) &&
+                             !cells[i].has_deviation,
+                         i < 2);
     }
     assert_true(fabs(cells[2].noise - 0.02) < 1e-9 && fabs(cells[2].median_ns - 1010) < 1);
-    /* The deviation of the logarithms is 0.0099 with 2 degrees, pooled with the scaled error of the times, 0.006. */
+    /* The deviation of the logarithms is 0.0099 with 2 degrees, pooled with the scaled error of the
+     * times, 0.006. */
     assert_true(cells[2].deviation.value > 0.006 && cells[2].deviation.value < 0.0085);
     assert_true(cells[2].deviation.degrees > 2.1 && cells[2].deviation.degrees < 15);
     assert_int_equal(cells[2].deviation.origin, DEVIATION_PROCESSES);
@@ -133,7 +138,8 @@ TEST(test_sides_that_are_refused)
         capture_begin(&capture, stderr);
         assert_int_equal(calibration_of(&sides, &calibration), STATUS_USAGE);
         capture_end(&capture);
-        assert_non_null(strstr(capture.text, "two or more processes of one GPU, driver and engine"));
+        assert_non_null(
+            strstr(capture.text, "two or more processes of one GPU, driver and engine"));
         assert_null(calibration.cells);
         sides_close(&sides);
     }
@@ -165,7 +171,8 @@ TEST(test_bad_files)
         int bytes;
 
         assert_non_null(at);
-        bytes = snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - good), good, rows[i].to, at + strlen(rows[i].from));
+        bytes = snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - good), good, rows[i].to,
+                         at + strlen(rows[i].from));
         file_put(path, text, (size_t)bytes);
         capture_begin(&capture, stderr);
         assert_int_equal(calibration_read(path, &calibration), STATUS_USAGE);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Cards: those in the program, what is wrong with others, and how many blocks an SM holds. Runs in the repository's root. */
+ * Cards: those in the program, what is wrong with others, and how many blocks an SM holds. Runs in
+ * the repository's root. */
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -21,7 +22,8 @@ TEST(each_built_in_card_is_its_file)
         assert_int_equal(card_read(card_texts[i].name, &built_in), STATUS_OK);
         assert_int_equal(card_read(card_texts[i].file, &file), STATUS_OK);
         assert_memory_equal(&built_in, &file, sizeof(file));
-        assert_true((card_unknown(&file) == 0) == (i < 2)); /* the H200 and the H100 were measured */
+        /* the H200 and the H100 were measured */
+        assert_true((card_unknown(&file) == 0) == (i < 2));
     }
 }
 
@@ -32,7 +34,8 @@ TEST(the_default_card_is_an_h200)
 
     assert_int_equal(card_read(NULL, &card), STATUS_OK);
     assert_string_equal(card.name, "H200");
-    assert_true(card.number[CARD_constant_l1_bytes].value == 2048 && card.number[CARD_sm_count].value == 132);
+    assert_true(card.number[CARD_constant_l1_bytes].value == 2048 &&
+                card.number[CARD_sm_count].value == 132);
     assert_true(card_is_of(&card, &device));
     strcpy(device.chip, "GB202");
     assert_false(card_is_of(&card, &device));
@@ -53,12 +56,12 @@ TEST(what_a_card_does_not_know_is_named)
     assert_string_equal(text, "");
 }
 
-/* -- files --------------------------------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------------------- */
 
 /* A card with a member of `model`, or of the card itself, replaced or taken out. */
 struct change {
     const char *key, *json; /* NULL: taken out */
-    const char *said;       /* in the message; NULL: the card is read */
+    const char *said; /* in the message; NULL: the card is read */
 };
 
 #define ALL(number) "{\"value\": " number ", \"low\": " number ", \"high\": " number "}"
@@ -68,7 +71,8 @@ static const struct change changes[] = {
     {"chip", "null", NULL},
     {"cc_major", "0", "cc_major: expected an integer from 1 to 99"},
     {"model", NULL, "model: expected an object, it is missing"},
-    {"schema", "{\"name\": \"cbank-result\", \"version\": \"1.0\"}", "schema.name: 'cbank-result' is no card"},
+    {"schema", "{\"name\": \"cbank-result\", \"version\": \"1.0\"}",
+     "schema.name: 'cbank-result' is no card"},
     {"schema", "{\"name\": \"cbank-card\", \"version\": \"2.0\"}", "schema.version: 2.0"},
     {"launch_ns", "null", NULL},
     {"launch_ns", NULL, NULL},
@@ -94,8 +98,9 @@ TEST(what_is_wrong_with_a_card_is_said)
 
         assert_int_equal(card_read_json("h200", &card, &read), STATUS_OK);
         json = cJSON_Duplicate(read, true);
-        object = cJSON_GetObjectItemCaseSensitive(json, change->key) ? json
-                                                                     : cJSON_GetObjectItemCaseSensitive(json, "model");
+        object = cJSON_GetObjectItemCaseSensitive(json, change->key)
+                     ? json
+                     : cJSON_GetObjectItemCaseSensitive(json, "model");
         cJSON_DeleteItemFromObjectCaseSensitive(object, change->key);
         if (change->json)
             cJSON_AddItemToObject(object, change->key, cJSON_Parse(change->json));
@@ -110,10 +115,10 @@ TEST(what_is_wrong_with_a_card_is_said)
     }
 }
 
-/* -- blocks -------------------------------------------------------------------------------------------- */
+/* -- blocks ------------------------------------------------------------------------------------ */
 
-/* An H200: 64 warps, 32 blocks, 65,536 registers, and 233,472 bytes of shared memory; each block takes 1,024 bytes
- * more. */
+/* An H200: 64 warps, 32 blocks, 65,536 registers, and 233,472 bytes of shared memory; each block
+ * takes 1,024 bytes more. */
 TEST(an_sm_holds_the_blocks_that_it_has_room_for)
 {
     static const struct {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Every row of the counter table against every chip that the installed CUPTI knows. Needs no GPU. */
+ * Every row of the counter table against every chip that the installed CUPTI knows. Needs no
+ * GPU. */
 
 #include "counter.h"
 #include "engine.h"
@@ -11,8 +12,8 @@ struct known_lack {
     const char *counter;
 };
 
-/* From NVIDIA's own list of metrics (CUPTI 13.0): no immediate constant cache is counted on Blackwell, and
- * chips with memory shared with the CPU have no DRAM counters. */
+/* From NVIDIA's own list of metrics (CUPTI 13.0): no immediate constant cache is counted on
+ * Blackwell, and chips with memory shared with the CPU have no DRAM counters. */
 static const struct known_lack known_lacks[] = {
     {"GB", "imc_requests"},        {"GA10B", "dram_read_bytes"},  {"GA10B", "dram_write_bytes"},
     {"GB10B", "dram_read_bytes"},  {"GB10B", "dram_write_bytes"}, {"GB20B", "dram_read_bytes"},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The code of a kernel in short, and what is said where it changed: changes are planted in real kernels. */
+ * The code of a kernel in short, and what is said where it changed: changes are planted in real
+ * kernels. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,7 +30,8 @@ static bool find_code(const char *workload, struct code *out)
     for (size_t pattern = 0; pattern < pattern_count; pattern++) {
         cell.pattern = &patterns[pattern];
         for (size_t i = 0; i < parameter_count; i++)
-            cell.parameters[i] = cell_parameter_mask(cell.workload, cell.pattern) >> i & 1 ? parameters[i].min : 0;
+            cell.parameters[i] =
+                cell_parameter_mask(cell.workload, cell.pattern) >> i & 1 ? parameters[i].min : 0;
         for (size_t i = 0; image_at(i, &image); i++)
             if (image_kernel(image.data, image.bytes, &cell, &sass) && sass.known) {
                 assert_true(sass.bytes <= CODE_BYTES_MAX);
@@ -61,7 +63,7 @@ static void check(const struct code *base, const struct code *new_code, const ch
     free(other);
 }
 
-/* -- texts -------------------------------------------------------------------------------------------- */
+/* -- texts ------------------------------------------------------------------------------------- */
 
 TEST(a_text_says_what_the_code_is)
 {
@@ -117,7 +119,7 @@ TEST(texts_that_are_none_are_refused)
     assert_false(code_change("LDC 1;A;x", "nonsense", line, sizeof(line)));
 }
 
-/* -- changes ------------------------------------------------------------------------------------------ */
+/* -- changes ----------------------------------------------------------------------------------- */
 
 /* Another opcode, at each position of a kernel. */
 TEST(another_opcode_is_named)
@@ -136,15 +138,15 @@ TEST(another_opcode_is_named)
         changed = base;
         changed.bytes[i * INSTRUCTION_BYTES] = 0x08; /* MUFU, which no such kernel has */
         changed.bytes[i * INSTRUCTION_BYTES + 1] |= 1;
-        snprintf(first, sizeof(first), "MUFU 0 -> 1; the first other opcode is %zu: %s -> MUFU", i + 1,
-                 sass_code_opcode(&parsed, i));
+        snprintf(first, sizeof(first), "MUFU 0 -> 1; the first other opcode is %zu: %s -> MUFU",
+                 i + 1, sass_code_opcode(&parsed, i));
         check(&base, &changed, first);
     }
     free(text);
 }
 
-/* One bit of each part of each instruction. Bit 42 is of the offset where an instruction reads a constant bank, and of
- * another operand where it does not. */
+/* One bit of each part of each instruction. Bit 42 is of the offset where an instruction reads a
+ * constant bank, and of another operand where it does not. */
 TEST(the_part_that_moved_is_said)
 {
     static const struct {
@@ -170,15 +172,18 @@ TEST(the_part_that_moved_is_said)
             const unsigned char *at = base.bytes + i * INSTRUCTION_BYTES;
             const unsigned operation = at[0] | (at[1] & 1u) << 8, operands = at[1] >> 1 & 7;
             /* LDC, ULDC, LDCU; arithmetic whose second or third operand is a constant. */
-            const bool constant = operation == 0x182 || operation == 0xb9 || operation == 0xbb || operation == 0x1ac ||
+            const bool constant = operation == 0x182 || operation == 0xb9 || operation == 0xbb ||
+                                  operation == 0x1ac ||
                                   (operation < 0x80 && (operands == 3 || operands == 5));
             const size_t row = k == BIT_42 && constant ? k + 1 : k;
             char line[64];
 
             constants += k == BIT_42 && constant;
             changed = base;
-            changed.bytes[i * INSTRUCTION_BYTES + rows[row].bit / 8] ^= (unsigned char)(1 << rows[row].bit % 8);
-            snprintf(line, sizeof(line), "the same opcodes in the same order: %s differ", rows[row].words);
+            changed.bytes[i * INSTRUCTION_BYTES + rows[row].bit / 8] ^=
+                (unsigned char)(1 << rows[row].bit % 8);
+            snprintf(line, sizeof(line), "the same opcodes in the same order: %s differ",
+                     rows[row].words);
             check(&base, &changed, line);
             is = text_of_code(&changed);
             assert_int_equal(code_moved(was, is), rows[row].moved);
@@ -192,7 +197,8 @@ TEST(the_part_that_moved_is_said)
             changed.bytes[i * INSTRUCTION_BYTES + k] ^= 1;
     check(&base, &changed, "in the same order: operands, constant offsets, scheduling differ");
     is = text_of_code(&changed);
-    assert_int_equal(code_moved(was, is), 1u << CODE_OPERANDS | 1u << CODE_OFFSETS | 1u << CODE_SCHEDULING);
+    assert_int_equal(code_moved(was, is),
+                     1u << CODE_OPERANDS | 1u << CODE_OFFSETS | 1u << CODE_SCHEDULING);
     *strrchr(was, ';') = '\0';
     assert_int_equal(code_moved(was, is), 0);
     assert_int_equal(code_moved(was, was), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Comparisons of results made here: what is paired, what is not comparable, counters, code, calibration, order. Verdicts
- * of times are in test_judge.c. */
+ * Comparisons of results made here: what is paired, what is not comparable, counters, code,
+ * calibration, order. Verdicts of times are in test_judge.c. */
 #include "sides.h"
 #include "test.h"
 
@@ -8,7 +8,8 @@ static const struct compare_options defaults = {.judge.threshold = 0.01};
 
 static const struct context_field *field_named(const char *name)
 {
-    return row_named((struct table)TABLE("context field", context_fields, context_field_count), name);
+    return row_named((struct table)TABLE("context field", context_fields, context_field_count),
+                     name);
 }
 
 /* Two sides of one process each, whose results a test changes. */
@@ -45,12 +46,14 @@ static void expect(size_t index, enum cell_verdict verdict, const char *note)
         fail_msg("cell %zu: \"%s\"", index, cell->note);
 }
 
-/* -- cells --------------------------------------------------------------------------------------------- */
+/* -- cells ------------------------------------------------------------------------------------- */
 
 TEST(test_cells_are_worst_first)
 {
-    static const enum cell_verdict expected[] = {VERDICT_REGRESSED, VERDICT_REGRESSED, VERDICT_MISSING, VERDICT_INVALID,
-                                                 VERDICT_IMPROVED,  VERDICT_NEW,       VERDICT_SAME};
+    static const enum cell_verdict expected[] = {VERDICT_REGRESSED, VERDICT_REGRESSED,
+                                                 VERDICT_MISSING,   VERDICT_INVALID,
+                                                 VERDICT_IMPROVED,  VERDICT_NEW,
+                                                 VERDICT_SAME};
 
     open_pair(6);
     result_time(&pair.results[NEW].cells[1], 900);
@@ -62,7 +65,8 @@ TEST(test_cells_are_worst_first)
     assert_int_equal(comparison.cell_count, 7);
     for (size_t i = 0; i < 7; i++)
         assert_int_equal(comparison.cells[i].verdict, expected[i]);
-    assert_true(comparison.cells[0].cell.elements == 1003 && comparison.cells[1].cell.elements == 1002);
+    assert_true(comparison.cells[0].cell.elements == 1003 &&
+                comparison.cells[1].cell.elements == 1002);
     assert_true(comparison.plans_differ && comparison.comparable && comparison.common == 5);
     assert_true(isnan(compared_cell(&comparison, 4)->judged.ratio.value));
     assert_true(compared_cell(&comparison, 4)->judged.sides[BASE].estimate.ns > 0);
@@ -96,7 +100,8 @@ TEST(test_cells_without_a_valid_time_are_invalid)
             cell->time.summary.count = 0;
         compare_pair(&defaults);
         expect(0, VERDICT_INVALID, rows[i / 2].note);
-        assert_memory_equal(compared_cell(&comparison, 0)->note, side_names[side], strlen(side_names[side]));
+        assert_memory_equal(compared_cell(&comparison, 0)->note, side_names[side],
+                            strlen(side_names[side]));
         expect(1, VERDICT_SAME, "");
         assert_int_equal(comparison_status(&comparison, true), STATUS_FINDING);
         compared_close(&comparison, pair.sides);
@@ -111,7 +116,8 @@ TEST(test_cells_that_both_sides_skip_are_the_same)
         compare_pair(&defaults);
         expect(0, VERDICT_SAME, "skipped on both sides");
         /* Without another cell, nothing is decided. */
-        assert_int_equal(comparison_status(&comparison, false), cells == 2 ? STATUS_OK : STATUS_INCONCLUSIVE);
+        assert_int_equal(comparison_status(&comparison, false),
+                         cells == 2 ? STATUS_OK : STATUS_INCONCLUSIVE);
         compared_close(&comparison, pair.sides);
     }
 }
@@ -166,7 +172,7 @@ TEST(test_another_layout_is_another_plan)
     compared_close(&comparison, pair.sides);
 }
 
-/* -- counters and code --------------------------------------------------------------------------------- */
+/* -- counters and code ------------------------------------------------------------------------- */
 
 TEST(test_counters)
 {
@@ -176,9 +182,12 @@ TEST(test_counters)
         bool shown;
         enum cell_verdict verdict;
     } rows[] = {
-        {COUNTER_EXACT, 4000, 4000, false, VERDICT_SAME},     {COUNTER_EXACT, 4000, 4001, true, VERDICT_REGRESSED},
-        {COUNTER_EXACT, 4000, 3999, true, VERDICT_REGRESSED}, {COUNTER_MEASURED, 100, 104, false, VERDICT_SAME},
-        {COUNTER_MEASURED, 100, 106, true, VERDICT_SAME},     {COUNTER_EXACT, NAN, 1, false, VERDICT_SAME},
+        {COUNTER_EXACT, 4000, 4000, false, VERDICT_SAME},
+        {COUNTER_EXACT, 4000, 4001, true, VERDICT_REGRESSED},
+        {COUNTER_EXACT, 4000, 3999, true, VERDICT_REGRESSED},
+        {COUNTER_MEASURED, 100, 104, false, VERDICT_SAME},
+        {COUNTER_MEASURED, 100, 106, true, VERDICT_SAME},
+        {COUNTER_EXACT, NAN, 1, false, VERDICT_SAME},
         {COUNTER_EXACT, 1, NAN, false, VERDICT_INVALID},
     };
     enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
@@ -187,7 +196,8 @@ TEST(test_counters)
     for (size_t i = 0; i < ROWS; i++) {
         result_counter(&pair.results[BASE].cells[i], "base_alone", COUNTER_EXACT, 1);
         result_counter(&pair.results[BASE].cells[i], "idc_requests", rows[i].kind, rows[i].base);
-        result_counter(&pair.results[NEW].cells[i], "idc_requests", rows[i].kind, rows[i].new_value);
+        result_counter(&pair.results[NEW].cells[i], "idc_requests", rows[i].kind,
+                       rows[i].new_value);
     }
     compare_pair(&defaults);
     for (size_t i = 0; i < ROWS; i++) {
@@ -196,13 +206,16 @@ TEST(test_counters)
         expect(i, rows[i].verdict, rows[i].verdict == VERDICT_INVALID ? "could not read" : "");
         assert_int_equal(cell->change_count, rows[i].shown);
         if (rows[i].shown)
-            assert_true(strcmp(cell->changes->name, "idc_requests") == 0 && cell->changes->kind == rows[i].kind &&
-                        cell->changes->base == rows[i].base && cell->changes->new_value == rows[i].new_value);
+            assert_true(strcmp(cell->changes->name, "idc_requests") == 0 &&
+                        cell->changes->kind == rows[i].kind &&
+                        cell->changes->base == rows[i].base &&
+                        cell->changes->new_value == rows[i].new_value);
     }
     compared_close(&comparison, pair.sides);
 }
 
-/* A counter that NEW could not read fails, unless the user says that it may. A slower cell stays so. */
+/* A counter that NEW could not read fails, unless the user says that it may. A slower cell stays
+ * so. */
 TEST(test_lost_counters)
 {
     const void *rows[] = {&context_fields[CONTEXT_COUNTERS]};
@@ -229,7 +242,8 @@ TEST(test_lost_counters)
     }
 }
 
-/* A counter of NEW that is not as expected fails, even where other code is allowed and BASE reads the same. */
+/* A counter of NEW that is not as expected fails, even where other code is allowed and BASE reads
+ * the same. */
 TEST(test_an_unexpected_counter_fails)
 {
     open_pair(2);
@@ -242,7 +256,8 @@ TEST(test_an_unexpected_counter_fails)
     compared_close(&comparison, pair.sides);
 }
 
-/* One process of NEW that counted something else is a change; one of BASE that NEW has not is none. */
+/* One process of NEW that counted something else is a change; one of BASE that NEW has not is
+ * none. */
 TEST(test_an_exact_counter_of_one_process_is_a_change)
 {
     static const double values[SIDES][2][3] = {{{4000, 4000, 4000}, {4000, 4000, 5000}},
@@ -254,7 +269,8 @@ TEST(test_an_exact_counter_of_one_process_is_a_change)
 
         result_fill(&result, 2, i);
         for (size_t k = 0; k < 2; k++)
-            result_counter(&result.cells[k], "idc_requests", COUNTER_EXACT, values[i % 2][k][i / 2]);
+            result_counter(&result.cells[k], "idc_requests", COUNTER_EXACT,
+                           values[i % 2][k][i / 2]);
         sides_put(&sides[i % 2], &result);
     }
     comparison = compared(sides, &defaults);
@@ -281,12 +297,13 @@ TEST(test_other_code_is_compared_only_where_it_may_differ)
         assert_int_equal(comparison_status(&comparison, true), i ? STATUS_OK : STATUS_ENVIRONMENT);
         expect(0, i ? VERDICT_SAME : VERDICT_INVALID, i ? "" : "sass differs");
         expect(1, VERDICT_SAME, "");
-        assert_true(compared_cell(&comparison, 0)->sass_differs && !compared_cell(&comparison, 1)->sass_differs);
+        assert_true(compared_cell(&comparison, 0)->sass_differs &&
+                    !compared_cell(&comparison, 1)->sass_differs);
         compared_close(&comparison, pair.sides);
     }
 }
 
-/* -- context ------------------------------------------------------------------------------------------- */
+/* -- context ----------------------------------------------------------------------------------- */
 
 TEST(test_what_differs_between_sides)
 {
@@ -305,7 +322,9 @@ TEST(test_what_differs_between_sides)
             for (size_t side = 0; side < SIDES; side++)
                 sides_put(&pair.sides[side], &pair.results[side]);
             /* Text that is not known is no difference, and what is mixed on both sides is one. */
-            strcpy((char *)&pair.sides[NEW].gpus->identity + field->offset, k == 2 ? "" : k == 3 ? "mixed" : "else");
+            strcpy((char *)&pair.sides[NEW].gpus->identity + field->offset, k == 2   ? ""
+                                                                            : k == 3 ? "mixed"
+                                                                                     : "else");
             if (k == 3)
                 strcpy((char *)&pair.sides[BASE].gpus->identity + field->offset, "mixed");
             options.allowed = k == 1 ? &allowed : NULL;
@@ -318,7 +337,8 @@ TEST(test_what_differs_between_sides)
             compared_close(&comparison, pair.sides);
         }
     }
-    assert_true(field_named("driver")->allowed && field_named("vbios")->allowed && !field_named("uuid")->allowed);
+    assert_true(field_named("driver")->allowed && field_named("vbios")->allowed &&
+                !field_named("uuid")->allowed);
 }
 
 TEST(test_clocks_far_apart_make_a_cell_incomparable)
@@ -343,7 +363,7 @@ TEST(test_clocks_far_apart_make_a_cell_incomparable)
     }
 }
 
-/* -- calibration --------------------------------------------------------------------------------------- */
+/* -- calibration ------------------------------------------------------------------------------- */
 
 TEST(test_a_calibration_stands_in_for_the_default)
 {
@@ -353,7 +373,8 @@ TEST(test_a_calibration_stands_in_for_the_default)
         enum deviation_origin origin;
         enum cell_verdict verdict;
     } rows[] = {
-        {0.015, "570", "", DEVIATION_CALIBRATED, VERDICT_INCONCLUSIVE}, /* BASE's driver counts, too */
+        /* BASE's driver counts, too */
+        {0.015, "570", "", DEVIATION_CALIBRATED, VERDICT_INCONCLUSIVE},
         {0.002, "580", "", DEVIATION_CALIBRATED, VERDICT_REGRESSED},
         {0.015, "1", "another driver", DEVIATION_DEFAULT, VERDICT_REGRESSED},
     };
@@ -363,7 +384,9 @@ TEST(test_a_calibration_stands_in_for_the_default)
                                        .has_deviation = true,
                                        .deviation = {rows[i].deviation, 20, DEVIATION_PROCESSES},
                                        .sha256 = "aa"};
-        struct calibration calibration = {.device.uuid = "GPU-11111111-2222", .cells = &cell, .cell_count = 1};
+        struct calibration calibration = {.device.uuid = "GPU-11111111-2222",
+                                          .cells = &cell,
+                                          .cell_count = 1};
         struct compare_options options = defaults;
 
         strcpy(calibration.device.driver, rows[i].driver);
@@ -379,7 +402,7 @@ TEST(test_a_calibration_stands_in_for_the_default)
     }
 }
 
-/* -- exit codes ---------------------------------------------------------------------------------------- */
+/* -- exit codes -------------------------------------------------------------------------------- */
 
 TEST(test_every_exit_code)
 {
@@ -398,9 +421,10 @@ TEST(test_every_exit_code)
         assert_int_equal(comparison_status(&comparison, true), expected[i]);
         /* A comparison that decided no cell says so, strict or not. */
         comparison.counts[VERDICT_INCONCLUSIVE] = 1;
-        assert_int_equal(comparison_status(&comparison, false), expected[i] == STATUS_FINDING ? STATUS_FINDING
-                                                                : decided                     ? STATUS_OK
-                                                                                              : STATUS_INCONCLUSIVE);
+        assert_int_equal(comparison_status(&comparison, false), expected[i] == STATUS_FINDING
+                                                                    ? STATUS_FINDING
+                                                                : decided ? STATUS_OK
+                                                                          : STATUS_INCONCLUSIVE);
         assert_int_equal(comparison_status(&comparison, true),
                          expected[i] == STATUS_FINDING ? STATUS_FINDING : STATUS_INCONCLUSIVE);
         comparison.comparable = false;

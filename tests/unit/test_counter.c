@@ -10,8 +10,8 @@
 
 static const struct table counter_table = TABLE("counter", counters, counter_count);
 
-static struct cell make_cell(const char *workload, const char *path, const char *pattern, uint64_t elements,
-                             uint32_t block_size)
+static struct cell make_cell(const char *workload, const char *path, const char *pattern,
+                             uint64_t elements, uint32_t block_size)
 {
     const struct cell cell = {
         .workload = workload_named(workload),
@@ -66,8 +66,9 @@ static void check_cases(struct cell cell, const struct expected_case *cases, siz
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* 2 blocks of 1024 and one thread more: 65 warps load input of 4 sectors, one of them of 1. A warp reads 8 addresses
- * 128 bytes apart: 8 sectors, all in one bank. 3 blocks copy 16384 elements: 512 loads, 2048 sectors each. */
+/* 2 blocks of 1024 and one thread more: 65 warps load input of 4 sectors, one of them of 1. A warp
+ * reads 8 addresses 128 bytes apart: 8 sectors, all in one bank. 3 blocks copy 16384 elements: 512
+ * loads, 2048 sectors each. */
 TEST(loads_of_add)
 {
     static const struct expected_case cases[] = {
@@ -79,9 +80,11 @@ TEST(loads_of_add)
         {"texture", 65, 65, 257, 65, 0},
         {"shared", 65 + 1536, 65 + 1536, 257 + 6144, 0, 65},
         {"shared_fill_only", 65 + 1536, 65 + 1536, 257 + 6144, 0, 0},
-        {"shared_copies", 65 + 3 * 256, 65 + 3 * 256, 257 + 3 * 512, 0, 65}, /* 4096 elements, twice */
+        /* 4096 elements, twice */
+        {"shared_copies", 65 + 3 * 256, 65 + 3 * 256, 257 + 3 * 512, 0, 65},
         {"shuffle", 65 + 96, 65 + 96, 257 + 96 * 4, 0, 0}, /* each of 96 warps loads 32 elements */
-        {"select_4", 65 + 65 * 4, 65 + 65 * 4, 257 + 65 * 4, 0, 0}, /* each of 65 with an element, 4 words */
+        /* each of 65 with an element, 4 words */
+        {"select_4", 65 + 65 * 4, 65 + 65 * 4, 257 + 65 * 4, 0, 0},
         {"prmt", 65 + 65 * 4, 65 + 65 * 4, 257 + 65 * 4, 0, 0}, /* the same */
         {"select_16", 65 + 65 * 16, 65 + 65 * 16, 257 + 65 * 16, 0, 0},
     };
@@ -92,9 +95,9 @@ TEST(loads_of_add)
     check_cases(cell, cases, COUNT(cases));
 }
 
-/* 8 blocks of 32: 8 warps, 32 sectors, and 7 left and 7 right halos of a sector; the blocks at the ends execute the
- * eighth of each. A thread reads 8 elements of the tile and 4 coefficients; 8 blocks copy those in one load of one
- * sector. */
+/* 8 blocks of 32: 8 warps, 32 sectors, and 7 left and 7 right halos of a sector; the blocks at the
+ * ends execute the eighth of each. A thread reads 8 elements of the tile and 4 coefficients; 8
+ * blocks copy those in one load of one sector. */
 TEST(loads_of_the_stencil)
 {
     static const struct expected_case cases[] = {
@@ -112,8 +115,8 @@ TEST(loads_of_the_stencil)
     assert_true(expected("l1_requests", &cell, NULL) == 8 + 6);
 }
 
-/* A row of 64 elements, radius 1. To the left the first warp reads elements 0 .. 30, the second 31 .. 62: 4 and 5
- * sectors. To the right 1 .. 32 and 33 .. 63: 5 and 4. */
+/* A row of 64 elements, radius 1. To the left the first warp reads elements 0 .. 30, the second 31
+ * .. 62: 4 and 5 sectors. To the right 1 .. 32 and 33 .. 63: 5 and 4. */
 TEST(loads_of_a_convolution)
 {
     static const struct expected_case cases[] = {
@@ -127,7 +130,8 @@ TEST(loads_of_a_convolution)
     check_cases(cell, cases, COUNT(cases));
 }
 
-/* One row of 32 elements: above and below it there is nothing, and the loads of that are executed. */
+/* One row of 32 elements: above and below it there is nothing, and the loads of that are
+ * executed. */
 TEST(loads_beyond_the_edges)
 {
     static const struct expected_case cases[] = {{"constant", 9, 3, 3 * 4, 0, 0}};
@@ -137,7 +141,8 @@ TEST(loads_beyond_the_edges)
     check_cases(cell, cases, COUNT(cases));
 }
 
-/* 2 warps of 32 distinct addresses each. Where the table is among the parameters, its load is the fourth of them. */
+/* 2 warps of 32 distinct addresses each. Where the table is among the parameters, its load is the
+ * fourth of them. */
 TEST(requests_of_the_constant_caches)
 {
     const struct sass_counts table_in_parameters = {.architecture = 90,
@@ -161,8 +166,8 @@ TEST(requests_of_the_constant_caches)
     assert_true(isnan(expected("imc_requests", &cell, &sm_90)));
 }
 
-/* A block of 32 warps; only one has an element, and the others execute only the prologue. imc_requests is known of
- * Hopper alone. */
+/* A block of 32 warps; only one has an element, and the others execute only the prologue.
+ * imc_requests is known of Hopper alone. */
 TEST(idle_warps_execute_the_prologue_alone)
 {
     const struct cell cell = make_cell("add", "constant", "per_thread", 1, 1024);
@@ -176,8 +181,8 @@ TEST(idle_warps_execute_the_prologue_alone)
     assert_true(isnan(expected("imc_requests", &cell, &sm_80)));
 }
 
-/* How many requests the constant caches make of elements that are no words, and L1 of those wider than a word, is not
- * known. How many instructions load them is. */
+/* How many requests the constant caches make of elements that are no words, and L1 of those wider
+ * than a word, is not known. How many instructions load them is. */
 TEST(loads_of_other_widths)
 {
     static const uint32_t widths[] = {1, 2, 8, 16};
@@ -210,7 +215,8 @@ TEST(loads_of_other_widths)
 
 TEST(without_the_code)
 {
-    static const char *const names[] = {"ldc_instructions", "idc_requests", "imc_requests", "instructions"};
+    static const char *const names[] = {"ldc_instructions", "idc_requests", "imc_requests",
+                                        "instructions"};
     const struct cell cell = make_cell("add", "constant", "per_thread", 64, 64);
 
     for (size_t i = 0; i < COUNT(names); i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Tests of documents: a struct of every kind of field, written, read again, and read from texts that are wrong. */
+ * Tests of documents: a struct of every kind of field, written, read again, and read from texts
+ * that are wrong. */
 #include <math.h>
 
 #include "capture.h"
@@ -9,7 +10,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* -- a document with a field of every kind ------------------------------------------------------------- */
+/* -- a document with a field of every kind ----------------------------------------------------- */
 
 struct fruit {
     const char *name;
@@ -25,7 +26,8 @@ static const char *const taste_words[] = {NULL, "sweet", "sour"};
 static const struct names taste_names = NAMES(taste_words, COUNT(taste_words), "sweet or sour");
 
 static const char *const flag_words[] = {"ripe", "washed"};
-static const struct names flag_names = NAMES(flag_words, COUNT(flag_words), "an array of ripe and washed");
+static const struct names flag_names =
+    NAMES(flag_words, COUNT(flag_words), "an array of ripe and washed");
 
 struct seed {
     const char *key;
@@ -58,7 +60,8 @@ struct basket {
     size_t stones_count;
 };
 
-static const struct field stone_rows[] = {{FIELD(field_uint32, struct stone, "edges", edges, REQUIRED)}};
+static const struct field stone_rows[] = {
+    {FIELD(field_uint32, struct stone, "edges", edges, REQUIRED)}};
 
 static void check_stone(const struct node *node, void *member)
 {
@@ -112,7 +115,8 @@ static const struct document basket_document = {.schema = "basket",
                                                 .remedy = "take one that this test wrote",
                                                 .major = 2,
                                                 .minor = 1,
-                                                .root = {.fields = FIELDS(basket_rows), .given = SIZE_MAX}};
+                                                .root = {.fields = FIELDS(basket_rows),
+                                                         .given = SIZE_MAX}};
 
 static void close_basket(struct basket *basket, cJSON *tree)
 {
@@ -123,7 +127,8 @@ static void close_basket(struct basket *basket, cJSON *tree)
 }
 
 static const char whole[] =
-    "{\"schema\":{\"name\":\"basket\",\"version\":\"2.1\"},\"label\":\"red\",\"owner\":\"me\",\"small\":3,"
+    "{\"schema\":{\"name\":\"basket\",\"version\":\"2.1\"},\"label\":\"red\",\"owner\":\"me\","
+    "\"small\":3,"
     "\"large\":\"18446744073709551615\",\"share\":0.1,\"full\":true,\"taste\":\"sour\","
     "\"flags\":[\"washed\"],\"fruit\":\"pear\",\"samples\":[1.5,2],\"stone\":{\"edges\":4},"
     "\"seeds\":[{\"weight\":0.5},{\"weight\":null,\"rank\":7}],\"named\":{\"a b\":{\"weight\":1}},"
@@ -138,7 +143,7 @@ static char *unformatted(const struct basket *basket)
     return text;
 }
 
-/* -- tests --------------------------------------------------------------------------------------------- */
+/* -- tests ------------------------------------------------------------------------------------- */
 
 TEST(what_is_read_is_written_again)
 {
@@ -146,14 +151,18 @@ TEST(what_is_read_is_written_again)
     cJSON *tree;
     char *text;
 
-    assert_int_equal(document_parse(&basket_document, "b.json", whole, strlen(whole), &basket, &tree), STATUS_OK);
+    assert_int_equal(document_parse(&basket_document, "b.json", whole, strlen(whole), &basket,
+                                    &tree),
+                     STATUS_OK);
     assert_string_equal(basket.label, "red");
     assert_string_equal(basket.owner, "me");
-    assert_true(basket.large == UINT64_MAX && basket.small == 3 && basket.full && basket.share == 0.1);
+    assert_true(basket.large == UINT64_MAX && basket.small == 3 && basket.full &&
+                basket.share == 0.1);
     assert_true(basket.taste == TASTE_SOUR && basket.flags == 2 && basket.fruit == &fruits[1]);
     assert_true(basket.samples.count == 2 && basket.samples.values[1] == 2);
     assert_true(basket.has_stone && basket.stone.edges == 4);
-    assert_true(basket.seed_count == 2 && isnan(basket.seeds[1].weight) && basket.seeds[1].rank == 7);
+    assert_true(basket.seed_count == 2 && isnan(basket.seeds[1].weight) &&
+                basket.seeds[1].rank == 7);
     assert_true(basket.named_count == 1 && basket.named[0].weight == 1);
     assert_string_equal(basket.named[0].key, "a b");
     text = unformatted(&basket);
@@ -167,22 +176,26 @@ TEST(what_is_empty_is_null_or_left_out)
     const struct basket basket = {.share = NAN, .fruit = fruits};
     char *text = unformatted(&basket);
 
-    assert_string_equal(text, "{\"schema\":{\"name\":\"basket\",\"version\":\"2.1\"},\"label\":\"\",\"owner\":null,"
-                              "\"small\":0,\"large\":null,\"share\":null,\"full\":false,\"taste\":null,\"flags\":[],"
-                              "\"fruit\":\"apple\",\"samples\":[],\"stone\":null,\"seeds\":[],\"named\":{}}");
+    assert_string_equal(
+        text,
+        "{\"schema\":{\"name\":\"basket\",\"version\":\"2.1\"},\"label\":\"\",\"owner\":null,"
+        "\"small\":0,\"large\":null,\"share\":null,\"full\":false,\"taste\":null,\"flags\":[],"
+        "\"fruit\":\"apple\",\"samples\":[],\"stone\":null,\"seeds\":[],\"named\":{}}");
     cJSON_free(text);
 }
 
 TEST(older_files_lack_later_keys)
 {
     static const char old[] =
-        "{\"schema\":{\"name\":\"basket\",\"version\":\"2.0\"},\"label\":\"red\\u0007\",\"owner\":null,"
+        "{\"schema\":{\"name\":\"basket\",\"version\":\"2.0\"},\"label\":\"red\\u0007\",\"owner\":"
+        "null,"
         "\"small\":3,\"large\":null,\"full\":false,\"taste\":null,\"flags\":[],\"fruit\":\"apple\","
         "\"samples\":[],\"stone\":null,\"unknown\":1}";
     struct basket basket = {0};
     cJSON *tree;
 
-    assert_int_equal(document_parse(&basket_document, "b.json", old, strlen(old), &basket, &tree), STATUS_OK);
+    assert_int_equal(document_parse(&basket_document, "b.json", old, strlen(old), &basket, &tree),
+                     STATUS_OK);
     assert_true(isnan(basket.share) && basket.seeds == NULL && !basket.has_stone);
     assert_string_equal(basket.label, "red?");
     close_basket(&basket, tree);
@@ -194,8 +207,10 @@ struct wrong {
 };
 
 static const struct wrong wrongs[] = {
-    {"\"basket\"", "\"box\"", "schema.name: 'box' is no basket of cbank; take one that this test wrote"},
-    {"\"2.1\"", "\"3.0\"", "schema.version: 3.0, this build reads 2.x; use the cbank that wrote the file"},
+    {"\"basket\"", "\"box\"",
+     "schema.name: 'box' is no basket of cbank; take one that this test wrote"},
+    {"\"2.1\"", "\"3.0\"",
+     "schema.version: 3.0, this build reads 2.x; use the cbank that wrote the file"},
     {"\"2.1\"", "\"1.9\"", "schema.version: 1.9, this build reads 2.x"},
     {"\"2.1\"", "\"2\"", "schema.version: expected a version like \"1.0\", it is this string"},
     {"\"red\"", "\"redredred\"", "label: expected a string of at most 7 bytes, it is this string"},
@@ -207,18 +222,21 @@ static const struct wrong wrongs[] = {
     {"0.1", "1.5", "share: expected a number from 0 to 1 or null, it is this number"},
     {"true", "1", "full: expected true or false, it is this number"},
     {"\"sour\"", "\"salty\"", "taste: expected sweet or sour or null, it is this string"},
-    {"[\"washed\"]", "[\"washed\",7]", "flags: expected an array of ripe and washed, it is an array"},
+    {"[\"washed\"]", "[\"washed\",7]",
+     "flags: expected an array of ripe and washed, it is an array"},
     {"\"pear\"", "\"peer\"", "fruit: this build has no fruit 'peer'"},
     {"[1.5,2]", "[1.5, null]", "samples: expected an array of numbers, it is an array"},
     {"{\"edges\":4}", "{\"edges\":13}", "stone: 13 edges bring no luck"},
     {"{\"edges\":4}", "{}", "stone.edges: expected an integer from 0 to 4294967295, it is missing"},
-    {"{\"weight\":0.5}", "{\"weight\":\"x\"}", "seeds[0].weight: expected a number or null, it is this string"},
+    {"{\"weight\":0.5}", "{\"weight\":\"x\"}",
+     "seeds[0].weight: expected a number or null, it is this string"},
     {"{\"weight\":0.5}", "5", "seeds[0]: expected an object, it is this number"},
     {"{\"weight\":0.5}", "{\"weight\":1},{\"weight\":1},{\"weight\":1}",
      "seeds: expected 0 to 3 elements, there are 4"},
     {"{\"edges\":5},", "{\"edges\":5},{},", "stones: expected 1 to 2 elements, there are 3"},
     {"{\"edges\":5},{\"edges\":6}", "", "stones: expected 1 to 2 elements, there are 0"},
-    {"{\"edges\":6}", "{\"edges\":-6}", "stones[1].edges: expected an integer from 0 to 4294967295"},
+    {"{\"edges\":6}", "{\"edges\":-6}",
+     "stones[1].edges: expected an integer from 0 to 4294967295"},
     {"{\"weight\":1}", "{}", "named.a b.weight: expected a number or null, it is missing"},
 };
 
@@ -228,7 +246,8 @@ static char *replaced(const struct wrong *wrong)
     char *text = NULL;
 
     assert_non_null(at);
-    assert_true(asprintf(&text, "%.*s%s%s", (int)(at - whole), whole, wrong->new_text, at + strlen(wrong->old)) > 0);
+    assert_true(asprintf(&text, "%.*s%s%s", (int)(at - whole), whole, wrong->new_text,
+                         at + strlen(wrong->old)) > 0);
     return text;
 }
 
@@ -268,7 +287,8 @@ TEST(what_is_pointed_to_is_written)
     cJSON *object = cJSON_CreateObject();
     char *text;
 
-    fields_write(object, &(struct fields)FIELDS(rows), &(struct pocket){.held = &(struct stone){.edges = 5}});
+    fields_write(object, &(struct fields)FIELDS(rows),
+                 &(struct pocket){.held = &(struct stone){.edges = 5}});
     text = cJSON_PrintUnformatted(object);
     assert_string_equal(text, "{\"held\":{\"edges\":5},\"other\":null,\"edges\":5}");
     cJSON_free(text);

@@ -8,8 +8,10 @@
 #include "test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define ELEMENTS(count, bytes, ...) \
-    (&(struct cbank_buffer_report){.elements = (count), .element_bytes = (bytes), .type = __VA_ARGS__})
+#define ELEMENTS(count, bytes, ...)                          \
+    (&(struct cbank_buffer_report){.elements = (count),      \
+                                   .element_bytes = (bytes), \
+                                   .type = __VA_ARGS__})
 #define WITHIN(array, type_, relative, absolute)                                          \
     ELEMENTS(COUNT(array), sizeof((array)[0]), (type_), .tolerance_relative = (relative), \
              .tolerance_absolute = (absolute))
@@ -33,19 +35,23 @@ TEST(integers_are_equal_bit_by_bit)
 
 TEST(floats_are_equal_within_the_tolerance)
 {
-    const float expected[] = {1, -100, 0, INFINITY, NAN}, near[] = {1.001F, -100.1F, 0.001F, INFINITY, -NAN};
+    const float expected[] = {1, -100, 0, INFINITY, NAN},
+                near[] = {1.001F, -100.1F, 0.001F, INFINITY, -NAN};
     const float zero[] = {1, -100, -0.0F, INFINITY, NAN}, wrong[] = {1, NAN, 0, -INFINITY, 5};
     const double wide[] = {1, 2}, far[] = {1, 2.1};
 
-    assert_int_equal(elements_differ(WITHIN(near, CBANK_TYPE_FLOAT, 0.0011, 0.0011), near, expected), 5);
+    assert_int_equal(elements_differ(WITHIN(near, CBANK_TYPE_FLOAT, 0.0011, 0.0011), near,
+                                     expected),
+                     5);
     assert_int_equal(elements_differ(WITHIN(near, CBANK_TYPE_FLOAT, 0.0011, 0), near, expected), 2);
     assert_int_equal(elements_differ(WITHIN(near, CBANK_TYPE_FLOAT, 0, 0.0011), near, expected), 1);
     assert_int_equal(elements_differ(OF(near, CBANK_TYPE_FLOAT), near, expected), 0);
     assert_int_equal(elements_differ(OF(zero, CBANK_TYPE_FLOAT), zero, expected), 5);
     for (size_t i = 1; i < COUNT(wrong); i++)
         if (i != 2)
-            assert_int_equal(elements_differ(ELEMENTS(1, 4, CBANK_TYPE_FLOAT, .tolerance_relative = 1e3), &wrong[i],
-                                             &expected[i]),
+            assert_int_equal(elements_differ(ELEMENTS(1, 4, CBANK_TYPE_FLOAT,
+                                                      .tolerance_relative = 1e3),
+                                             &wrong[i], &expected[i]),
                              0);
     assert_int_equal(elements_differ(WITHIN(wide, CBANK_TYPE_FLOAT, 0, 0.01), wide, far), 1);
     assert_int_equal(elements_not_finite(OF(expected, CBANK_TYPE_FLOAT), expected, true), 3);
@@ -83,8 +89,10 @@ TEST(elements_are_shown_by_their_type)
     assert_string_equal(element_text(OF(small, CBANK_TYPE_SIGNED), small, 0, text), "-3");
     assert_string_equal(element_text(OF(small, CBANK_TYPE_UNSIGNED), small, 0, text), "253");
     assert_string_equal(element_text(OF(small, CBANK_TYPE_SIGNED), small, 1, text), "100");
-    assert_string_equal(element_text(OF(large, CBANK_TYPE_UNSIGNED), large, 0, text), "18446744073709551615");
+    assert_string_equal(element_text(OF(large, CBANK_TYPE_UNSIGNED), large, 0, text),
+                        "18446744073709551615");
     assert_string_equal(element_text(OF(large, CBANK_TYPE_SIGNED), large, 0, text), "-1");
     assert_string_equal(element_text(ELEMENTS(1, 3, 0), raw, 0, text), "00 01 ff");
-    assert_string_equal(element_text(ELEMENTS(1, 12, 0), raw, 0, text), "00 01 ff 00 00 00 00 00 ...");
+    assert_string_equal(element_text(ELEMENTS(1, 12, 0), raw, 0, text),
+                        "00 01 ff 00 00 00 00 00 ...");
 }

@@ -9,7 +9,7 @@
 #include "sampling.h"
 #include "test.h"
 
-/* -- the clock ----------------------------------------------------------------------------------------- */
+/* -- the clock --------------------------------------------------------------------------------- */
 
 enum { CLOCKS = 6 };
 
@@ -22,11 +22,12 @@ struct clock_case {
 
 static const struct clock_case clock_cases[] = {
     {{1980, 1980, 1980, 1980, 1980, 1980}, 1980, false},
-    {{1980, 1975, 1985, 1980, 1980, 1980}, 1980, false},  /* 0.5 % */
-    {{1980, 1980, 1980, 1980, 1980, 1950}, 1980, true},   /* 1.5 %, one sample, and the last */
-    {{2010, 1980, 1980, 1980, 1980, 1980}, 1980, true},   /* the first */
-    {{1970, 1990, 1970, 1990, 1970, 1990.9}, 1980, true}, /* between the two, and from neither the median */
-    {{1980, NAN, 1980, NAN, 1980, 1980}, 1980, false},    /* some could not be read */
+    {{1980, 1975, 1985, 1980, 1980, 1980}, 1980, false}, /* 0.5 % */
+    {{1980, 1980, 1980, 1980, 1980, 1950}, 1980, true}, /* 1.5 %, one sample, and the last */
+    {{2010, 1980, 1980, 1980, 1980, 1980}, 1980, true}, /* the first */
+    /* between the two, and from neither the median */
+    {{1970, 1990, 1970, 1990, 1970, 1990.9}, 1980, true},
+    {{1980, NAN, 1980, NAN, 1980, 1980}, 1980, false}, /* some could not be read */
     {{NAN, NAN, NAN, 1950, NAN, 1980}, 1965, true},
     {{NAN, NAN, NAN, NAN, NAN, NAN}, NAN, false},
 };
@@ -50,9 +51,10 @@ TEST(clock_that_varies_is_marked)
     }
 }
 
-/* -- neighbours ---------------------------------------------------------------------------------------- */
+/* -- neighbours -------------------------------------------------------------------------------- */
 
-/* Two buffer sets, the second one slower; a slice is a millisecond more than the least of the sample's buffer set. */
+/* Two buffer sets, the second one slower; a slice is a millisecond more than the least of the
+ * sample's buffer set. */
 TEST(slices_are_told_from_places)
 {
     double totals_ns[] = {1e6, 2.2e6, 1.01e6, 2.3e6, 1.02e6, 2.25e6};
@@ -63,14 +65,15 @@ TEST(slices_are_told_from_places)
     assert_int_equal(contended_samples(totals_ns, 6, 2), 1);
     totals_ns[1] += 1e6;
     assert_int_equal(contended_samples(totals_ns, 6, 2), 2);
-    /* A buffer set of its own, as with lines that meet in one slice of L2; and more than buffer sets differ by. */
+    /* A buffer set of its own, as with lines that meet in one slice of L2; and more than buffer
+     * sets differ by. */
     totals_ns[1] = totals_ns[3] = totals_ns[5] = 3.2e6;
     assert_int_equal(contended_samples(totals_ns, 6, 2), 1);
     totals_ns[1] = totals_ns[3] = totals_ns[5] = 5.2e6;
     assert_int_equal(contended_samples(totals_ns, 6, 2), 4);
 }
 
-/* -- settling ------------------------------------------------------------------------------------------ */
+/* -- settling ---------------------------------------------------------------------------------- */
 
 TEST(interim_analyses_grow_rarer)
 {
@@ -105,21 +108,26 @@ struct series_case {
 static size_t samples_to_settle(struct series_case row, enum stop_reason *stop)
 {
     enum { MOST = 800 };
-    const struct engine_options options = {.samples_max = MOST, .seconds_max = 100, .max_noise = 0.01};
+    const struct engine_options options = {.samples_max = MOST,
+                                           .seconds_max = 100,
+                                           .max_noise = 0.01};
     double samples_ns[MOST];
     struct cell_time time = {.samples_ns = samples_ns};
     struct stopping_criterion stopping_criterion;
     uint64_t random = 1;
 
-    assert_true(stopping_criterion_open(&stopping_criterion, row.buffer_sets, row.user_cells ? row.user_cells : 10,
-                                        row.user_cells > 0, MOST));
+    assert_true(stopping_criterion_open(&stopping_criterion, row.buffer_sets,
+                                        row.user_cells ? row.user_cells : 10, row.user_cells > 0,
+                                        MOST));
     stopping_criterion.each = row.each;
     stopping_criterion.uneven = row.uneven;
     while (stopping_criterion.stop == STOP_NONE && time.summary.count < MOST) {
         const size_t i = time.summary.count++;
         const double set_ns = i % row.buffer_sets % 3 == 0 ? row.other_ns : 0;
 
-        samples_ns[i] = set_ns + 1000 + 1000 * row.share * (2 * ((double)(random_next(&random) >> 11) * 0x1p-53) - 1);
+        samples_ns[i] =
+            set_ns + 1000 +
+            1000 * row.share * (2 * ((double)(random_next(&random) >> 11) * 0x1p-53) - 1);
         if (stopping_criterion_is_due(&stopping_criterion, &time, &options))
             stopping_criterion_look(&stopping_criterion, &time, &options);
     }
@@ -128,11 +136,13 @@ static size_t samples_to_settle(struct series_case row, enum stop_reason *stop)
     return time.summary.count;
 }
 
-/* A tenth of four seconds is its part. With a quarter of that, an eighth of the required width is narrow enough; with
- * less it is not. With all of it, more samples would cost more than they tell. */
+/* A tenth of four seconds is its part. With a quarter of that, an eighth of the required width
+ * is narrow enough; with less it is not. With all of it, more samples would cost more than they
+ * tell. */
 TEST(cheap_cells_are_narrowed_further)
 {
-    const struct series_case usual = {0.1 / 60, 0.01, 1, 0, false, 0}, cheap = {0.1 / 600, 0.01, 1, 0, false, 0},
+    const struct series_case usual = {0.1 / 60, 0.01, 1, 0, false, 0},
+                             cheap = {0.1 / 600, 0.01, 1, 0, false, 0},
                              dear = {0.4 / 24, 0.01, 1, 0, false, 0};
     enum stop_reason stop;
 
@@ -142,12 +152,14 @@ TEST(cheap_cells_are_narrowed_further)
     assert_int_equal(stop, STOP_CONVERGED);
 }
 
-/* Each of 24 buffer sets has its turn twice; once where that took the cell's part of the time, and the buffer sets
- * agree. */
+/* Each of 24 buffer sets has its turn twice; once where that took the cell's part of the time, and
+ * the buffer sets agree. */
 TEST(places_that_agree_take_one_turn)
 {
-    const struct series_case cheap = {0.35 / 24, 0.01, 24, 0, false, 0}, dear = {0.4 / 24, 0.01, 24, 0, false, 0},
-                             differ = {0.4 / 24, 0.01, 24, 300, false, 0}, uneven = {0.4 / 24, 0.01, 24, 0, true, 0};
+    const struct series_case cheap = {0.35 / 24, 0.01, 24, 0, false, 0},
+                             dear = {0.4 / 24, 0.01, 24, 0, false, 0},
+                             differ = {0.4 / 24, 0.01, 24, 300, false, 0},
+                             uneven = {0.4 / 24, 0.01, 24, 0, true, 0};
     enum stop_reason stop;
 
     assert_true(samples_to_settle(cheap, &stop) > 24);
@@ -159,12 +171,14 @@ TEST(places_that_agree_take_one_turn)
     assert_int_equal(stop, STOP_CONVERGED);
 }
 
-/* In a plan of 400 cells each has a hundredth of a second. A cell of a user's kernel has 0.12 s at least. */
+/* In a plan of 400 cells each has a hundredth of a second. A cell of a user's kernel has 0.12 s at
+ * least. */
 TEST(cells_of_users_kernels_have_more_time)
 {
-    const struct series_case few = {.each = 0.12 / 100, .share = 0.02, .buffer_sets = 24, .user_cells = 10},
-                             many = {.each = 0.12 / 100, .share = 0.02, .buffer_sets = 24, .user_cells = 400},
-                             dear = {.each = 0.12 / 24, .share = 0.02, .buffer_sets = 24, .user_cells = 400};
+    const struct series_case
+        few = {.each = 0.12 / 100, .share = 0.02, .buffer_sets = 24, .user_cells = 10},
+        many = {.each = 0.12 / 100, .share = 0.02, .buffer_sets = 24, .user_cells = 400},
+        dear = {.each = 0.12 / 24, .share = 0.02, .buffer_sets = 24, .user_cells = 400};
     enum stop_reason stop;
 
     assert_in_range(samples_to_settle(many, &stop), 100, 112);
@@ -173,11 +187,12 @@ TEST(cells_of_users_kernels_have_more_time)
     assert_int_equal(samples_to_settle(dear, &stop), 24);
 }
 
-/* For 1 % samples that differ by 40 % take some 2000, and 800 are the most: it gives up when it had four times its
- * part, but not before the samples tell how they differ. */
+/* For 1 % samples that differ by 40 % take some 2000, and 800 are the most: it gives up when it had
+ * four times its part, but not before the samples tell how they differ. */
 TEST(hopeless_cells_hold_nobody_up)
 {
-    const struct series_case cheap = {1.6 / 1000, 0.4, 1, 0, false, 0}, usual = {1.6 / 100, 0.4, 1, 0, false, 0},
+    const struct series_case cheap = {1.6 / 1000, 0.4, 1, 0, false, 0},
+                             usual = {1.6 / 100, 0.4, 1, 0, false, 0},
                              dear = {1.6 / 10, 0.4, 1, 0, false, 0};
     enum stop_reason stop;
 

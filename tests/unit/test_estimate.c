@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The simple time and what bounds a cell, on a chip of round numbers, by hand: one SM at 1000 MHz, so that a cycle is 1 ns. */
+ * The simple time and what bounds a cell, on a chip of round numbers, by hand: one SM at 1000 MHz,
+ * so that a cycle is 1 ns. */
 #include <math.h>
 
 #include "cells.h"
@@ -15,7 +16,8 @@
         number_, number_, number_                    \
     }
 
-/* Every number is 1, its interval too, but for these. A unit that should not bound is made fast by its test. */
+/* Every number is 1, its interval too, but for these. A unit that should not bound is made fast by
+ * its test. */
 static struct card round_card(void)
 {
     struct card card = {.name = "Round"};
@@ -71,12 +73,13 @@ static struct cell_estimate estimate_of(const struct cell *cell, const struct ca
     return estimate;
 }
 
-/* Fails unless the unit is busy so long, is the longest, and the time is that and the launch of 5 ns. */
+/* Fails unless the unit is busy so long, is the longest, and the time is that and the launch of 5
+ * ns. */
 static void expect_busy(const struct cell_estimate *estimate, enum time_unit unit, double ns)
 {
     if (fabs(estimate->busy_ns[unit] - ns) > 1e-3 * ns || estimate->longest != unit)
-        fail_msg("%s takes %g ns, not %g; the longest is %s", time_units[unit].name, estimate->busy_ns[unit], ns,
-                 time_units[estimate->longest].name);
+        fail_msg("%s takes %g ns, not %g; the longest is %s", time_units[unit].name,
+                 estimate->busy_ns[unit], ns, time_units[estimate->longest].name);
     assert_true(estimate->missing == 0 && fabs(estimate->time_ns.value - 5 - ns) < 1e-3 * ns);
 }
 
@@ -93,9 +96,11 @@ TEST(a_unit_is_busy_for_what_it_is_asked_for)
         /* 64 warp loads of 32 distinct addresses, 10 cycles each. */
         {"constant", "per_thread", CARD_constant_address_cycles, 10, TIME_CONSTANT, 64 * 32 * 10},
         {"constant", "per_warp", CARD_constant_address_cycles, 10, TIME_CONSTANT, 64 * 10},
-        /* Elements 1357 apart: 924 lines of 64 bytes in each block (test_access.c), 59,136 bytes; 2,048 of them fit. A
-         * block needs 28.875 times the cache: its warps ask again, but for no more than 1,024 lines. */
-        {"constant", "pseudo_random", CARD_constant_fill_cycles, 10, TIME_FILL, 2 * 1024 * (1 - 2048 / 59136.0) * 10},
+        /* Elements 1357 apart: 924 lines of 64 bytes in each block (test_access.c), 59,136 bytes;
+         * 2,048 of them fit. A block needs 28.875 times the cache: its warps ask again, but for no
+         * more than 1,024 lines. */
+        {"constant", "pseudo_random", CARD_constant_fill_cycles, 10, TIME_FILL,
+         2 * 1024 * (1 - 2048 / 59136.0) * 10},
         /* 64 loads of the input, 64 of the table; half a load a cycle. */
         {"global", "per_thread", CARD_l1_requests_per_cycle, 0.5, TIME_L1, 128 / 0.5},
         {"texture", "per_thread", CARD_texture_requests_per_cycle, 0.25, TIME_L1, 64 / 0.25},
@@ -114,7 +119,8 @@ TEST(a_unit_is_busy_for_what_it_is_asked_for)
         struct card card = round_card();
         struct cell_estimate estimate;
 
-        card.number[rows[i].key] = (struct card_number){rows[i].number, rows[i].number, rows[i].number};
+        card.number[rows[i].key] =
+            (struct card_number){rows[i].number, rows[i].number, rows[i].number};
         estimate = estimate_of(&cell, &card, NULL);
         expect_busy(&estimate, rows[i].unit, rows[i].ns);
     }
@@ -130,12 +136,13 @@ TEST(instructions_are_those_of_the_code)
     NUMBER(card, issue_per_cycle, 4);
     estimate = estimate_of(&cell, &card, &kernel);
     expect_busy(&estimate, TIME_ISSUE, 1600);
-    estimate = estimate_of(&cell, &card, NULL); /* not known: loads alone, 64 of the table and 64 of the input */
+    /* not known: loads alone, 64 of the table and 64 of the input */
+    estimate = estimate_of(&cell, &card, NULL);
     expect_busy(&estimate, TIME_ISSUE, 32);
 }
 
-/* An SM holds two of its four blocks: each of two waves lives 700 ns, and an SM's own work is not hidden for one block
- * of two. */
+/* An SM holds two of its four blocks: each of two waves lives 700 ns, and an SM's own work is not
+ * hidden for one block of two. */
 TEST(waves_wait_one_after_the_other)
 {
     struct cell cell = two_blocks("constant", "per_thread");
@@ -162,8 +169,9 @@ static struct cell lookups(const char *path, size_t source, uint32_t table_bytes
     return cell;
 }
 
-/* Where a thread takes one element, four blocks are two waves, and the second copies its table after the first is done.
- * A block copies it by two warp loads, a word a thread. A grid that strides has one wave. */
+/* Where a thread takes one element, four blocks are two waves, and the second copies its table
+ * after the first is done. A block copies it by two warp loads, a word a thread. A grid that
+ * strides has one wave. */
 TEST(every_wave_of_blocks_copies_the_table)
 {
     static const uint8_t index[4096];
@@ -182,12 +190,13 @@ TEST(every_wave_of_blocks_copies_the_table)
     card_set_grid(&card, &cell);
     one = estimate_of(&cell, &card, NULL);
     assert_true(fabs(one.busy_ns[TIME_L1] - stride.busy_ns[TIME_L1] - 4) < 1e-3);
-    assert_true(fabs(one.busy_ns[TIME_LATENCY] - stride.busy_ns[TIME_LATENCY] - (5000 + 300 + 4.0 / 2)) < 1e-3);
+    assert_true(fabs(one.busy_ns[TIME_LATENCY] - stride.busy_ns[TIME_LATENCY] -
+                     (5000 + 300 + 4.0 / 2)) < 1e-3);
 }
 
-/* Four blocks of 1024 threads, two at a time. Two windows of 1 KB are what the constant cache holds; each block misses its
- * 16 lines once, but for the half of all 4 KB that may be there. Two windows of 2 KB: half of a warp's lines miss. Windows
- * of all the table: seven eighths. */
+/* Four blocks of 1024 threads, two at a time. Two windows of 1 KB are what the constant cache
+ * holds; each block misses its 16 lines once, but for the half of all 4 KB that may be there. Two
+ * windows of 2 KB: half of a warp's lines miss. Windows of all the table: seven eighths. */
 TEST(blocks_with_windows_have_a_working_set_of_their_own)
 {
     static const uint32_t entries[] = {256, 512, 4096};
@@ -212,13 +221,18 @@ TEST(blocks_with_windows_have_a_working_set_of_their_own)
     }
 }
 
-/* Input and output of 16,384 bytes: L2 keeps all of it if it has 32,768, half if 21,845, nothing if 16,384, or after a flush. */
+/* Input and output of 16,384 bytes: L2 keeps all of it if it has 32,768, half if 21,845, nothing if
+ * 16,384, or after a flush. */
 TEST(what_l2_does_not_keep_comes_from_device_memory)
 {
     static const struct {
         double l2_bytes, share;
         bool cold;
-    } rows[] = {{32768, 0, false}, {65536, 0, false}, {16384, 1, false}, {16384 / 0.75, 0.5, false}, {1e9, 1, true}};
+    } rows[] = {{32768, 0, false},
+                {65536, 0, false},
+                {16384, 1, false},
+                {16384 / 0.75, 0.5, false},
+                {1e9, 1, true}};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct cell cell = two_blocks("global", "per_thread");
@@ -264,7 +278,8 @@ TEST(without_a_number_a_time_is_at_least_what_the_others_say)
     NUMBER(card, l2_bytes_per_ns, NAN);
     NUMBER(card, launch_ns, NAN);
     estimate = estimate_of(&cell, &card, NULL);
-    assert_true(isnan(estimate.time_ns.value) && isinf(estimate.time_ns.high) && isnan(estimate.busy_ns[TIME_L2]));
+    assert_true(isnan(estimate.time_ns.value) && isinf(estimate.time_ns.high) &&
+                isnan(estimate.busy_ns[TIME_L2]));
     assert_true(fabs(estimate.time_ns.low - 64 * 32 * 10 / TIME_MODEL_ERROR) < 1e-6);
     estimate_missing_text(&estimate, text);
     assert_string_equal(text, "l2_bytes_per_ns, launch_ns");
@@ -297,26 +312,31 @@ TEST(every_built_in_card_bounds_every_cell)
             if (cell_obstacle(&cell, 90, reason))
                 continue;
             estimate = estimate_of(&cell, &card, NULL);
-            assert_true(estimate.time_ns.low > 0 || !isfinite(card.number[CARD_sm_clock_mhz].value));
-            assert_true(isnan(estimate.time_ns.value) || (estimate.time_ns.low < estimate.time_ns.value &&
-                                                          estimate.time_ns.value < estimate.time_ns.high));
+            assert_true(estimate.time_ns.low > 0 ||
+                        !isfinite(card.number[CARD_sm_clock_mhz].value));
+            assert_true(isnan(estimate.time_ns.value) ||
+                        (estimate.time_ns.low < estimate.time_ns.value &&
+                         estimate.time_ns.value < estimate.time_ns.high));
         }
     }
 }
 
-/* -- explain ------------------------------------------------------------------------------------------- */
+/* -- explain ----------------------------------------------------------------------------------- */
 
 static struct counter_value counted(const char *name, double value)
 {
     return (struct counter_value){.name = name, .status = COUNTER_OK, .value = value};
 }
 
-/* 10,000 cycles, 10,000 ns: 4,000 instructions at one a cycle, 4,500 requests of 2 cycles, 100 sectors of 32 bytes at 1. */
+/* 10,000 cycles, 10,000 ns: 4,000 instructions at one a cycle, 4,500 requests of 2 cycles, 100
+ * sectors of 32 bytes at 1. */
 TEST(the_busiest_unit_bounds_a_cell)
 {
     struct counter_value values[] = {counted("instructions", 4000), counted("idc_requests", 4500),
                                      counted("l2_sectors", 100)};
-    struct cell_result cell = {.cell = two_blocks("constant", "per_thread"), .counters = values, .counter_count = 3};
+    struct cell_result cell = {.cell = two_blocks("constant", "per_thread"),
+                               .counters = values,
+                               .counter_count = 3};
     struct card card = round_card();
     struct explained_cell explained;
 
@@ -327,7 +347,8 @@ TEST(the_busiest_unit_bounds_a_cell)
     explain_cell(&cell, NULL, &card, &explained);
     assert_string_equal(explained.bound, "constant cache");
     assert_true(fabs(explained.share[0] - 0.4) < 1e-9 && fabs(explained.share[1] - 0.9) < 1e-9);
-    assert_true(fabs(explained.share[6] - 0.32) < 1e-9 && isnan(explained.share[7])); /* DRAM was not counted */
+    /* DRAM was not counted */
+    assert_true(fabs(explained.share[6] - 0.32) < 1e-9 && isnan(explained.share[7]));
     values[1].value = 2999;
     explain_cell(&cell, NULL, &card, &explained);
     assert_string_equal(explained.bound, "latency");

@@ -15,12 +15,14 @@ struct file {
 
 static void add(struct file *file, uint64_t value, size_t bytes)
 {
-    memcpy(file->bytes + file->count, &value, bytes); /* the first byte is the lowest, as in the format */
+    /* the first byte is the lowest, as in the format */
+    memcpy(file->bytes + file->count, &value, bytes);
     file->count += bytes;
 }
 
 /* A fatbin of one cubin, whose bytes are any. */
-static struct file fatbin(uint32_t architecture, const void *payload, size_t bytes, uint64_t unpacked_bytes)
+static struct file fatbin(uint32_t architecture, const void *payload, size_t bytes,
+                          uint64_t unpacked_bytes)
 {
     struct file file = {.count = 0};
 
@@ -88,7 +90,8 @@ TEST(one_architecture_is_chosen)
         refuse(&file, 0, "FILE: a fatbin that is cut off or damaged; copy it again");
 }
 
-/* A token of two lengths, literals, the distance of a match in two bytes, and how much it is longer than 4. */
+/* A token of two lengths, literals, the distance of a match in two bytes, and how much it is longer
+ * than 4. */
 TEST(lz4_blocks_unpack)
 {
     static const struct {
@@ -111,28 +114,28 @@ TEST(lz4_blocks_unpack)
          18, "0123456789abcdef", 16},
         {"\x10"
          "a\x02\x00\x10!",
-         6, NULL, 6},           /* before the beginning */
+         6, NULL, 6}, /* before the beginning */
         {"\x1f"
          "a\x01\x00\xff",
-         5, NULL, 300},          /* its length is cut off */
+         5, NULL, 300}, /* its length is cut off */
         {"\x10"
          "a\x01",
-         3, NULL, 5},                    /* its distance */
+         3, NULL, 5}, /* its distance */
         {"\x50"
          "abc",
-         4, NULL, 5},                      /* literals */
+         4, NULL, 5}, /* literals */
         {"\x30"
          "abc",
-         4, NULL, 2},                      /* more than there should be */
+         4, NULL, 2}, /* more than there should be */
         {"\x30"
          "abc",
-         4, NULL, 4},                      /* less */
+         4, NULL, 4}, /* less */
         {"\x10"
          "a\x01\x00\x10!",
          6, NULL, 4},
         {"\x10"
          "a\x01\x00",
-         4, NULL, 5},                /* no literals at the end */
+         4, NULL, 5}, /* no literals at the end */
     };
     struct cubin_images images;
 
@@ -166,7 +169,9 @@ TEST(sizes_are_possible)
     file.bytes[16 + 16] = 5; /* compressed bytes */
     refuse(&file, 0, "FILE: a damaged fatbin: the sizes of compressed code are impossible");
     file.bytes[16] = 1; /* PTX */
-    refuse(&file, 0, "FILE: no machine code of a GPU; if it has PTX, cuobjdump -xptx all FILE takes it out, and ");
+    refuse(&file, 0,
+           "FILE: no machine code of a GPU; if it has PTX, cuobjdump -xptx all FILE takes it out, "
+           "and ");
     file = fatbin(90,
                   "\x30"
                   "abc",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Geometry of caches from times, on simulated hierarchies: every number that is reported is right. */
+ * Geometry of caches from times, on simulated hierarchies: every number that is reported is
+ * right. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -30,7 +31,10 @@ static enum status checked_chase(void *context, const struct probe_chase *chase,
 /* The geometry that is found in `bytes` of memory. */
 static void find(struct sim *sim, uint32_t bytes, size_t samples_max, struct geometry *found)
 {
-    const struct prober prober = {.context = sim, .bytes = bytes, .samples_max = samples_max, .chase = checked_chase};
+    const struct prober prober = {.context = sim,
+                                  .bytes = bytes,
+                                  .samples_max = samples_max,
+                                  .chase = checked_chase};
 
     sim_open(sim);
     assert_int_equal(geometry_find(&prober, GEOMETRY_LEVELS_MAX, found), STATUS_OK);
@@ -45,7 +49,7 @@ static uint32_t policy_bit(enum cache_replacement policy, uint32_t ways)
     return 1u << (ways == 2 && (policy == CACHE_TREE || policy == CACHE_BITS) ? CACHE_LRU : policy);
 }
 
-/* -- random hierarchies -------------------------------------------------------------------------------- */
+/* -- random hierarchies ------------------------------------------------------------------------ */
 
 static uint32_t below(uint64_t *state, uint32_t limit)
 {
@@ -65,11 +69,13 @@ static uint32_t level_bytes(const struct sim_level *level)
 static void random_level(uint64_t *state, struct sim_level *level, const struct sim_level *before)
 {
     static const uint32_t odd_sets[] = {3, 5, 6, 7, 12, 20, 24, 33, 48};
-    const uint32_t smallest = before ? 2 * level_bytes(before) : 256, largest = before ? 32 * smallest : 16384;
+    const uint32_t smallest = before ? 2 * level_bytes(before) : 256,
+                   largest = before ? 32 * smallest : 16384;
 
     do {
         level->line_bytes = 16u << below(state, before ? 6 : 4);
-        level->sets = below(state, 4) ? 1u << below(state, before ? 9 : 6) : odd_sets[below(state, 9)];
+        level->sets =
+            below(state, 4) ? 1u << below(state, before ? 9 : 6) : odd_sets[below(state, 9)];
         level->ways = below(state, 2) ? 1u << below(state, 6) : between(state, 1, 32);
         if (below(state, 6) == 0) {
             level->ways = below(state, 2) ? 1u << below(state, 8) : between(state, 1, 128);
@@ -78,9 +84,11 @@ static void random_level(uint64_t *state, struct sim_level *level, const struct 
     } while ((before && level->line_bytes < before->line_bytes) || level_bytes(level) < smallest ||
              level_bytes(level) > largest || level_bytes(level) > LARGEST_BYTES);
     level->fetch_bytes = level->line_bytes;
-    if (below(state, 8) == 0 && level->line_bytes >= 64 && (!before || before->line_bytes <= level->line_bytes / 2))
+    if (below(state, 8) == 0 && level->line_bytes >= 64 &&
+        (!before || before->line_bytes <= level->line_bytes / 2))
         level->fetch_bytes /= 2;
-    level->policy = below(state, 2) ? CACHE_LRU : (enum cache_replacement)below(state, SIM_RANDOM + 1);
+    level->policy =
+        below(state, 2) ? CACHE_LRU : (enum cache_replacement)below(state, SIM_RANDOM + 1);
     if (level->policy == CACHE_TREE && (level->ways & (level->ways - 1) || level->ways > 32))
         level->policy = CACHE_LRU;
 }
@@ -89,7 +97,9 @@ static struct sim random_sim(uint64_t seed)
 {
     uint64_t state = seed;
     uint32_t cycles = between(&state, 15, 80);
-    struct sim sim = {.level_count = between(&state, 1, SIM_LEVELS_MAX), .random = seed, .outliers = 0.01};
+    struct sim sim = {.level_count = between(&state, 1, SIM_LEVELS_MAX),
+                      .random = seed,
+                      .outliers = 0.01};
 
     sim.noise = 0.3 + 2.2 * sim_uniform(&state);
     for (uint32_t i = 0; i < sim.level_count; i++) {
@@ -111,8 +121,8 @@ static struct score {
     uint32_t said, unsaid;
 } scores[QUANTITIES];
 
-/* How much of what was found of a level is wrong. A replacement is right where the policy is one of those that it can
- * be. */
+/* How much of what was found of a level is wrong. A replacement is right where the policy is one of
+ * those that it can be. */
 static uint32_t wrong_of_level(const struct geometry_level *level, const struct sim_level *truth)
 {
     const uint32_t bit = policy_bit(truth->policy, truth->ways);
@@ -132,23 +142,26 @@ static uint32_t wrong_of_level(const struct geometry_level *level, const struct 
 
         scores[i].said += found->known;
         scores[i].unsaid += !found->known;
-        wrong += found->known && (i == REPLACEMENT ? !(found->value & bit) : found->value != of[i].truth);
+        wrong += found->known &&
+                 (i == REPLACEMENT ? !(found->value & bit) : found->value != of[i].truth);
         assert_true(found->known || found->reason[0]);
     }
     return wrong;
 }
 
-/* Whether all that was found is right. A level that never answers, the one before it being as large, is not seen. */
+/* Whether all that was found is right. A level that never answers, the one before it being as
+ * large, is not seen. */
 static bool is_right(const struct sim *sim, const struct geometry *found)
 {
     uint32_t wrong = found->level_count > sim->level_count + 1, i = 0;
 
-    for (const struct geometry_level *level = found->level; level < found->level + found->level_count; level++) {
+    for (const struct geometry_level *level = found->level;
+         level < found->level + found->level_count; level++) {
         while (i < sim->level_count && fabs(level->latency.value - sim->levels[i].cycles) > 1)
             i++;
-        wrong += i < sim->level_count
-                     ? wrong_of_level(level, &sim->levels[i])
-                     : fabs(level->latency.value - sim->memory_cycles) > 1 || level->capacity_bytes.known;
+        wrong += i < sim->level_count ? wrong_of_level(level, &sim->levels[i])
+                                      : fabs(level->latency.value - sim->memory_cycles) > 1 ||
+                                            level->capacity_bytes.known;
     }
     return wrong == 0;
 }
@@ -168,12 +181,14 @@ TEST(what_is_reported_of_random_hierarchies_is_right)
         if (is_right(&sim, &found))
             continue;
         for (uint32_t i = 0; i < sim.level_count; i++)
-            printf("  truth: %u x %u x %u (fetch %u), policy %u, %u cycles\n", sim.levels[i].ways, sim.levels[i].sets,
-                   sim.levels[i].line_bytes, sim.levels[i].fetch_bytes, sim.levels[i].policy, sim.levels[i].cycles);
+            printf("  truth: %u x %u x %u (fetch %u), policy %u, %u cycles\n", sim.levels[i].ways,
+                   sim.levels[i].sets, sim.levels[i].line_bytes, sim.levels[i].fetch_bytes,
+                   sim.levels[i].policy, sim.levels[i].cycles);
         for (uint32_t i = 0; i < found.level_count; i++)
             printf("  found: %u x %u x %u (fetch %u), %s, %.1f cycles\n", found.level[i].ways.value,
-                   found.level[i].sets.value, found.level[i].line_bytes.value, found.level[i].fetch_bytes.value,
-                   found.level[i].replacement_name, found.level[i].latency.value);
+                   found.level[i].sets.value, found.level[i].line_bytes.value,
+                   found.level[i].fetch_bytes.value, found.level[i].replacement_name,
+                   found.level[i].latency.value);
         fail_msg("GEOMETRY_SEED=%llu gives a wrong geometry", (unsigned long long)seed);
     }
     /* Nothing wrong is easy where nothing is said. */
@@ -182,10 +197,14 @@ TEST(what_is_reported_of_random_hierarchies_is_right)
             fail_msg("quantity %zu: said %u, not said %u", k, scores[k].said, scores[k].unsaid);
 }
 
-/* -- known hierarchies --------------------------------------------------------------------------------- */
+/* -- known hierarchies ------------------------------------------------------------------------- */
 
 #define LEVEL(LINE_BYTES, FETCH_BYTES, SETS, WAYS, CYCLES) \
-    {.line_bytes = LINE_BYTES, .fetch_bytes = FETCH_BYTES, .sets = SETS, .ways = WAYS, .cycles = CYCLES}
+    {.line_bytes = LINE_BYTES,                             \
+     .fetch_bytes = FETCH_BYTES,                           \
+     .sets = SETS,                                         \
+     .ways = WAYS,                                         \
+     .cycles = CYCLES}
 
 /* A second level that holds all of the memory has a latency and what a miss brings, and no size. */
 TEST(a_level_that_is_never_full_has_no_size)
@@ -207,7 +226,8 @@ TEST(a_level_that_is_never_full_has_no_size)
     assert_true(found.level[1].latency.ci_low <= 110 && found.level[1].latency.ci_high >= 110);
 }
 
-/* Sets by a hash, noise as large as a level is far, and a line that something else keeps: nothing is made up. */
+/* Sets by a hash, noise as large as a level is far, and a line that something else keeps: nothing
+ * is made up. */
 /* Slices of the memory at two distances are one level, whose latency spans both. */
 TEST(two_groups_of_latencies_are_one_level)
 {
@@ -223,9 +243,11 @@ TEST(two_groups_of_latencies_are_one_level)
 
         find(&sim, BANK_BYTES, SAMPLES_MAX, &found);
         assert_int_equal(found.level_count, 3);
-        assert_true(found.level[0].capacity_bytes.value == 2048 && found.level[1].capacity_bytes.value == 32768);
+        assert_true(found.level[0].capacity_bytes.value == 2048 &&
+                    found.level[1].capacity_bytes.value == 32768);
         assert_true(fabs(found.level[2].latency.value - 250 - far / 2.0) < 1);
-        assert_true(found.level[2].latency.ci_low < 252 && found.level[2].latency.ci_high > 247 + far);
+        assert_true(found.level[2].latency.ci_low < 252 &&
+                    found.level[2].latency.ci_high > 247 + far);
     }
 }
 
@@ -256,7 +278,7 @@ TEST(what_cannot_be_told_is_not_reported)
             }
 }
 
-/* -- replacement --------------------------------------------------------------------------------------- */
+/* -- replacement ------------------------------------------------------------------------------- */
 
 /* Finds two levels with a policy that nobody looks for. */
 static void find_next(const uint32_t ways[2], struct geometry *found)
@@ -285,11 +307,12 @@ TEST(another_policy_is_none)
         assert_true(found.level[0].replacement.known);
         for (size_t level = 0; level < 2; level++)
             assert_int_equal(found.level[level].replacement.value, 0);
-        assert_string_equal(found.level[0].replacement_name, "none of LRU, FIFO, tree pseudo-LRU, bit pseudo-LRU, NRU");
+        assert_string_equal(found.level[0].replacement_name,
+                            "none of LRU, FIFO, tree pseudo-LRU, bit pseudo-LRU, NRU");
     }
 }
 
-/* -- failures ------------------------------------------------------------------------------------------ */
+/* -- failures ---------------------------------------------------------------------------------- */
 
 static enum status failing_chase(void *context, const struct probe_chase *chase, uint32_t *cycles)
 {

@@ -50,7 +50,8 @@ static bool note_of(const void *row, size_t index, char *out, size_t bytes)
 #define NAME {.key = "cell", .heading = "cell", .value = value_name, .head = true}
 #define TIME(key_, of_, ...) \
     {.key = key_, .heading = "time", .format = text_time, .value = value_ns, .of = of_, __VA_ARGS__}
-#define SHARE(key_, ...) {.key = key_, .heading = "change", .format = text_change, .value = value_share, __VA_ARGS__}
+#define SHARE(key_, ...) \
+    {.key = key_, .heading = "change", .format = text_change, .value = value_share, __VA_ARGS__}
 
 static const struct row rows[] = {
     {"per_warp", {25.31e3, 1406}, 0.1, {"a note", NULL}},
@@ -64,17 +65,25 @@ static const struct grid_column columns[] = {NAME, TIME("base_ns", &first, .grou
                                              TIME("new_ns", &second, .group = "global")};
 static const struct grid_column some_below[] = {NAME, TIME("base_ns", &first, .group = "constant"),
                                                 SHARE("share", .group = "constant", .below = true),
-                                                TIME("new_ns", &second, .group = "global", .below = true)};
+                                                TIME("new_ns", &second, .group = "global",
+                                                     .below = true)};
 /* One column next to the name, for which there is no room. */
-static const struct grid_column one_below[] = {NAME, SHARE("share", .group = "constant", .below = true)};
-static const struct grid_column ranked[] = {
-    NAME,
-    TIME("a", &first, .group = "a"),
-    SHARE("b", .group = "a", .rank = 2),
-    {.key = "c", .heading = "more", .group = "a", .format = text_change, .value = value_share, .rank = 3},
-    TIME("d", &second, .group = "a long name")};
-static const struct grid_column paired[] = {NAME, TIME("a", &first, .group = "a"), SHARE("b", .group = "a"),
-                                            TIME("c", &second, .group = "b"), SHARE("d", .group = "b")};
+static const struct grid_column one_below[] = {NAME,
+                                               SHARE("share", .group = "constant", .below = true)};
+static const struct grid_column ranked[] = {NAME,
+                                            TIME("a", &first, .group = "a"),
+                                            SHARE("b", .group = "a", .rank = 2),
+                                            {.key = "c",
+                                             .heading = "more",
+                                             .group = "a",
+                                             .format = text_change,
+                                             .value = value_share,
+                                             .rank = 3},
+                                            TIME("d", &second, .group = "a long name")};
+static const struct grid_column paired[] = {NAME, TIME("a", &first, .group = "a"),
+                                            SHARE("b", .group = "a"),
+                                            TIME("c", &second, .group = "b"),
+                                            SHARE("d", .group = "b")};
 
 #define GRID(columns_, rows_, ...)    \
     {.columns = columns_,             \
@@ -83,11 +92,15 @@ static const struct grid_column paired[] = {NAME, TIME("a", &first, .group = "a"
      .row_count = COUNT(rows_),       \
      .row_bytes = sizeof(struct row), \
      __VA_ARGS__}
-static const struct grid grid = GRID(columns, rows, .note = note_of), below = GRID(some_below, rows, .note = note_of),
+static const struct grid grid = GRID(columns, rows, .note = note_of),
+                         below = GRID(some_below, rows, .note = note_of),
                          narrow = GRID(one_below, rows, .note = note_of),
-                         stacked = GRID(columns, long_names, .note = NULL), many = GRID(ranked, one, .note = NULL),
+                         stacked = GRID(columns, long_names, .note = NULL),
+                         many = GRID(ranked, one, .note = NULL),
                          pairs = GRID(paired, one, .note = NULL);
-static const struct grid empty = {.title = "nothing", .columns = columns, .column_count = COUNT(columns)};
+static const struct grid empty = {.title = "nothing",
+                                  .columns = columns,
+                                  .column_count = COUNT(columns)};
 
 /* Texts of grids at a width, and the greatest rank that is shown then. */
 static const struct {
@@ -188,7 +201,8 @@ TEST(columns_stand_on_one_line_or_several)
         struct print_ranks ranks = {.greatest = 0, .least = 99}; /* of an earlier grid: 0 and 99 */
 
         assert_int_equal(grid_print(stream, texts[i].grid,
-                                    &(struct print_style){.width = texts[i].width, .ranks = &ranks}),
+                                    &(struct print_style){.width = texts[i].width,
+                                                          .ranks = &ranks}),
                          STATUS_OK);
         expect(stream, texts[i].text);
         assert_int_equal(ranks.greatest, texts[i].rank);
@@ -233,9 +247,12 @@ static const struct grid_column members[] = {
     {.key = "word",
      .heading = "word",
      .value = grid_name,
-     .of = &(const struct grid_member){offsetof(struct behind, word), sizeof(int), offsetof(struct outer, behind),
-                                       words}},
-    {.key = "yes", .heading = "yes", .value = grid_bool, .of = GRID_BEHIND(struct outer, behind, struct behind, yes)},
+     .of = &(const struct grid_member){offsetof(struct behind, word), sizeof(int),
+                                       offsetof(struct outer, behind), words}},
+    {.key = "yes",
+     .heading = "yes",
+     .value = grid_bool,
+     .of = GRID_BEHIND(struct outer, behind, struct behind, yes)},
     {.key = "array",
      .heading = "array",
      .value = grid_array,
@@ -243,7 +260,8 @@ static const struct grid_column members[] = {
 };
 
 static const struct behind behind = {1500, 0, 12800000, 1, true, "chars"};
-static const struct outer outers[] = {{"a text that goes on_and_on_and_on_and_on", &behind}, {NULL, NULL}};
+static const struct outer outers[] = {{"a text that goes on_and_on_and_on_and_on", &behind},
+                                      {NULL, NULL}};
 static const struct grid outer_grid = {.title = "title",
                                        .columns = members,
                                        .column_count = COUNT(members),
@@ -251,7 +269,8 @@ static const struct grid outer_grid = {.title = "title",
                                        .row_count = COUNT(outers),
                                        .row_bytes = sizeof(outers[0])};
 
-/* A fact goes on below itself, a word that is too long is divided, and what is not there is left out. */
+/* A fact goes on below itself, a word that is too long is divided, and what is not there is left
+ * out. */
 TEST(records_have_a_line_a_fact)
 {
     FILE *stream = begin();
@@ -298,8 +317,10 @@ TEST(csv_and_json_have_all_digits)
                    "per_warp,25310,0.10000000000000001,1406\r\n"
                    "\"x, \"\"y\"\"|\",98.5,-1,\r\n"
                    "per_warp,25310,0.10000000000000001,1406\r\n");
-    assert_string_equal(json, "[{\"cell\":\"per_warp\",\"base_ns\":25310,\"share\":0.1,\"new_ns\":1406},"
-                              "{\"cell\":\"x, \\\"y\\\"|\",\"base_ns\":98.5,\"share\":-1,\"new_ns\":null}]");
+    assert_string_equal(json,
+                        "[{\"cell\":\"per_warp\",\"base_ns\":25310,\"share\":0.1,\"new_ns\":1406},"
+                        "{\"cell\":\"x, "
+                        "\\\"y\\\"|\",\"base_ns\":98.5,\"share\":-1,\"new_ns\":null}]");
     cJSON_free(json);
     cJSON_Delete(array);
 }
@@ -309,8 +330,8 @@ TEST(paragraphs_are_wrapped)
 {
     FILE *stream = begin();
 
-    text_paragraph((struct text_wrap){.stream = stream, .width = 20, .column = 2, .indent = 4}, "%s %d words, %s",
-                   "there are", 7, "in three lines");
+    text_paragraph((struct text_wrap){.stream = stream, .width = 20, .column = 2, .indent = 4},
+                   "%s %d words, %s", "there are", 7, "in three lines");
     text_paragraph((struct text_wrap){.stream = stream, .width = 20, .indent = 4}, "  short");
     expect(stream, "  there are 7\n    words, in three\n    lines\n  short\n");
 }

@@ -45,7 +45,8 @@ static const struct {
     REFUSED("[.5]", ":1:2: unexpected text"),
     REFUSED("[1e]", ":1:2: malformed number"),
     REFUSED("[0x10]", ":1:3: unexpected text"),
-    REFUSED("[0123456789012345678901234567890123456789012345678901234567890123]", ":1:2: malformed number"),
+    REFUSED("[0123456789012345678901234567890123456789012345678901234567890123]",
+            ":1:2: malformed number"),
     REFUSED("[truely]", ":1:6: unexpected text"),
     REFUSED("[0, 1e999]", ": [1]: the number is too large for a double"),
     REFUSED("{\"a\": {\"b\": 1e99999999999999999999}}", ": a.b: the number is too large"),
@@ -103,7 +104,8 @@ TEST(texts_are_read_or_refused_with_the_line_or_path)
 
     for (size_t i = 0; i < COUNT(rows); i++) {
         /* Exactly as long as the text, so that a sanitizer sees what is read behind it. */
-        char *text = memcpy(malloc(rows[i].bytes ? rows[i].bytes : 1), rows[i].text, rows[i].bytes), *printed;
+        char *text = memcpy(malloc(rows[i].bytes ? rows[i].bytes : 1), rows[i].text, rows[i].bytes),
+             *printed;
         cJSON *value = NULL;
         const enum status status = parse(text, rows[i].bytes, &value, &capture);
 
@@ -113,7 +115,8 @@ TEST(texts_are_read_or_refused_with_the_line_or_path)
             assert_null(value);
             if (!strstr(capture.text, rows[i].message))
                 fail_msg("%s: \"%s\" lacks \"%s\"", rows[i].text, capture.text, rows[i].message);
-            assert_ptr_equal(strchr(capture.text, '\n'), capture.text + strlen(capture.text) - 1); /* one line */
+            /* one line */
+            assert_ptr_equal(strchr(capture.text, '\n'), capture.text + strlen(capture.text) - 1);
             continue;
         }
         assert_string_equal(capture.text, "");
@@ -137,7 +140,9 @@ TEST(depth_is_limited)
     static const struct {
         size_t depth;
         enum status status;
-    } depths[] = {{JSON_DEPTH_MAX, STATUS_OK}, {JSON_DEPTH_MAX + 1, STATUS_USAGE}, {100000, STATUS_USAGE}};
+    } depths[] = {{JSON_DEPTH_MAX, STATUS_OK},
+                  {JSON_DEPTH_MAX + 1, STATUS_USAGE},
+                  {100000, STATUS_USAGE}};
     static char text[200000];
     struct capture capture;
 
@@ -147,13 +152,14 @@ TEST(depth_is_limited)
         memset(text, '[', depths[i].depth);
         memset(text + depths[i].depth, ']', depths[i].depth);
         assert_int_equal(parse(text, 2 * depths[i].depth, &value, &capture), depths[i].status);
-        assert_true((depths[i].status == STATUS_OK) == !strstr(capture.text, "t.json:1:65: nested too deeply"));
+        assert_true((depths[i].status == STATUS_OK) ==
+                    !strstr(capture.text, "t.json:1:65: nested too deeply"));
         json_free(value);
     }
 }
 
-/* Objects of few and of many keys, which are looked through in two ways; of 50,000 a quadratic way would take
- * minutes. */
+/* Objects of few and of many keys, which are looked through in two ways; of 50,000 a quadratic way
+ * would take minutes. */
 TEST(a_repeated_key_is_found_in_objects_of_any_size)
 {
     static const int counts[] = {1, 2, 31, 32, 33, 50000};
@@ -206,7 +212,8 @@ static void try_file(const char *path, struct trial *trial)
 }
 
 /* Writes a file of `count` members or elements, and returns what came of reading it. */
-static void try_members(const char *path, const char *brackets, size_t count, const char *format, struct trial *trial)
+static void try_members(const char *path, const char *brackets, size_t count, const char *format,
+                        struct trial *trial)
 {
     FILE *file = fopen(path, "wb");
 
@@ -246,8 +253,10 @@ TEST(any_file_takes_less_than_256_mib)
     assert_non_null(strstr(trial.capture.text, ":1:3999999: more than 2000000 values;"));
     assert_true(trial.mib < mib_max);
 
-    /* As many values as may be in a file as long as may be, each with a key and a string. One value is the object. */
-    try_members(path, "{}", repetitions(JSON_VALUES_MAX, sanitized(JSON_VALUES_MAX / 10, JSON_VALUES_MAX)) - 2,
+    /* As many values as may be in a file as long as may be, each with a key and a string. One value
+     * is the object. */
+    try_members(path, "{}",
+                repetitions(JSON_VALUES_MAX, sanitized(JSON_VALUES_MAX / 10, JSON_VALUES_MAX)) - 2,
                 "\"%zx\":\"012345678901234567890\"", &trial);
     print_message("# the largest tree takes %ld MiB\n", trial.mib);
     assert_string_equal(trial.capture.text, "");
@@ -258,9 +267,9 @@ TEST(any_file_takes_less_than_256_mib)
 
 TEST(integers_are_exact_or_refused)
 {
-    static const char text[] =
-        "[7, 9007199254740992, \"18446744073709551615\", \"0\", 9007199254740994, 1.5, -1, \"x\", true, "
-        "\"18446744073709551616\", \"-1\", \"007\", \"\", null]";
+    static const char text[] = "[7, 9007199254740992, \"18446744073709551615\", \"0\", "
+                               "9007199254740994, 1.5, -1, \"x\", true, "
+                               "\"18446744073709551616\", \"-1\", \"007\", \"\", null]";
     static const uint64_t integers[] = {7, (uint64_t)1 << 53, UINT64_MAX, 0};
     struct capture capture;
     cJSON *value, *item;
@@ -296,11 +305,12 @@ TEST(numbers_are_printed_exactly)
     json_add_text(object, "none", NULL);
     json_add_text(object, "bytes", "a\xff\xc3\xa4\xc3");
     text = cJSON_PrintUnformatted(object);
-    assert_string_equal(text, "{\"third\":0.3333333333333333,\"tenth\":0.1,\"nan\":null,"
-                              "\"inf\":null,\"exact\":9007199254740992,\"large\":\"9007199254740993\","
-                              "\"samples\":[-2.2250738585072014e-308,0.1,null,"
-                              "-1.7976931348623157e+308],\"no_samples\":[],"
-                              "\"none\":null,\"bytes\":\"a?\xc3\xa4?\"}");
+    assert_string_equal(text,
+                        "{\"third\":0.3333333333333333,\"tenth\":0.1,\"nan\":null,"
+                        "\"inf\":null,\"exact\":9007199254740992,\"large\":\"9007199254740993\","
+                        "\"samples\":[-2.2250738585072014e-308,0.1,null,"
+                        "-1.7976931348623157e+308],\"no_samples\":[],"
+                        "\"none\":null,\"bytes\":\"a?\xc3\xa4?\"}");
     cJSON_free(text);
     cJSON_Delete(object);
 }
@@ -321,7 +331,8 @@ TEST(text_from_files_is_shown_harmless_and_short)
     char text[200], out[TEXT_SHOWN_BYTES];
 
     for (size_t i = 0; i < COUNT(texts); i++)
-        assert_string_equal((text_clean(texts[i].text, sizeof(texts[i].text)), texts[i].text), texts[i].shown);
+        assert_string_equal((text_clean(texts[i].text, sizeof(texts[i].text)), texts[i].text),
+                            texts[i].shown);
     text_clean(strcpy(text, "a\n"), 5); /* an escape has no room */
     assert_string_equal(text, "a?");
     /* Cut between characters, each of two bytes here. */

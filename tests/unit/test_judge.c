@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Student's t against closed forms and scipy's values, verdicts by numbers made here, and how often simulated ones are
- * right. */
+ * Student's t against closed forms and scipy's values, verdicts by numbers made here, and how often
+ * simulated ones are right. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -35,7 +35,8 @@ struct simulated {
     size_t count;
 };
 
-/* Noise of a simulated measurement, relative: between processes, and of a time within its process. */
+/* Noise of a simulated measurement, relative: between processes, and of a time within its
+ * process. */
 struct noise {
     double between, within;
 };
@@ -44,9 +45,11 @@ struct noise {
 static void add_process(struct simulated *cell, double factor, struct noise noise, uint64_t *seed)
 {
     for (size_t side = 0; side < SIDES; side++) {
-        const double ns = 1000 * (side == NEW ? factor : 1) * exp(hypot(noise.between, noise.within) * normal(seed));
+        const double ns = 1000 * (side == NEW ? factor : 1) *
+                          exp(hypot(noise.between, noise.within) * normal(seed));
 
-        cell->processes[side][cell->count] = (struct process_time){.value = ns, .error = noise.within};
+        cell->processes[side][cell->count] =
+            (struct process_time){.value = ns, .error = noise.within};
     }
     cell->count++;
 }
@@ -58,7 +61,9 @@ static struct judged_cell question(const struct simulated *cell)
     for (size_t side = 0; side < SIDES; side++) {
         out.sides[side].processes = cell->count;
         out.sides[side].clock_mhz = 1980;
-        assert_int_equal(estimate_of(cell->processes[side], cell->count, false, &out.sides[side].estimate), STATUS_OK);
+        assert_int_equal(estimate_of(cell->processes[side], cell->count, false,
+                                     &out.sides[side].estimate),
+                         STATUS_OK);
     }
     return out;
 }
@@ -73,9 +78,10 @@ static void judge_all(struct judged_cell *cells, size_t count, const struct judg
     assert_int_equal(judge(pointers, count, options), STATUS_OK);
 }
 
-/* Judges `count` cells that were simulated anew, with so many processes a side; the first differs by `factor`. */
-static void simulate(struct judged_cell *cells, size_t count, size_t processes, double factor, struct noise noise,
-                     uint64_t seed, const struct judge_options *options)
+/* Judges `count` cells that were simulated anew, with so many processes a side; the first differs
+ * by `factor`. */
+static void simulate(struct judged_cell *cells, size_t count, size_t processes, double factor,
+                     struct noise noise, uint64_t seed, const struct judge_options *options)
 {
     for (size_t i = 0; i < count; i++) {
         struct simulated cell = {.count = 0};
@@ -87,7 +93,7 @@ static void simulate(struct judged_cell *cells, size_t count, size_t processes, 
     judge_all(cells, count, options);
 }
 
-/* -- Student's t -------------------------------------------------------------------------------------- */
+/* -- Student's t ------------------------------------------------------------------------------- */
 
 /* For 1, 2 and 4 degrees there are closed forms. */
 TEST(test_student_p)
@@ -113,9 +119,10 @@ TEST(test_student_quantile)
     static const struct {
         double p, degrees, t;
     } rows[] = {
-        {0.05, 1, 12.706204736432095}, {0.05, 2, 4.302652729911275},   {0.05, 3, 3.182446305284263},
-        {0.05, 5, 2.5705818366147395}, {0.05, 10, 2.2281388519649385}, {0.05, 30, 2.0422724563012373},
-        {0.01, 10, 3.169272672616951}, {0.001, 4, 8.610301581379269},
+        {0.05, 1, 12.706204736432095},  {0.05, 2, 4.302652729911275},
+        {0.05, 3, 3.182446305284263},   {0.05, 5, 2.5705818366147395},
+        {0.05, 10, 2.2281388519649385}, {0.05, 30, 2.0422724563012373},
+        {0.01, 10, 3.169272672616951},  {0.001, 4, 8.610301581379269},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -147,7 +154,7 @@ TEST(test_of_median)
     }
 }
 
-/* -- verdicts ------------------------------------------------------------------------------------------ */
+/* -- verdicts ---------------------------------------------------------------------------------- */
 
 TEST(test_a_verdict_follows_from_the_ratio_its_interval_and_the_threshold)
 {
@@ -156,10 +163,14 @@ TEST(test_a_verdict_follows_from_the_ratio_its_interval_and_the_threshold)
         struct noise noise;
         enum cell_verdict verdict;
     } rows[] = {
-        {1, 0.01, {0.0005, 0.0005}, VERDICT_SAME},           {1.005, 0.01, {0.0005, 0.0005}, VERDICT_SAME},
-        {1.03, 0.01, {0.0005, 0.0005}, VERDICT_REGRESSED},   {0.97, 0.01, {0.0005, 0.0005}, VERDICT_IMPROVED},
-        {1.001, 0.01, {0.01, 0.005}, VERDICT_INCONCLUSIVE},  {1.03, 0.05, {0.0005, 0.0005}, VERDICT_SAME},
-        {1.005, 0.001, {0.0005, 0.0005}, VERDICT_REGRESSED}, {1, 0, {0.0005, 0.0005}, VERDICT_INCONCLUSIVE},
+        {1, 0.01, {0.0005, 0.0005}, VERDICT_SAME},
+        {1.005, 0.01, {0.0005, 0.0005}, VERDICT_SAME},
+        {1.03, 0.01, {0.0005, 0.0005}, VERDICT_REGRESSED},
+        {0.97, 0.01, {0.0005, 0.0005}, VERDICT_IMPROVED},
+        {1.001, 0.01, {0.01, 0.005}, VERDICT_INCONCLUSIVE},
+        {1.03, 0.05, {0.0005, 0.0005}, VERDICT_SAME},
+        {1.005, 0.001, {0.0005, 0.0005}, VERDICT_REGRESSED},
+        {1, 0, {0.0005, 0.0005}, VERDICT_INCONCLUSIVE},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -197,7 +208,8 @@ TEST(test_where_nothing_is_known_there_is_no_interval_and_no_p)
     }
 }
 
-/* Deviations of plans, buffer sets and boards are in the interval, and no process takes them away. */
+/* Deviations of plans, buffer sets and boards are in the interval, and no process takes them
+ * away. */
 TEST(test_other_plans_and_other_boards_widen_the_interval)
 {
     const struct judge_options boards = {.threshold = 0.01, .boards_differ = true};
@@ -217,7 +229,8 @@ TEST(test_other_plans_and_other_boards_widen_the_interval)
     assert_true(cell.error.value > 0.0035 && cell.verdict == VERDICT_INCONCLUSIVE);
 }
 
-/* A change far beyond what boards differ by in any cell is found in a plan of any size, and 5 % is not. */
+/* A change far beyond what boards differ by in any cell is found in a plan of any size, and 5 % is
+ * not. */
 TEST(test_what_no_boards_differ_by_is_a_change)
 {
     enum { CELLS = 600 };
@@ -252,7 +265,8 @@ TEST(test_what_the_clocks_may_explain_is_no_change)
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct judge_options options = {.threshold = rows[i].threshold, .clocks_allowed = rows[i].allowed};
+        const struct judge_options options = {.threshold = rows[i].threshold,
+                                              .clocks_allowed = rows[i].allowed};
         struct judged_cell cell;
         double half;
 
@@ -263,15 +277,18 @@ TEST(test_what_the_clocks_may_explain_is_no_change)
         assert_int_equal(cell.verdict, rows[i].verdict);
         assert_true(fabs(judged_change(&cell) - rows[i].size) < 0.002);
         assert_true(fabs(cell.ratio.ci_low / cell.ratio.value / exp(-half) - 1) < 1e-9);
-        assert_true(fabs(cell.ratio.ci_high / cell.ratio.value / exp(half) / (rows[i].allowed ? 1 : moved) - 1) < 1e-9);
+        assert_true(
+            fabs(cell.ratio.ci_high / cell.ratio.value / exp(half) / (rows[i].allowed ? 1 : moved) -
+                 1) < 1e-9);
         if (cell.verdict == VERDICT_INCONCLUSIVE)
             assert_int_equal(cell.settle, 0);
     }
 }
 
-/* -- how often it is right ----------------------------------------------------------------------------- */
+/* -- how often it is right --------------------------------------------------------------------- */
 
-/* The advised number of processes decides cells, mostly. A side that gets no more processes needs more of the other. */
+/* The advised number of processes decides cells, mostly. A side that gets no more processes needs
+ * more of the other. */
 TEST(test_the_number_of_processes_that_is_advised_settles)
 {
     const struct noise noise = {0.0001, 0.004};
@@ -295,14 +312,16 @@ TEST(test_the_number_of_processes_that_is_advised_settles)
     assert_true(same >= 20);
 }
 
-/* Where the noise is what is assumed at one process a side, and where several show that it is more. */
+/* Where the noise is what is assumed at one process a side, and where several show that it is
+ * more. */
 TEST(test_intervals_hold_as_often_as_they_say)
 {
     const size_t comparisons = repetitions(100, 20);
 
     for (size_t louder = 0; louder < 2; louder++) {
         const double assumed = deviation_default(CAUSE_process, false, false, 1000).value;
-        const struct noise noise = louder ? (struct noise){0.0068, 0.0003} : (struct noise){assumed, 0.00001};
+        const struct noise noise =
+            louder ? (struct noise){0.0068, 0.0003} : (struct noise){assumed, 0.00001};
         size_t covered = 0;
 
         for (size_t i = 0; i < comparisons; i++) {
@@ -313,13 +332,14 @@ TEST(test_intervals_hold_as_often_as_they_say)
                 covered += cells[k].ratio.ci_low <= 1 && cells[k].ratio.ci_high >= 1;
         }
         /* Four standard deviations of the binomial below, and no interval that says nothing. */
-        assert_true((double)covered >
-                    COUNT * 0.95 * (double)comparisons - 4 * sqrt(COUNT * 0.0475 * (double)comparisons));
+        assert_true((double)covered > COUNT * 0.95 * (double)comparisons -
+                                          4 * sqrt(COUNT * 0.0475 * (double)comparisons));
         assert_true((double)covered < COUNT * 0.99 * (double)comparisons);
     }
 }
 
-/* By hand: what is common to both sides cancels, and more processes of an occasion change nothing. */
+/* By hand: what is common to both sides cancels, and more processes of an occasion change
+ * nothing. */
 TEST(test_weights_of_occasions)
 {
     static struct {
@@ -342,8 +362,9 @@ TEST(test_weights_of_occasions)
     }
 }
 
-/* Each side was measured on an occasion of its own, which moves its time. Without the term more than one comparison in
- * twenty calls out, the more processes the more; with it none of them does. */
+/* Each side was measured on an occasion of its own, which moves its time. Without the term more
+ * than one comparison in twenty calls out, the more processes the more; with it none of them
+ * does. */
 TEST(test_occasions_cause_no_alarms)
 {
     const struct judge_options options = {.threshold = 1e-6};
@@ -359,7 +380,8 @@ TEST(test_occasions_cause_no_alarms)
                 struct judged_cell cells[COUNT];
                 bool alarm = false;
 
-                simulate(cells, COUNT, processes, 1, (struct noise){0.0003, 0.00001}, 3000 + i, &defaults);
+                simulate(cells, COUNT, processes, 1, (struct noise){0.0003, 0.00001}, 3000 + i,
+                         &defaults);
                 for (size_t k = 0; k < COUNT; k++) {
                     cells[k].later = cells[k].occasions = 2 * (double)with;
                     for (size_t side = 0; side < SIDES; side++)
@@ -367,7 +389,8 @@ TEST(test_occasions_cause_no_alarms)
                 }
                 judge_all(cells, COUNT, &options);
                 for (size_t k = 0; k < COUNT; k++)
-                    alarm |= cells[k].verdict == VERDICT_REGRESSED || cells[k].verdict == VERDICT_IMPROVED;
+                    alarm |= cells[k].verdict == VERDICT_REGRESSED ||
+                             cells[k].verdict == VERDICT_IMPROVED;
                 alarms[with] += alarm;
             }
         assert_true(alarms[0] > comparisons / 5);
@@ -375,12 +398,13 @@ TEST(test_occasions_cause_no_alarms)
     }
 }
 
-/* A cell that is slower by the threshold itself is not called slower: 5 % of comparisons at most, and half of that in
- * each direction. One that is slower by a little more is, sooner or later. */
+/* A cell that is slower by the threshold itself is not called slower: 5 % of comparisons at most,
+ * and half of that in each direction. One that is slower by a little more is, sooner or later. */
 TEST(test_a_change_is_tested_against_the_threshold)
 {
     const size_t comparisons = repetitions(2000, 400);
-    const struct noise noise = {deviation_default(CAUSE_process, false, false, 1000).value, 0.00001};
+    const struct noise noise = {deviation_default(CAUSE_process, false, false, 1000).value,
+                                0.00001};
     size_t called = 0, beyond = 0;
 
     for (size_t i = 0; i < comparisons; i++) {
@@ -391,13 +415,15 @@ TEST(test_a_change_is_tested_against_the_threshold)
         simulate(&cell, 1, 3, 1.01 * (1 + 4 * noise.between), noise, 9000 + i, &defaults);
         beyond += cell.verdict == VERDICT_REGRESSED;
     }
-    print_message("%d called at the threshold, %d beyond, of %d\n", (int)called, (int)beyond, (int)comparisons);
-    assert_true((double)called <= 0.025 * (double)comparisons + 4 * sqrt(0.0244 * (double)comparisons));
+    print_message("%d called at the threshold, %d beyond, of %d\n", (int)called, (int)beyond,
+                  (int)comparisons);
+    assert_true((double)called <=
+                0.025 * (double)comparisons + 4 * sqrt(0.0244 * (double)comparisons));
     assert_true(called > 0);
     assert_true(beyond > comparisons * 8 / 10);
 }
 
-/* -- interim analyses ---------------------------------------------------------------------------------- */
+/* -- interim analyses -------------------------------------------------------------------------- */
 
 /* Whether a cell that did not change was called changed at any interim analysis. */
 static bool gate_alarms(unsigned other_analyses, double between, uint64_t *seed)
@@ -419,7 +445,8 @@ static bool gate_alarms(unsigned other_analyses, double between, uint64_t *seed)
         }
         judge_all(judged, COUNT, &options);
         for (size_t i = 0; i < COUNT; i++)
-            alarm |= judged[i].verdict == VERDICT_REGRESSED || judged[i].verdict == VERDICT_IMPROVED;
+            alarm |=
+                judged[i].verdict == VERDICT_REGRESSED || judged[i].verdict == VERDICT_IMPROVED;
     }
     return alarm;
 }
@@ -436,7 +463,8 @@ TEST(test_all_interim_analyses_together_keep_the_level)
             corrected += gate_alarms(4, between, &seed);
             plain += gate_alarms(0, between, &seed);
         }
-        print_message("process deviation %.2f%%: %d of %d gates call out without cause, %d without correction\n",
+        print_message("process deviation %.2f%%: %d of %d gates call out without cause, %d without "
+                      "correction\n",
                       100 * between, (int)corrected, (int)trials, (int)plain);
         assert_true((double)corrected <= 0.05 * (double)trials);
         assert_true(plain > corrected);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Tests of kernel files. The script nvcc.sh stands in for nvcc: it copies a cubin that the test has written.
- * Two tests use the compilers of a CUDA toolkit where there is one. */
+ * Tests of kernel files. The script nvcc.sh stands in for nvcc: it copies a cubin that the test has
+ * written. Two tests use the compilers of a CUDA toolkit where there is one. */
 #include <elf.h>
 #include <errno.h>
 #include <ftw.h>
@@ -16,9 +16,19 @@
 #include "size.h"
 #include "test.h"
 
-/* -- cubins -------------------------------------------------------------------------------------------- */
+/* -- cubins ------------------------------------------------------------------------------------ */
 
-enum { TEXT_A = 1, TEXT_B, CONSTANTS, VARIABLES, SYMBOLS, STRINGS, SECTIONS, SECTION_BYTES = 1024, SYMBOLS_MAX = 16 };
+enum {
+    TEXT_A = 1,
+    TEXT_B,
+    CONSTANTS,
+    VARIABLES,
+    SYMBOLS,
+    STRINGS,
+    SECTIONS,
+    SECTION_BYTES = 1024,
+    SYMBOLS_MAX = 16
+};
 
 /* A cubin with two functions, a variable in constant memory, and variables with initial values. */
 struct elf_file {
@@ -40,8 +50,8 @@ static uint32_t put_string(struct elf_file *file, const char *text)
     return (uint32_t)at;
 }
 
-static void put_symbol(struct elf_file *file, const char *name, unsigned type, uint16_t section, uint64_t value,
-                       uint64_t bytes)
+static void put_symbol(struct elf_file *file, const char *name, unsigned type, uint16_t section,
+                       uint64_t value, uint64_t bytes)
 {
     assert_true(file->symbol_count < SYMBOLS_MAX);
     file->symbols[file->symbol_count++] = (Elf64_Sym){.st_name = put_string(file, name),
@@ -60,7 +70,8 @@ static void put_variable(struct elf_file *file, const char *name, const void *da
     file->variable_bytes += bytes;
 }
 
-static void put_table(struct elf_file *file, const char *name, uint32_t line, enum cbank_space space)
+static void put_table(struct elf_file *file, const char *name, uint32_t line,
+                      enum cbank_space space)
 {
     struct cbank_table_info info = {.version = CBANK_CASE_VERSION,
                                     .line = line,
@@ -119,8 +130,11 @@ static void end_elf(struct elf_file *file)
     file->header.e_ident[EI_DATA] = ELFDATA2LSB;
 }
 
-static const struct cbank_case_info a_case = {
-    .version = CBANK_CASE_VERSION, .line = 7, .size_count = 1, .sizes = {1024}, .name = "blend"};
+static const struct cbank_case_info a_case = {.version = CBANK_CASE_VERSION,
+                                              .line = 7,
+                                              .size_count = 1,
+                                              .sizes = {1024},
+                                              .name = "blend"};
 
 /* The cubin of a file with a case and two tables. */
 static void make_elf(struct elf_file *file)
@@ -132,7 +146,7 @@ static void make_elf(struct elf_file *file)
     end_elf(file);
 }
 
-/* -- a folder with a stand-in for nvcc ------------------------------------------------------------------- */
+/* -- a folder with a stand-in for nvcc --------------------------------------------------------- */
 
 struct folder {
     char path[64], compiler[96], cubin[96], runs[96], kernel[96], cache[96], header[96];
@@ -203,7 +217,9 @@ static size_t runs(const struct folder *folder)
 
 static struct kernel_request request_of(const struct folder *folder)
 {
-    return (struct kernel_request){.path = folder->kernel, .compiler = folder->compiler, .architecture = 90};
+    return (struct kernel_request){.path = folder->kernel,
+                                   .compiler = folder->compiler,
+                                   .architecture = 90};
 }
 
 /* Opens and closes a file. Returns its hash; `cached`: of all builds. */
@@ -223,7 +239,8 @@ static uint64_t open_once(const struct kernel_request *request, bool cached)
 }
 
 /* Opens a file that cannot be. */
-static void expect_refused(const struct kernel_request *request, enum status status, const char *message)
+static void expect_refused(const struct kernel_request *request, enum status status,
+                           const char *message)
 {
     struct capture capture;
     struct kernel_file file;
@@ -239,7 +256,7 @@ static void expect_refused(const struct kernel_request *request, enum status sta
     assert_non_null(strstr(capture.text, message));
 }
 
-/* -- builds -------------------------------------------------------------------------------------------- */
+/* -- builds ------------------------------------------------------------------------------------ */
 
 TEST_WITH(a_file_is_built_for_each_memory_space_and_as_it_is_written, open_folder, close_folder)
 {
@@ -260,8 +277,8 @@ TEST_WITH(a_file_is_built_for_each_memory_space_and_as_it_is_written, open_folde
         assert_string_equal(build->kernel.name, "blend");
         assert_string_equal(build->file->path, folder->kernel);
         assert_int_equal(build->as_written, i == CBANK_SPACE_COUNT);
-        assert_string_equal(build->kernel.spaces,
-                            build->as_written ? "grid=global+signs=constant" : kernel_space_names[i]);
+        assert_string_equal(build->kernel.spaces, build->as_written ? "grid=global+signs=constant"
+                                                                    : kernel_space_names[i]);
         assert_string_equal(build->reason, i == CBANK_SPACE_PRMT ? "it is too large" : "");
         assert_int_equal(build->cubin != NULL, i != CBANK_SPACE_PRMT);
         if (!build->cubin)
@@ -305,8 +322,8 @@ TEST_WITH(builds_come_from_the_cache_until_what_they_are_made_of_changes, open_f
     assert_int_equal(runs(folder), 12);
     /* damage */
     snprintf(command, sizeof(command),
-             "for f in %s/*; do printf x | dd of=$f bs=1 seek=200 conv=notrunc 2>&1; done >%s/dd", folder->cache,
-             folder->path);
+             "for f in %s/*; do printf x | dd of=$f bs=1 seek=200 conv=notrunc 2>&1; done >%s/dd",
+             folder->cache, folder->path);
     assert_int_equal(system(command), 0);
     assert_true(open_once(&request, false) == hash);
     assert_true(open_once(&request, true) == hash);
@@ -327,8 +344,8 @@ TEST_WITH(copies_in_two_folders_have_one_hash, open_folder, close_folder)
 
     request.spaces = "written";
     hash = open_once(&request, false);
-    snprintf(command, sizeof(command), "mkdir -p %s/a/include && cp %s %s/a && cp %s %s/a/include", folder->path,
-             folder->kernel, folder->path, folder->header, folder->path);
+    snprintf(command, sizeof(command), "mkdir -p %s/a/include && cp %s %s/a && cp %s %s/a/include",
+             folder->path, folder->kernel, folder->path, folder->header, folder->path);
     assert_int_equal(system(command), 0);
     snprintf(there, sizeof(there), "%s/a/kernel.cu", folder->path);
     snprintf(options, sizeof(options), "-I %s/a/include", folder->path);
@@ -354,7 +371,8 @@ TEST_WITH(without_a_folder_for_the_cache_there_is_a_note, open_folder, close_fol
     assert_int_equal(runs(folder), 2);
 }
 
-TEST_WITH(processes_that_compile_one_file_at_a_time_do_not_disturb_each_other, open_folder, close_folder)
+TEST_WITH(processes_that_compile_one_file_at_a_time_do_not_disturb_each_other, open_folder,
+          close_folder)
 {
     struct folder *folder = *state;
     struct kernel_request request = request_of(folder);
@@ -401,19 +419,19 @@ TEST_WITH(a_signal_ends_compilers_and_removes_their_files, open_folder, close_fo
     kill(child, SIGTERM);
     assert_int_equal(waitpid(child, &code, 0), child);
     assert_int_equal(code, 0);
-    /* The sleeper was killed: it is gone, or nobody has waited for it yet. The system may take a moment to end it; of
-     * itself it ends after a minute. */
-    snprintf(
-        command, sizeof(command),
-        "for i in $(seq 1000); do grep -q 'State:.[RS]' /proc/%d/status 2>%s/no || exit 0; sleep 0.01; done; exit 1",
-        atoi(text), folder->path);
+    /* The sleeper was killed: it is gone, or nobody has waited for it yet. The system may take a
+     * moment to end it; of itself it ends after a minute. */
+    snprintf(command, sizeof(command),
+             "for i in $(seq 1000); do grep -q 'State:.[RS]' /proc/%d/status 2>%s/no || exit 0; "
+             "sleep 0.01; done; exit 1",
+             atoi(text), folder->path);
     free(text);
     assert_int_equal(system(command), 0);
     snprintf(command, sizeof(command), "! ls -d %s/cbank-* 2>%s/no", folder->path, folder->path);
     assert_int_equal(system(command), 0);
 }
 
-/* -- refusals ------------------------------------------------------------------------------------------ */
+/* -- refusals ---------------------------------------------------------------------------------- */
 
 TEST_WITH(files_that_cannot_be_compiled_are_refused, open_folder, close_folder)
 {
@@ -426,7 +444,8 @@ TEST_WITH(files_that_cannot_be_compiled_are_refused, open_folder, close_folder)
     expect_refused(&request, STATUS_USAGE, message);
     expect_refused(&request, STATUS_USAGE, "does not compile with its tables as they are written");
     put_text(folder->kernel, "k.cu(3): error: static assertion failed with \"cbank: too large\"\n");
-    expect_refused(&request, STATUS_USAGE, "as they are written: too large; write another memory space");
+    expect_refused(&request, STATUS_USAGE,
+                   "as they are written: too large; write another memory space");
     put_text(folder->kernel, "BROKEN\n");
     expect_refused(&request, STATUS_USAGE, "kernel.cu(9): error: identifier is undefined");
     expect_refused(&request, STATUS_USAGE, "does not compile with its tables in select");
@@ -435,12 +454,14 @@ TEST_WITH(files_that_cannot_be_compiled_are_refused, open_folder, close_folder)
     put_text(folder->kernel, "nvcc fatal   : Value 'c++99' is not defined for option 'std'\n");
     expect_refused(&request, STATUS_USAGE, "as they are written, see above");
     request.path = "/tmp/no such file.cu";
-    expect_refused(&request, STATUS_USAGE, "cannot read /tmp/no such file.cu: No such file or directory");
+    expect_refused(&request, STATUS_USAGE,
+                   "cannot read /tmp/no such file.cu: No such file or directory");
     request.path = "/tmp/a\"b.cu";
     expect_refused(&request, STATUS_USAGE, "#include takes no path with a quote");
     request.path = folder->kernel;
     request.compiler = "/no/nvcc";
-    expect_refused(&request, STATUS_ENVIRONMENT, "cannot run /no/nvcc, or it is no nvcc; name an nvcc, or nvrtc");
+    expect_refused(&request, STATUS_ENVIRONMENT,
+                   "cannot run /no/nvcc, or it is no nvcc; name an nvcc, or nvrtc");
 }
 
 TEST_WITH(memory_spaces_and_tables_that_are_unknown_are_refused, open_folder, close_folder)
@@ -484,7 +505,7 @@ TEST_WITH(cubins_without_a_case_or_of_another_version_are_refused, open_folder, 
     expect_refused(&request, STATUS_USAGE, "the compiler made no cubin of it");
 }
 
-/* -- parts --------------------------------------------------------------------------------------------- */
+/* -- parts ------------------------------------------------------------------------------------- */
 
 TEST(choices_are_each_made_once_and_named_by_their_tables)
 {
@@ -520,11 +541,16 @@ TEST(reasons_are_found_in_the_messages_of_every_compiler)
     static const struct {
         const char *messages, *reason;
     } rows[] = {
-        {"k.cu(4): warning: x\ncbank.cuh(98): error: static assertion failed with \"cbank: too large\"\n  more\n",
+        {"k.cu(4): warning: x\ncbank.cuh(98): error: static assertion failed with \"cbank: too "
+         "large\"\n  more\n",
          "too large"},
         {"cbank.cuh:98:5: error: static assertion failed: cbank: too large", "too large"},
-        {"cbank.cuh:98:5: error: static assertion failed due to requirement 'n < 3': cbank: too large\n", "too large"},
-        {"cbank.cuh:98:5: error: static_assert failed due to requirement 'n < 3' \"cbank: too large\"\n", "too large"},
+        {"cbank.cuh:98:5: error: static assertion failed due to requirement 'n < 3': cbank: too "
+         "large\n",
+         "too large"},
+        {"cbank.cuh:98:5: error: static_assert failed due to requirement 'n < 3' \"cbank: too "
+         "large\"\n",
+         "too large"},
         {"ptxas error   : File uses too much global constant data (0x18000 bytes, 0x10000 max)\n",
          "File uses too much global constant data (0x18000 bytes, 0x10000 max)"},
         {"k.cu(3): error: static assertion failed with \"my own\"\n", NULL},
@@ -560,7 +586,9 @@ TEST(the_kernel_is_the_only_one_or_the_one_of_the_name)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char reason[KERNEL_REASON_BYTES] = "";
         struct elf_file elf = {.string_bytes = 1, .symbol_count = 1};
-        const struct kernel_build build = {.kernel = {.name = "blend"}, .cubin = &elf, .cubin_bytes = sizeof(elf)};
+        const struct kernel_build build = {.kernel = {.name = "blend"},
+                                           .cubin = &elf,
+                                           .cubin_bytes = sizeof(elf)};
         const char *found;
 
         put_symbol(&elf, "cbank_case_call", STT_FUNC, TEXT_B, 0, sizeof(elf.code));
@@ -584,13 +612,16 @@ TEST(damaged_cubins_are_read_or_refused)
     for (size_t i = 0; i < repetitions(20000, 1000); i++) {
         unsigned char *copy = malloc(sizeof(elf));
         struct kernel_file file = {.path = "k.cu"};
-        struct kernel_build build = {.kernel = {.name = "blend"}, .cubin = copy, .cubin_bytes = sizeof(elf)};
+        struct kernel_build build = {.kernel = {.name = "blend"},
+                                     .cubin = copy,
+                                     .cubin_bytes = sizeof(elf)};
         char reason[KERNEL_REASON_BYTES];
 
         memcpy(copy, &elf, sizeof(elf));
         for (int k = 0; k < 3; k++) {
             state_of = state_of * 6364136223846793005u + 1442695040888963407u;
-            copy[(state_of >> 33) % (offsetof(struct elf_file, code) + (k == 2 ? SECTION_BYTES : 0))] =
+            copy[(state_of >> 33) %
+                 (offsetof(struct elf_file, code) + (k == 2 ? SECTION_BYTES : 0))] =
                 (unsigned char)(state_of >> 20);
         }
         capture_begin(&capture, stderr);
@@ -605,9 +636,10 @@ TEST(damaged_cubins_are_read_or_refused)
     }
 }
 
-/* -- compilers ----------------------------------------------------------------------------------------- */
+/* -- compilers --------------------------------------------------------------------------------- */
 
-/* The expected output of the example, from a build for the processor. Texts of 64 bytes of 0 have one CRC-32. */
+/* The expected output of the example, from a build for the processor. Texts of 64 bytes of 0 have
+ * one CRC-32. */
 static void expect_reference(const struct kernel_file *file)
 {
     enum { RECORDS = 1000 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The loads of every kernel of every architecture in this program, as the harness reads them from the images. `make
- * check-sass` checks the same with NVIDIA's disassembler; this runs on any machine. */
+ * The loads of every kernel of every architecture in this program, as the harness reads them from
+ * the images. `make check-sass` checks the same with NVIDIA's disassembler; this runs on any
+ * machine. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,21 +27,24 @@ static struct cell smallest_cell(const struct workload *workload, const struct p
 
     for (size_t i = 0; i < parameter_count; i++)
         if (cell_parameter_mask(cell.workload, cell.pattern) >> i & 1)
-            cell.parameters[i] = parameters[i].default_value == PARAMETER_NAMED ? parameters[i].min : 0;
+            cell.parameters[i] =
+                parameters[i].default_value == PARAMETER_NAMED ? parameters[i].min : 0;
     return cell;
 }
 
-/* -- every kernel -------------------------------------------------------------------------------------- */
+/* -- every kernel ------------------------------------------------------------------------------ */
 
-/* For one image: how many kernels were examined, read, counted as straight-line code, and have other loads. */
+/* For one image: how many kernels were examined, read, counted as straight-line code, and have
+ * other loads. */
 struct tally {
     size_t kernels, known, counted, wrong;
 };
 
-/* -- the whole kernel ---------------------------------------------------------------------------------- */
+/* -- the whole kernel -------------------------------------------------------------------------- */
 
-/* Instructions that kernels may hold besides the loads, by the low 9 bits: all that CUDA 11.8 and 13.0 make of
- * kernels.cu for sm_70 to sm_121. All other instructions are found: a wait, a fence, a prefetch, a vote, a call. */
+/* Instructions that kernels may hold besides the loads, by the low 9 bits: all that CUDA 11.8 and
+ * 13.0 make of kernels.cu for sm_70 to sm_121. All other instructions are found: a wait, a fence, a
+ * prefetch, a vote, a call. */
 enum {
     OPERATION_NOP = 0x118,
     OPERATION_BAR = 0x11d,
@@ -52,29 +56,33 @@ enum {
     OPERATION_BSSY = 0x145,
     OPERATION_BRX = 0x149,
     OPERATION_IMAD = 0x024, /* by 1 and powers of two it moves, adds and shifts ... */
-    MULTIPLIES = 0x1ff      /* ... and by other numbers it counts as this */
+    MULTIPLIES = 0x1ff /* ... and by other numbers it counts as this */
 };
 
 typedef unsigned short operations[64]; /* 0 after the last */
 
-/* Arithmetic of integers and addresses, and values from constant banks: compilers choose among these. PRMT is one: CUDA 11.8
- * makes it of copies into shared memory for sm_90. */
-static const operations arithmetic = {0x002, 0x003, 0x004, 0x005, 0x007, 0x00c, 0x010, 0x011, 0x012, 0x016, 0x017,
-                                      0x019, 0x01c, 0x024, 0x025, 0x027, 0x031, 0x035, 0x036, 0x046, 0x048, 0x04a,
-                                      0x05a, 0x082, 0x087, 0x08c, 0x090, 0x091, 0x092, 0x096, 0x099, 0x0a4, 0x0a5,
-                                      0x0b9, 0x0bb, 0x119, 0x182, 0x183, 0x187, 0x1ac, 0x1c3, 0x1ff};
+/* Arithmetic of integers and addresses, and values from constant banks: compilers choose among
+ * these. PRMT is one: CUDA 11.8 makes it of copies into shared memory for sm_90. */
+static const operations arithmetic = {0x002, 0x003, 0x004, 0x005, 0x007, 0x00c, 0x010, 0x011, 0x012,
+                                      0x016, 0x017, 0x019, 0x01c, 0x024, 0x025, 0x027, 0x031, 0x035,
+                                      0x036, 0x046, 0x048, 0x04a, 0x05a, 0x082, 0x087, 0x08c, 0x090,
+                                      0x091, 0x092, 0x096, 0x099, 0x0a4, 0x0a5, 0x0b9, 0x0bb, 0x119,
+                                      0x182, 0x183, 0x187, 0x1ac, 0x1c3, 0x1ff};
 
 /* As many as `global` has: floats, divisions, branches, stores, barriers. */
 static const operations fixed = {0x020, 0x021, 0x023, 0x105, 0x106, 0x108, 0x11d, 0x141, 0x145,
                                  0x147, 0x149, 0x14d, 0x155, 0x156, 0x158, 0x186, 0x188};
 
-/* Compilers move, add and shift by one of these or another, as the units are busy: their sum counts. */
+/* Compilers move, add and shift by one of these or another, as the units are busy: their sum
+ * counts. */
 static const operations exchanged = {0x002, 0x005, 0x010, 0x019, 0x024, 0x035, 0x036, 0x0b9};
 
-/* A unit names these besides its loads: to copy the table into shared memory, to wait for textures. Also those that
- * compilers add to loops of strong loads before sm_90. */
-static const operations named[UNIT_SELECT + 1] = {[UNIT_SHARED] = {0x0bd, 0x0be, 0x100, 0x101, 0x105, 0x106, 0x108,
-                                                                   0x11d, 0x141, 0x145, 0x147, 0x148, 0x155, 0x188},
+/* A unit names these besides its loads: to copy the table into shared memory, to wait for textures.
+ * Also those that compilers add to loops of strong loads before sm_90. */
+static const operations named[UNIT_SELECT + 1] = {[UNIT_SHARED] = {0x0bd, 0x0be, 0x100, 0x101,
+                                                                   0x105, 0x106, 0x108, 0x11d,
+                                                                   0x141, 0x145, 0x147, 0x148,
+                                                                   0x155, 0x188},
                                                   [UNIT_TEXTURE] = {0x0ca, 0x11a},
                                                   [UNIT_L2] = {0x006, 0x086, 0x146, 0x147},
                                                   [UNIT_UNIFORM] = {0x141, 0x145, 0x148}};
@@ -88,8 +96,9 @@ static bool has(const operations list, unsigned operation)
     return list[i] != 0;
 }
 
-/* How many more arithmetic instructions a unit's kernels may have than those of `global`: the most that compilers were
- * seen to make. For straight code, for grids that stride, and for 8 payload loads. */
+/* How many more arithmetic instructions a unit's kernels may have than those of `global`: the most
+ * that compilers were seen to make. For straight code, for grids that stride, and for 8 payload
+ * loads. */
 static const struct more {
     int straight, strides, by_loads;
 } more[] = {
@@ -98,7 +107,8 @@ static const struct more {
     [UNIT_SHARED] = {100, 64, 0}, [UNIT_REGISTERS] = {0, 16, 0}, [UNIT_SELECT] = {0, 0, 160},
 };
 
-/* S2R, S2UR and CS2R read the thread, the block, the block in its cluster, zero. A clock is none of these. */
+/* S2R, S2UR and CS2R read the thread, the block, the block in its cluster, zero. A clock is none of
+ * these. */
 static bool special_register_known(unsigned number)
 {
     return number == 33 || number == 37 || number == 136 || number == 255;
@@ -136,36 +146,39 @@ static struct summary summarize(const struct kernel_sass *kernel)
             one.predicate != PREDICATE_NEVER)
             out.predicated[class == SASS_LDG || class == SASS_LDG_CONSTANT]++;
         if (one.predicate == PREDICATE_NEVER ||
-            (class != SASS_CLASS_COUNT && class != SASS_OPERAND && class != SASS_PRMT) || operation == OPERATION_NOP ||
+            (class != SASS_CLASS_COUNT && class != SASS_OPERAND && class != SASS_PRMT) ||
+            operation == OPERATION_NOP ||
             (operation == OPERATION_BRA && branch_target(code, at, architecture) == (int64_t)at))
             continue;
         memcpy(&number, code + at + 4, sizeof(number));
-        out.operations[operation == OPERATION_IMAD && one.operands == 4 && __builtin_popcount(number) != 1
+        out.operations[operation == OPERATION_IMAD && one.operands == 4 &&
+                               __builtin_popcount(number) != 1
                            ? MULTIPLIES
                            : operation]++;
         out.arithmetic += has(arithmetic, operation);
-        out.special +=
-            (operation == 0x005 || operation == 0x119 || operation == 0x1c3) && !special_register_known(code[at + 9]);
+        out.special += (operation == 0x005 || operation == 0x119 || operation == 0x1c3) &&
+                       !special_register_known(code[at + 9]);
     }
     return out;
 }
 
-/* The row of a kernel: opcodes that it has besides its loads and those of `global`. Paths that load nothing have no index:
- * all of theirs. Paths that differ in the expression alone share a row. */
+/* The row of a kernel: opcodes that it has besides its loads and those of `global`. Paths that load
+ * nothing have no index: all of theirs. Paths that differ in the expression alone share a row. */
 static void write_row(const struct cell *cell, uint32_t architecture, const struct summary *own,
                       const struct summary *other, char row[ROW_BYTES])
 {
     const struct path *path = paths;
     int sum = 0;
 
-    while (path->home != cell->path->home || path->unit != cell->path->unit || path->bytes != cell->path->bytes ||
-           path->copies != cell->path->copies || path->loads != cell->path->loads ||
-           strcmp(path->sass, cell->path->sass) != 0)
+    while (path->home != cell->path->home || path->unit != cell->path->unit ||
+           path->bytes != cell->path->bytes || path->copies != cell->path->copies ||
+           path->loads != cell->path->loads || strcmp(path->sass, cell->path->sass) != 0)
         path++;
-    snprintf(row, ROW_BYTES, "%.4s sm_%" PRIu32 " %s %s:", tool.cuda_toolkit, architecture, path->name,
-             cell->workload->name);
+    snprintf(row, ROW_BYTES, "%.4s sm_%" PRIu32 " %s %s:", tool.cuda_toolkit, architecture,
+             path->name, cell->workload->name);
     for (unsigned operation = 0; operation < 512; operation++) {
-        const int more = (int)own->operations[operation] - (path->loads ? (int)other->operations[operation] : 0);
+        const int more =
+            (int)own->operations[operation] - (path->loads ? (int)other->operations[operation] : 0);
 
         if (has(exchanged, operation))
             sum += more;
@@ -191,7 +204,8 @@ static bool row_known(const char *row)
     return !others;
 }
 
-/* Whether the path's kernel is the reference's but for the loads and what the path names; says what is not. */
+/* Whether the path's kernel is the reference's but for the loads and what the path names; says what
+ * is not. */
 static bool same_otherwise(const struct cell *cell, const struct kernel_sass *kernel,
                            const struct kernel_sass *reference, char text[CELL_REASON_BYTES])
 {
@@ -199,8 +213,8 @@ static bool same_otherwise(const struct cell *cell, const struct kernel_sass *ke
     const struct path *path = cell->path;
     const bool strides = cell->workload->index == INDEX_LOADED;
     const bool switched = !strides && cell->workload->index != INDEX_COMPILED;
-    const int payload =
-        (int)(workload_steps(cell->workload, cell->parameters) / workload_groups(cell->workload, cell->parameters));
+    const int payload = (int)(workload_steps(cell->workload, cell->parameters) /
+                              workload_groups(cell->workload, cell->parameters));
     const struct more *of = &more[path->unit];
     const int by_loads = (of->by_loads * payload + (strides || !of->by_loads ? 0 : 7)) / 8;
     const int most = (strides ? of->strides : of->straight) + by_loads;
@@ -208,17 +222,19 @@ static bool same_otherwise(const struct cell *cell, const struct kernel_sass *ke
 
     text[0] = '\0';
     for (unsigned operation = 0; operation < 512; operation++) {
-        const uint32_t count = own.operations[operation], due = has(fixed, operation) ? other.operations[operation] : 0;
+        const uint32_t count = own.operations[operation],
+                       due = has(fixed, operation) ? other.operations[operation] : 0;
 
         /* How a compiler makes a switch is its choice. */
         if (has(arithmetic, operation) || count == due || (switched && has(fixed, operation)) ||
             ((count > due || operation == OPERATION_BSSY || operation == OPERATION_BSYNC) &&
              has(named[path->unit], operation)) ||
-            (!path->loads && (operation == OPERATION_BRX || (operation >= 0x020 && operation <= 0x023) ||
-                              (operation >= 0x105 && operation <= 0x108))))
+            (!path->loads &&
+             (operation == OPERATION_BRX || (operation >= 0x020 && operation <= 0x023) ||
+              (operation >= 0x105 && operation <= 0x108))))
             continue;
-        text_join(text, CELL_REASON_BYTES, ", ", "%" PRIu32 " of operation 0x%03x and not %" PRIu32, count, operation,
-                  due);
+        text_join(text, CELL_REASON_BYTES, ", ", "%" PRIu32 " of operation 0x%03x and not %" PRIu32,
+                  count, operation, due);
     }
     if (payload == 1 && table_width(cell->parameters) == 8 && !switched &&
         !cell->parameters[PARAMETER_polluter_bytes]) {
@@ -231,47 +247,59 @@ static bool same_otherwise(const struct cell *cell, const struct kernel_sass *ke
         }
     }
     if (excess > most && !switched)
-        text_join(text, CELL_REASON_BYTES, ", ", "%d more arithmetic instructions than global, %d at most", excess,
-                  most);
+        text_join(text, CELL_REASON_BYTES, ", ",
+                  "%d more arithmetic instructions than global, %d at most", excess, most);
     for (size_t i = SASS_SHFL; i < SASS_PRMT; i++)
-        if (image_class(path) < SASS_SHFL && image_class_loads(kernel, i) != image_class_loads(reference, i))
-            text_join(text, CELL_REASON_BYTES, ", ", "%s that no path names", sass_names[i][SASS_WORD]);
-    /* Where a table is copied, a compiler may put a condition before a load in place of a branch. */
+        if (image_class(path) < SASS_SHFL &&
+            image_class_loads(kernel, i) != image_class_loads(reference, i))
+            text_join(text, CELL_REASON_BYTES, ", ", "%s that no path names",
+                      sass_names[i][SASS_WORD]);
+    /* Where a table is copied, a compiler may put a condition before a load in place of a
+     * branch. */
     if (own.predicated[0] != other.predicated[0] ||
         own.predicated[1] - other.predicated[1] > (path->unit == UNIT_SHARED))
         text_join(text, CELL_REASON_BYTES, ", ", "loads under a predicate");
-    if (path->unit == UNIT_SHARED && own.operations[OPERATION_BAR] == other.operations[OPERATION_BAR])
+    if (path->unit == UNIT_SHARED &&
+        own.operations[OPERATION_BAR] == other.operations[OPERATION_BAR])
         text_join(text, CELL_REASON_BYTES, ", ", "no barrier behind the copy");
     if (own.special)
-        text_join(text, CELL_REASON_BYTES, ", ", "%" PRIu32 " of other special registers", own.special);
+        text_join(text, CELL_REASON_BYTES, ", ", "%" PRIu32 " of other special registers",
+                  own.special);
     return !text[0];
 }
 
-/* -- lookups that wait for each other -------------------------------------------------------------------- */
+/* -- lookups that wait for each other ---------------------------------------------------------- */
 
 /* Whether an instruction reads one of some registers; `index`: as its address or lane alone. */
-static bool reads(const unsigned char *at, const struct instruction *one, const bool *registers, bool index)
+static bool reads(const unsigned char *at, const struct instruction *one, const bool *registers,
+                  bool index)
 {
-    const bool memory = one->operation >= 0x180 && one->operation != 0x1c3, shuffle = one->family == SASS_SHFL;
+    const bool memory = one->operation >= 0x180 && one->operation != 0x1c3,
+               shuffle = one->family == SASS_SHFL;
 
     if (index)
         return registers[shuffle ? at[4] : at[3]];
-    return registers[at[3]] || (!memory && one->operands == OPERANDS_REGISTER && registers[at[4]]) ||
-           (shuffle && registers[at[4]]) || (!memory && one->family != SASS_TLD && registers[at[8]]);
+    return registers[at[3]] ||
+           (!memory && one->operands == OPERANDS_REGISTER && registers[at[4]]) ||
+           (shuffle && registers[at[4]]) ||
+           (!memory && one->family != SASS_TLD && registers[at[8]]);
 }
 
 /* Marks the registers that it writes, or clears them. */
-static void write_registers(const unsigned char *at, const struct instruction *one, enum sass_class class,
-                            bool *registers, bool value)
+static void write_registers(const unsigned char *at, const struct instruction *one,
+                            enum sass_class class, bool *registers, bool value)
 {
     const unsigned operation = one->operation;
     const bool load = one->family < SASS_SHFL && one->family != SASS_ULDC;
-    const unsigned width = load ? instruction_width(one, class) : operation == OPERATION_WIDE ? 3 : SASS_WORD;
+    const unsigned width = load                          ? instruction_width(one, class)
+                           : operation == OPERATION_WIDE ? 3
+                                                         : SASS_WORD;
     const unsigned count = width > SASS_WORD ? 1u << (width - SASS_WORD) : 1;
 
-    if (operation == OPERATION_ISETP || operation == OPERATION_PLOP3 || (operation >= 0x080 && operation < 0x0d0) ||
-        (operation >= CONTROL_FIRST && operation <= CONTROL_LAST) || operation == 0x186 || operation == 0x188 ||
-        operation == 0x1ac || operation == 0x1c3)
+    if (operation == OPERATION_ISETP || operation == OPERATION_PLOP3 ||
+        (operation >= 0x080 && operation < 0x0d0) ||
+        (operation >= CONTROL_FIRST && operation <= CONTROL_LAST) || operation == 0x186 ||
+        operation == 0x188 || operation == 0x1ac || operation == 0x1c3)
         return;
     for (unsigned i = 0; i < count; i++)
         if (one->family == SASS_TLD && i >= 2)
@@ -280,8 +308,9 @@ static void write_registers(const unsigned char *at, const struct instruction *o
             registers[at[2] + i] = value;
 }
 
-/* The payload loads of a loop whose address waits for themselves, one round before. Each of them must make as many loads wait
- * as one lookup has: else it is in flight with fewer. -1: no loop has payload loads. */
+/* The payload loads of a loop whose address waits for themselves, one round before. Each of them
+ * must make as many loads wait as one lookup has: else it is in flight with fewer. -1: no loop has
+ * payload loads. */
 static int waiting_lookups(const struct cell *cell, const struct kernel_sass *kernel)
 {
     const unsigned char *code = kernel->code;
@@ -292,7 +321,8 @@ static int waiting_lookups(const struct cell *cell, const struct kernel_sass *ke
 
     for (size_t at = 0; at + INSTRUCTION_BYTES <= kernel->bytes; at += INSTRUCTION_BYTES) {
         const struct instruction one = instruction_at(code, at);
-        const int64_t target = one.operation == OPERATION_BRA ? branch_target(code, at, architecture) : (int64_t)at;
+        const int64_t target =
+            one.operation == OPERATION_BRA ? branch_target(code, at, architecture) : (int64_t)at;
         bool holds = false;
 
         for (size_t in = (size_t)target; target < (int64_t)at && in < at; in += INSTRUCTION_BYTES) {
@@ -315,7 +345,8 @@ static int waiting_lookups(const struct cell *cell, const struct kernel_sass *ke
         if (instruction_class(&one, architecture) != own)
             continue;
         write_registers(code + load, &one, own, registers, true);
-        /* Up to the same load, and once around from there: all loads of the next lookup are on the way. */
+        /* Up to the same load, and once around from there: all loads of the next lookup are on the
+         * way. */
         for (size_t at = load, rounds = 0; rounds < 2; rounds += at == load) {
             at = at == last ? first : at + INSTRUCTION_BYTES;
 
@@ -325,7 +356,8 @@ static int waiting_lookups(const struct cell *cell, const struct kernel_sass *ke
 
             itself |= waits && at == load;
             reached += waits && rounds + (at == load) == 1;
-            write_registers(code + at, &next, class, registers, reads(code + at, &next, registers, false));
+            write_registers(code + at, &next, class, registers,
+                            reads(code + at, &next, registers, false));
         }
         if (itself && reached != image_pieces(cell))
             return 0;
@@ -335,18 +367,22 @@ static int waiting_lookups(const struct cell *cell, const struct kernel_sass *ke
 }
 
 /* Whether the lookups of a round wait for those of the round before; says which do not. */
-static bool waits(const struct cell *cell, const struct kernel_sass *kernel, char text[CELL_REASON_BYTES])
+static bool waits(const struct cell *cell, const struct kernel_sass *kernel,
+                  char text[CELL_REASON_BYTES])
 {
-    const bool looks_up = cell->workload->index == INDEX_LOADED && cell->path->loads && cell->path->unit != UNIT_SELECT;
-    const int due = looks_up ? (int)(cell->parameters[PARAMETER_in_flight] * image_pieces(cell)) : 0,
+    const bool looks_up = cell->workload->index == INDEX_LOADED && cell->path->loads &&
+                          cell->path->unit != UNIT_SELECT;
+    const int due =
+                  looks_up ? (int)(cell->parameters[PARAMETER_in_flight] * image_pieces(cell)) : 0,
               waiting = looks_up ? waiting_lookups(cell, kernel) : 0;
 
-    snprintf(text, CELL_REASON_BYTES, "%d loads of a round wait for those of the round before, and not %d", waiting,
-             due);
+    snprintf(text, CELL_REASON_BYTES,
+             "%d loads of a round wait for those of the round before, and not %d", waiting, due);
     return waiting == due;
 }
 
-static void check_kernel(const struct image *image, uint32_t architecture, const struct cell *cell, struct tally *tally)
+static void check_kernel(const struct image *image, uint32_t architecture, const struct cell *cell,
+                         struct tally *tally)
 {
     char reason[CELL_REASON_BYTES], identity[CELL_IDENTITY_BYTES];
     const bool can = !cell_obstacle(cell, architecture, reason);
@@ -354,7 +390,8 @@ static void check_kernel(const struct image *image, uint32_t architecture, const
 
     cell_identity(cell, identity);
     if (image_kernel(image->data, image->bytes, cell, &kernel) != can)
-        fail_msg("%.*s has %s kernel for %s", (int)image->name_bytes, image->name, can ? "no" : "a", identity);
+        fail_msg("%.*s has %s kernel for %s", (int)image->name_bytes, image->name, can ? "no" : "a",
+                 identity);
     if (!can)
         return;
 
@@ -376,16 +413,22 @@ static void check_kernel(const struct image *image, uint32_t architecture, const
     tally->counted += kernel.counted;
 }
 
-/* The kernels of a workload and a path: of every radius, and for tables of every width. Those of lookups are the same for
- * all sources: of so many in flight, and with other data. Width 0 is the path's whole table. */
-static void check_path(const struct image *image, uint32_t architecture, size_t w, size_t a, struct tally *tally)
+/* The kernels of a workload and a path: of every radius, and for tables of every width. Those of
+ * lookups are the same for all sources: of so many in flight, and with other data. Width 0 is the
+ * path's whole table. */
+static void check_path(const struct image *image, uint32_t architecture, size_t w, size_t a,
+                       struct tally *tally)
 {
     const struct workload *workload = &workloads[w];
-    const bool loaded = workload->index == INDEX_LOADED, filters = workload->parameter_mask & PARAMETER_BIT(radius);
-    const uint32_t widest = !(workload->parameter_mask & PARAMETER_BIT(width_bytes)) ? 0 : loaded ? 32 : 16;
+    const bool loaded = workload->index == INDEX_LOADED,
+               filters = workload->parameter_mask & PARAMETER_BIT(radius);
+    const uint32_t widest = !(workload->parameter_mask & PARAMETER_BIT(width_bytes)) ? 0
+                            : loaded                                                 ? 32
+                                                                                     : 16;
 
     for (size_t p = 0; p < (loaded ? 1 : pattern_count); p++)
-        for (uint32_t variant = workload->variants > 0; variant <= workload->variants + filters; variant++)
+        for (uint32_t variant = workload->variants > 0; variant <= workload->variants + filters;
+             variant++)
             for (uint32_t width = loaded; width <= widest; width++) {
                 struct cell cell = smallest_cell(workload, &paths[a], &patterns[p]);
 
@@ -402,7 +445,8 @@ static void check_path(const struct image *image, uint32_t architecture, size_t 
                     cell.pattern = &sources[0];
                     cell.parameters[PARAMETER_in_flight] = in_flight;
                     cell.parameters[PARAMETER_loads] = 2 * in_flight;
-                    cell.parameters[PARAMETER_polluter_bytes] = other ? parameters[PARAMETER_polluter_bytes].min : 0;
+                    cell.parameters[PARAMETER_polluter_bytes] =
+                        other ? parameters[PARAMETER_polluter_bytes].min : 0;
                 } else if (width) {
                     cell.parameters[PARAMETER_table_bytes] = parameters[PARAMETER_table_bytes].min;
                     if (cell.parameters[PARAMETER_stride_bytes])
@@ -437,7 +481,8 @@ TEST(every_kernel_loads_what_its_path_names)
                 check_path(&image, architecture, w, a, &tally);
         if (strcmp(workload, "probes") == 0 || strcmp(workload, "tools") == 0)
             continue;
-        print_message("%s: %zu kernels, %zu read, %zu counted\n", name, tally.kernels, tally.known, tally.counted);
+        print_message("%s: %zu kernels, %zu read, %zu counted\n", name, tally.kernels, tally.known,
+                      tally.counted);
         assert_true(tally.kernels > 0);
         assert_true(tally.known == (architecture >= 70 ? tally.kernels : 0));
         wrong += tally.wrong;
@@ -449,7 +494,7 @@ TEST(every_kernel_loads_what_its_path_names)
     assert_int_equal(wrong, 0);
 }
 
-/* -- loads that are not as they should be -------------------------------------------------------------- */
+/* -- loads that are not as they should be ------------------------------------------------------ */
 
 static struct cell cell_named(const char *workload, const char *path, const char *pattern)
 {
@@ -463,7 +508,8 @@ static struct kernel_sass kernel_of(const char *loads)
     unsigned count;
     char name[32];
 
-    for (int used = 0; sscanf(loads, "%u %31[^,]%n", &count, name, &used) == 2; loads += used + (loads[used] == ',')) {
+    for (int used = 0; sscanf(loads, "%u %31[^,]%n", &count, name, &used) == 2;
+         loads += used + (loads[used] == ',')) {
         bool found = false;
 
         for (size_t i = 0; i < SASS_CLASS_COUNT * SASS_WIDTH_COUNT; i++)
@@ -489,7 +535,8 @@ static const struct {
     /* A shuffle of the compiler is no load; where the table is in registers it is. */
     {"add", "constant", "per_warp", 0, "1 LDC, 1 LDG, 1 SHFL", NULL},
     {"add", "shuffle", "per_warp", 0, "2 LDG, 2 SHFL", "2 LDG, 1 SHFL"},
-    /* Likewise what compilers select; of four words two selections make one, the second under a predicate. */
+    /* Likewise what compilers select; of four words two selections make one, the second under a
+     * predicate. */
     {"add", "constant", "per_warp", 0, "1 LDC, 1 LDG, 3 SEL", NULL},
     {"add", "select_4", "per_warp", 0, "5 LDG, 2 SEL", NULL},
     {"add", "select_4", "per_warp", 0, "5 LDG, 3 SEL", "5 LDG, 2 SEL"},
@@ -506,7 +553,8 @@ static const struct {
     {"stencil_1d", "shared", "lockstep", 0, "3 LDG, 12 LDS", "3 LDG, 12 LDS and copies"},
     {"add", "shared_fill_only", "per_warp", 0, "6 LDG, 1 LDS", NULL},
     {"add", "shared_fill_only", "per_warp", 0, "6 LDG, 2 LDS", "1 LDG, 1 LDS and copies"},
-    /* An element is loaded by the instruction of its width, or by several where there is none so wide. */
+    /* An element is loaded by the instruction of its width, or by several where there is none so
+     * wide. */
     {"add", "constant", "per_warp", 16, "2 LDC.64, 1 LDG", NULL},
     {"add", "constant", "per_warp", 16, "4 LDC, 1 LDG", "2 LDC.64, 1 LDG"},
     {"add", "global", "per_warp", 16, "1 LDG, 1 LDG.128", NULL},
@@ -521,14 +569,15 @@ static const struct {
 TEST(loads_that_are_not_as_they_should_be_are_found)
 {
     for (size_t i = 0; i < sizeof(kernel_cases) / sizeof(kernel_cases[0]); i++) {
-        struct cell cell = cell_named(kernel_cases[i].workload, kernel_cases[i].path, kernel_cases[i].pattern);
+        struct cell cell =
+            cell_named(kernel_cases[i].workload, kernel_cases[i].path, kernel_cases[i].pattern);
         const struct kernel_sass sass = kernel_of(kernel_cases[i].loads);
         char text[CELL_REASON_BYTES] = "", expected[CELL_REASON_BYTES] = "";
 
         cell.parameters[PARAMETER_width_bytes] = kernel_cases[i].width;
         if (kernel_cases[i].wanted)
-            snprintf(expected, sizeof(expected), "%s wants %s; the kernel has %s", kernel_cases[i].path,
-                     kernel_cases[i].wanted, kernel_cases[i].loads);
+            snprintf(expected, sizeof(expected), "%s wants %s; the kernel has %s",
+                     kernel_cases[i].path, kernel_cases[i].wanted, kernel_cases[i].loads);
         assert_int_equal(image_kernel_differs(&cell, &sass, text), kernel_cases[i].wanted != NULL);
         assert_string_equal(text, expected);
     }
@@ -541,7 +590,8 @@ TEST(loads_that_are_not_as_they_should_be_are_found)
     assert_string_equal(text, "constant wants 1 LDC, 1 LDG; the kernel has 2 LDG");
 }
 
-/* Code for Volta has shuffles under a predicate that is never true; sm_70 of CUDA 11.8, as nvdisasm -hex shows it. */
+/* Code for Volta has shuffles under a predicate that is never true; sm_70 of CUDA 11.8, as nvdisasm
+ * -hex shows it. */
 TEST(what_is_never_executed_is_no_load)
 {
     static const uint64_t code[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Lookups, whose indices are data: their requests by brute force, their output with planted faults, their identities,
- * forbidden cells, and the origin of their indices. */
+ * Lookups, whose indices are data: their requests by brute force, their output with planted faults,
+ * their identities, forbidden cells, and the origin of their indices. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,22 +29,25 @@ static struct cell make_cell(const char *path, uint64_t elements, uint32_t loads
                          .parameters = {[PARAMETER_loads] = loads, [PARAMETER_in_flight] = 1}};
 }
 
-/* -- counts -------------------------------------------------------------------------------------------- */
+/* -- counts ------------------------------------------------------------------------------------ */
 
-/* The kernel once more: every thread of the grid strides over the elements. Loads of 12 bytes are three of 4, of 24 three of
- * 8, of 32 two of 16. */
+/* The kernel once more: every thread of the grid strides over the elements. Loads of 12 bytes are
+ * three of 4, of 24 three of 8, of 32 two of 16. */
 static struct access_counts brute_count(const struct cell *cell, const uint32_t *index)
 {
     const uint32_t grid = cell->grid_blocks, warps = grid * cell->block_size / 32;
-    const uint32_t width = table_width(cell->parameters), size = table_bytes(cell->path, cell->parameters);
+    const uint32_t width = table_width(cell->parameters),
+                   size = table_bytes(cell->path, cell->parameters);
     const uint32_t piece = width == 12 ? 4 : width == 24 ? 8 : width == 32 ? 16 : width;
     struct access_counts counts = {.blocks = grid, .warps_launched = warps};
     char *used = calloc(size, 1);
 
     assert_non_null(used);
     for (uint32_t warp = 0; warp < warps; warp++)
-        for (uint64_t first = warp * 32ull; first < cell->elements; first += (uint64_t)grid * cell->block_size) {
-            const uint32_t active = cell->elements - first < 32 ? (uint32_t)(cell->elements - first) : 32;
+        for (uint64_t first = warp * 32ull; first < cell->elements;
+             first += (uint64_t)grid * cell->block_size) {
+            const uint32_t active =
+                cell->elements - first < 32 ? (uint32_t)(cell->elements - first) : 32;
 
             counts.warps_active++;
             for (uint32_t step = 0; step < cell->parameters[PARAMETER_loads]; step++) {
@@ -81,18 +84,21 @@ static void assert_counts(const struct cell *cell, const uint32_t *index)
     struct access_counts counts;
 
     assert_int_equal(access_count(cell, &counts), STATUS_OK);
-    counts.block_lines = counts.footprint_lines = counts.wavefronts = counts.tag_wavefronts = 0; /* brute has none */
+    /* brute has none */
+    counts.block_lines = counts.footprint_lines = counts.wavefronts = counts.tag_wavefronts = 0;
     counts.staging_loads = counts.staging_sectors = 0;
     assert_memory_equal(&counts, &brute, sizeof(brute));
 }
 
-/* Tables as patterns have them, and larger ones: neighbours, elements anywhere, and the last one of all. */
+/* Tables as patterns have them, and larger ones: neighbours, elements anywhere, and the last one of
+ * all. */
 TEST(counts_are_those_of_every_warp)
 {
     enum { LOADS = 3, ELEMENTS_MAX = 5003 };
     static const uint64_t elements[] = {1, 31, 64, 65, 1000, 1024, ELEMENTS_MAX};
     static const uint32_t widths[] = {1, 2, 4, 8, 16, 12, 24, 32},
-                          sizes[] = {CBANK_TABLE_BYTES, CBANK_TABLE_BYTES + 16, 1000000, CBANK_LARGE_BYTES};
+                          sizes[] = {CBANK_TABLE_BYTES, CBANK_TABLE_BYTES + 16, 1000000,
+                                     CBANK_LARGE_BYTES};
     static uint32_t index[LOADS * ELEMENTS_MAX];
     uint64_t random = 7;
 
@@ -102,21 +108,25 @@ TEST(counts_are_those_of_every_warp)
                            bytes = length * width;
             const uint64_t count = LOADS * elements[e];
             const struct indices indices = {index, sizeof(*index), 0, count};
-            struct cell cell = make_cell(bytes > CBANK_TABLE_BYTES ? "global" : "shared", elements[e], LOADS);
+            struct cell cell =
+                make_cell(bytes > CBANK_TABLE_BYTES ? "global" : "shared", elements[e], LOADS);
 
-            cell.parameters[PARAMETER_width_bytes] = parameter_kept(&parameters[PARAMETER_width_bytes], width);
+            cell.parameters[PARAMETER_width_bytes] =
+                parameter_kept(&parameters[PARAMETER_width_bytes], width);
             cell.parameters[PARAMETER_table_bytes] = bytes;
             for (uint64_t i = 0; i < count; i++)
-                index[i] = (uint32_t)(i % 4 ? random_next(&random) % (i % 3 ? length : 40) : length - 1 - i % length);
+                index[i] = (uint32_t)(i % 4 ? random_next(&random) % (i % 3 ? length : 40)
+                                            : length - 1 - i % length);
             cell.indices = &indices;
             cell_set_grid(&cell, blocks);
             assert_counts(&cell, index);
         }
 }
 
-/* -- what cannot be ------------------------------------------------------------------------------------ */
+/* -- what cannot be ---------------------------------------------------------------------------- */
 
-/* Cells of blocks of 64 threads with these parameters, 0 for none, and a part of what stands in their way: NULL for nothing. */
+/* Cells of blocks of 64 threads with these parameters, 0 for none, and a part of what stands in
+ * their way: NULL for nothing. */
 static const struct {
     const char *path;
     uint64_t elements;
@@ -126,35 +136,47 @@ static const struct {
     {"shuffle", 128000, 1, 1, 0, 0, 0, 0, NULL},
     {"shuffle", 128000, 1, 1, 2, 64, 0, 0, NULL},
     {"shuffle", 128000, 1, 1, 2, 128, 0, 0, "shuffle holds 32 entries at most"},
-    {"shuffle", 128001, 1, 1, 2, 64, 0, 0, "shuffle needs all threads of a warp: elements for whole blocks of 64"},
+    {"shuffle", 128001, 1, 1, 2, 64, 0, 0,
+     "shuffle needs all threads of a warp: elements for whole blocks of 64"},
     {"select_4", 128001, 1, 1, 0, 0, 0, 0, NULL}, /* not all threads of a warp need to be there */
-    {"select_4", 128001, 1, 1, 16, 0, 0, 0, "select_4 holds entries of 8 bytes at most, and not of 16"},
+    {"select_4", 128001, 1, 1, 16, 0, 0, 0,
+     "select_4 holds entries of 8 bytes at most, and not of 16"},
     {"select_4", 128001, 1, 1, 8, 0, 0, 0, NULL},
     {"select_4", 128001, 1, 1, 8, 24, 0, 0, "select_4 holds a table of 16 bytes at most"},
     {"prmt", 128001, 1, 1, 1, 0, 0, 50, NULL},
     {"prmt", 128000, 1, 1, 1, 17, 0, 0, "prmt holds a table of 16 bytes at most"},
     {"prmt", 128000, 1, 1, 0, 16, 0, 0, "prmt holds entries of 1 bytes at most, and not of 4"},
-    {"select_16", 128000, 1, 1, 1, 0, 0, 35, "GPUs before compute capability 5.0 have no select_16"},
-    {"shared_copies", 128000, 1, 1, 0, 32768, 0, 0, "shared_copies holds a table of 16384 bytes at most"},
-    {"constant", 1000, 4, 1, 0, CBANK_TABLE_BYTES + 4, 0, 0, "constant holds a table of 65536 bytes at most"},
-    {"texture", 1000, 4, 1, 0, CBANK_LARGE_BYTES + 4, 0, 0, "texture holds a table of 134217728 bytes at most"},
+    {"select_16", 128000, 1, 1, 1, 0, 0, 35,
+     "GPUs before compute capability 5.0 have no select_16"},
+    {"shared_copies", 128000, 1, 1, 0, 32768, 0, 0,
+     "shared_copies holds a table of 16384 bytes at most"},
+    {"constant", 1000, 4, 1, 0, CBANK_TABLE_BYTES + 4, 0, 0,
+     "constant holds a table of 65536 bytes at most"},
+    {"texture", 1000, 4, 1, 0, CBANK_LARGE_BYTES + 4, 0, 0,
+     "texture holds a table of 134217728 bytes at most"},
     {"texture", 1000, 4, 1, 0, CBANK_LARGE_BYTES / 2, 2, 0, NULL},
-    {"texture", 1000, 4, 1, 0, CBANK_LARGE_BYTES / 2, 3, 0, "texture holds tables of 134217728 bytes together at most"},
+    {"texture", 1000, 4, 1, 0, CBANK_LARGE_BYTES / 2, 3, 0,
+     "texture holds tables of 134217728 bytes together at most"},
     {"param", 1000, 4, 1, 0, 1024, 2, 0, NULL},
     {"param", 1000, 4, 1, 0, 1024, 3, 0, "param holds tables of 2048 bytes together at most"},
     {"param", 1000, 4, 1, 0, 2052, 0, 0,
-     "param holds a table of 2048 bytes at most, which every toolkit compiles; lookups have more in param_large"},
+     "param holds a table of 2048 bytes at most, which every toolkit compiles; lookups have more "
+     "in param_large"},
     {"param_large", 1000, 4, 1, 16, 32640, 0, 70, NULL},
-    {"param_large", 1000, 4, 1, 0, 32644, 0, 70, "param_large holds a table of 32640 bytes at most"},
-    {"param_large", 1000, 4, 1, 0, 4096, 0, 62, "GPUs before compute capability 7.0 have no param_large"},
+    {"param_large", 1000, 4, 1, 0, 32644, 0, 70,
+     "param_large holds a table of 32640 bytes at most"},
+    {"param_large", 1000, 4, 1, 0, 4096, 0, 62,
+     "GPUs before compute capability 7.0 have no param_large"},
     {"global", 1000, 4, 1, 12, 1200, 0, 0, NULL},
-    {"global", 1000, 4, 1, 24, 1204, 0, 0, "a table of 1204 bytes has no whole number of elements of 24"},
+    {"global", 1000, 4, 1, 24, 1204, 0, 0,
+     "a table of 1204 bytes has no whole number of elements of 24"},
     {"texture", 1000, 4, 1, 12, 1200, 0, 0, "texture has no entries of 12 bytes"},
     {"shuffle", 128000, 1, 1, 32, 96, 0, 0, "shuffle has no entries of 32 bytes"},
     {"param", 1000, 4, 1, 0, 1002, 0, 0, "no whole number of elements of 4"},
     {"constant_uniform", 1000, 4, 1, 0, 0, 0, 0, "needs an index that the compiler sees"},
     {"constant", 1000, 6, 1, 0, 0, 0, 0, NULL},
-    {"constant", 1000, 6, 4, 0, 0, 0, 0, "--in-flight must divide --loads, and 4 does not divide 6"},
+    {"constant", 1000, 6, 4, 0, 0, 0, 0,
+     "--in-flight must divide --loads, and 4 does not divide 6"},
     {"constant", UINT64_C(1) << 30, 1, 1, 0, 0, 0, 0, NULL},
     {"constant", (UINT64_C(1) << 30) + 1, 1, 1, 0, 0, 0, 0, ""},
 };
@@ -163,8 +185,10 @@ static void assert_obstacle(const struct cell *cell, uint32_t architecture, cons
 {
     char reason[CELL_REASON_BYTES] = "";
 
-    if (cell_obstacle(cell, architecture, reason) != (expected != NULL) || !strstr(reason, expected ? expected : ""))
-        fail_msg("%s: \"%s\", not \"%s\"", cell->path->name, reason, expected ? expected : "nothing");
+    if (cell_obstacle(cell, architecture, reason) != (expected != NULL) ||
+        !strstr(reason, expected ? expected : ""))
+        fail_msg("%s: \"%s\", not \"%s\"", cell->path->name, reason,
+                 expected ? expected : "nothing");
 }
 
 TEST(what_cannot_be_says_why)
@@ -200,10 +224,12 @@ TEST(what_cannot_be_says_why)
     cell.pattern = &patterns[0];
     cell.parameters[PARAMETER_in_flight] = cell.parameters[PARAMETER_loads] = 0;
     cell.parameters[PARAMETER_table_bytes] = 2 * CBANK_TABLE_BYTES;
-    assert_obstacle(&cell, 0, "65536 bytes at most; a larger one is for workloads whose indices are data");
+    assert_obstacle(&cell, 0,
+                    "65536 bytes at most; a larger one is for workloads whose indices are data");
 }
 
-/* The whole table of a path that exchanges entries has one for each thread of a warp, if they fit. */
+/* The whole table of a path that exchanges entries has one for each thread of a warp, if they
+ * fit. */
 TEST(tables_have_a_size)
 {
     static const struct {
@@ -238,7 +264,8 @@ TEST(tables_have_a_size)
     }
 }
 
-/* Three blocks, of 64 threads, copy a table of 100 bytes: of 25 words, by one warp each, from 4 sectors. */
+/* Three blocks, of 64 threads, copy a table of 100 bytes: of 25 words, by one warp each, from 4
+ * sectors. */
 TEST(a_grid_that_strides_copies_the_table_once_a_block)
 {
     static const uint8_t index[3000];
@@ -287,7 +314,8 @@ TEST(a_cell_says_how_many_warps_an_sm_runs)
     assert_string_equal(reason, "7 warps are no whole number of blocks of 64 threads");
 }
 
-/* 157 blocks of 64 threads: a thread takes one element, or three; the grid of a device does not matter. */
+/* 157 blocks of 64 threads: a thread takes one element, or three; the grid of a device does not
+ * matter. */
 TEST(a_cell_says_how_many_elements_a_thread_takes)
 {
     static const uint8_t index[2 * 10000];
@@ -307,10 +335,13 @@ TEST(a_cell_says_how_many_elements_a_thread_takes)
     }
     assert_obstacle(&cell, 0, NULL);
     cell.parameters[PARAMETER_warps_per_sm] = 2;
-    assert_obstacle(&cell, 0, "warps of an SM and elements of a thread both determine the grid; name one of them");
+    assert_obstacle(&cell, 0,
+                    "warps of an SM and elements of a thread both determine the grid; name one of "
+                    "them");
 }
 
-/* Two of the 8 loads are in flight, with 4 loads of other data; of the 20 warps, 19 are whole and one has 6 threads. */
+/* Two of the 8 loads are in flight, with 4 loads of other data; of the 20 warps, 19 are whole and
+ * one has 6 threads. */
 TEST(other_data_is_counted)
 {
     struct cell cell = make_cell("constant", 614, 8);
@@ -340,7 +371,8 @@ static const struct cell *cell_at(const void *list, size_t i)
     return &((const struct cell *)list)[i];
 }
 
-/* Counts copied from an earlier cell equal those of counting; for lookups, the instruction does not matter. */
+/* Counts copied from an earlier cell equal those of counting; for lookups, the instruction does not
+ * matter. */
 TEST(cells_share_counts_of_the_same_lookups)
 {
     static const char *const names[] = {"constant", "shared", "shared_fill_only"};
@@ -383,7 +415,8 @@ TEST(lookups_go_round_the_tables)
     index_list_close(&list);
 }
 
-/* A warp executes what is before the guard once; the loop once an element; the loop in it once for two of its loads. */
+/* A warp executes what is before the guard once; the loop once an element; the loop in it once for
+ * two of its loads. */
 TEST(expected_counters_follow_the_loops)
 {
     struct cell cell = make_cell("constant", 640, 8);
@@ -395,7 +428,9 @@ TEST(expected_counters_follow_the_loops)
                                      .prologue = {.instructions = 10, .ldc_parameter = 1},
                                      .body = {.instructions = 5, .ldc_parameter = 2},
                                      .round = {.instructions = 7},
-                                     .group = {.instructions = 9, .ldc_user = 2, .ldc_parameter = 1}};
+                                     .group = {.instructions = 9,
+                                               .ldc_user = 2,
+                                               .ldc_parameter = 1}};
     struct expectation expectation = {.cell = &cell, .access = &access, .sass = &code};
     const struct table table = TABLE("counter", counters, counter_count);
     const struct counter *instructions = table_find(&table, "instructions"),
@@ -403,7 +438,8 @@ TEST(expected_counters_follow_the_loops)
     const struct counter *requests = table_find(&table, "idc_requests");
 
     cell.parameters[PARAMETER_in_flight] = 2;
-    assert_true(counter_expected(instructions, &expectation) == 4 * 10 + 4 * 5 + 20 * 7 + 20 * 4 * 9);
+    assert_true(counter_expected(instructions, &expectation) ==
+                4 * 10 + 4 * 5 + 20 * 7 + 20 * 4 * 9);
     assert_true(counter_expected(ldc, &expectation) == 4 * 1 + 4 * 2 + 20 * 4 * 3);
     assert_true(counter_expected(requests, &expectation) == 4 * 1 + 4 * 2 + 20 * 4 * 1 + 500);
     cell.elements = 630; /* the last round of a warp is of some threads alone */
@@ -411,9 +447,10 @@ TEST(expected_counters_follow_the_loops)
     assert_false(isnan(counter_expected(ldc, &expectation)));
 }
 
-/* -- what is written ----------------------------------------------------------------------------------- */
+/* -- what is written --------------------------------------------------------------------------- */
 
-/* Two loads of a table whose entry k is 10 k: of elements of 2 bytes, and a fault planted in every element. */
+/* Two loads of a table whose entry k is 10 k: of elements of 2 bytes, and a fault planted in every
+ * element. */
 TEST(the_reference_adds_what_is_looked_up)
 {
     enum { ELEMENTS = 150 };
@@ -447,7 +484,7 @@ TEST(the_reference_adds_what_is_looked_up)
     }
 }
 
-/* -- where indices come from --------------------------------------------------------------------------- */
+/* -- where indices come from ------------------------------------------------------------------- */
 
 static struct cell make_source_cell(const char *path, size_t source)
 {

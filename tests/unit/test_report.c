@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What reports of a comparison say, against golden files, and pieces of text. Run from the root of the repository:
- * CBANK_UPDATE_GOLDEN=1 writes the golden files anew. */
+ * What reports of a comparison say, against golden files, and pieces of text. Run from the root of
+ * the repository: CBANK_UPDATE_GOLDEN=1 writes the golden files anew. */
 #include "compare_report.h"
 #include "golden.h"
 #include "memory.h"
@@ -8,7 +8,8 @@
 #include "test.h"
 #include "text.h"
 
-static const struct print_style narrow = {.width = 80}, wide = {.width = 160}, colored = {.width = 160, .color = true};
+static const struct print_style narrow = {.width = 80}, wide = {.width = 160},
+                                colored = {.width = 160, .color = true};
 
 enum { CELLS = 9 };
 
@@ -60,15 +61,19 @@ static const struct compare_options *options(void)
     return &out;
 }
 
-/* A report as text, from a writer, or without one as `look` has it; no line is wider than the look. */
-static char *report(file_writer *write, const struct comparison *comparison, bool all, const struct print_style *look)
+/* A report as text, from a writer, or without one as `look` has it; no line is wider than the
+ * look. */
+static char *report(file_writer *write, const struct comparison *comparison, bool all,
+                    const struct print_style *look)
 {
     char *text = NULL;
     size_t bytes;
     FILE *stream = open_memstream(&text, &bytes);
 
     assert_non_null(stream);
-    assert_int_equal(write ? write(stream, comparison) : compare_print(stream, comparison, all, look), STATUS_OK);
+    assert_int_equal(write ? write(stream, comparison)
+                           : compare_print(stream, comparison, all, look),
+                     STATUS_OK);
     assert_int_equal(fclose(stream), 0);
     for (const char *line = text; *line && !write && !look->color; line = strchr(line, '\n') + 1) {
         char copy[1024];
@@ -106,25 +111,29 @@ TEST(test_what_is_said_of_other_comparisons)
         const char *part;
     } rows[CASES][4] = {
         [DRIVER] = {{NULL, "driver differs: 570 -> 580\n"}, {NULL, "2 cells are the same"}},
-        [DEVICE] = {{NULL, "NEW cannot be compared with BASE, device differs, uuid differs: 2 invalid of 2 cells"},
-                    {NULL, "NVIDIA Test -> NVIDIA Other; not comparable, unless --allow-diff device"},
+        [DEVICE] = {{NULL, "NEW cannot be compared with BASE, device differs, uuid differs: 2 "
+                           "invalid of 2 cells"},
+                    {NULL,
+                     "NVIDIA Test -> NVIDIA Other; not comparable, unless --allow-diff device"},
                     {compare_junit, "<error type=\"not comparable\""}},
         [GPU] = {{NULL, "NEW is the same: 2 new, 2 same of 4 cells of 2 GPUs (threshold 1 %)"},
                  {NULL, "GPU-1-x on n17: new"},
                  {compare_junit, "classname=\"GPU-0-x.add.constant\""},
                  {compare_json, "\"uuid\":\t\"GPU-1-x\""}},
-        [GATE] = {{NULL, "one of at most 5 interim analyses: intervals are of 99 %"},
-                  {NULL, "would settle what can be; cbank gate --processes "},
-                  {NULL, "NEW may be worse, as no cell could be decided (exit 4): 2 inconclusive of 2 cells"},
-                  {compare_junit, "<error type=\"not decided\""}},
-        [PLAN] =
-            {{NULL,
-              "NEW cannot be compared with BASE, no cell in common: 2 missing, 2 new of 4 cells (threshold 1 %)\n"},
-             {compare_junit, "errors=\"1\""}},
+        [GATE] =
+            {{NULL, "one of at most 5 interim analyses: intervals are of 99 %"},
+             {NULL, "would settle what can be; cbank gate --processes "},
+             {NULL,
+              "NEW may be worse, as no cell could be decided (exit 4): 2 inconclusive of 2 cells"},
+             {compare_junit, "<error type=\"not decided\""}},
+        [PLAN] = {{NULL, "NEW cannot be compared with BASE, no cell in common: 2 missing, 2 new of "
+                         "4 cells (threshold 1 %)\n"},
+                  {compare_junit, "errors=\"1\""}},
     };
 
     for (size_t i = 0; i < CASES; i++) {
-        const struct compare_options as = {.judge = {.threshold = 0.01, .other_analyses = i == GATE ? 4 : 0}};
+        const struct compare_options as = {
+            .judge = {.threshold = 0.01, .other_analyses = i == GATE ? 4 : 0}};
         struct sides sides[SIDES] = {{.count = 0}, {.count = 0}};
         struct comparison comparison;
 
@@ -135,7 +144,8 @@ TEST(test_what_is_said_of_other_comparisons)
             strcpy(result.device.driver, i == DRIVER && k ? "580" : "570");
             strcpy(result.device.name, i == DEVICE && k ? "NVIDIA Other" : "NVIDIA Test");
             strcpy(result.host.name, "n17");
-            snprintf(result.device.uuid, sizeof(result.device.uuid), "GPU-%u-x", i == DEVICE ? k : k / 2);
+            snprintf(result.device.uuid, sizeof(result.device.uuid), "GPU-%u-x",
+                     i == DEVICE ? k : k / 2);
             for (size_t c = 0; c < 2; c++) {
                 result_time(&result.cells[c], i == GATE && k ? 1009.5 : 1000 + 0.1 * k);
                 result.cells[c].cell.elements += i == PLAN && k ? 500 : 0;
@@ -161,8 +171,9 @@ TEST(test_first_line)
         [VERDICT_SAME] = "NEW is the same: 1 same of 1 cell (threshold 1 %)",
         [VERDICT_IMPROVED] = "NEW is better: 1 improved of 1 cell (threshold 1 %)",
         [VERDICT_REGRESSED] = "NEW is worse: 1 regressed of 1 cell (threshold 1 %)",
-        [VERDICT_INCONCLUSIVE] = ("NEW may be worse, as no cell could be decided (exit 4): 1 inconclusive of 1 cell "
-                                  "(threshold 1 %)"),
+        [VERDICT_INCONCLUSIVE] =
+            ("NEW may be worse, as no cell could be decided (exit 4): 1 inconclusive of 1 cell "
+             "(threshold 1 %)"),
         [VERDICT_MISSING] = "NEW does not pass: 1 missing of 1 cell (threshold 1 %)",
         [VERDICT_NEW] = "NEW is the same: 1 new of 1 cell (threshold 1 %)",
         [VERDICT_INVALID] = "NEW does not pass: 1 invalid of 1 cell (threshold 1 %)",
@@ -207,7 +218,8 @@ TEST(test_color)
     compared_close(&comparison, sides);
 }
 
-/* Bytes that belong to no character, or to none that XML takes, are escaped, and text in CSV is no formula. */
+/* Bytes that belong to no character, or to none that XML takes, are escaped, and text in CSV is no
+ * formula. */
 TEST(text_is_safe_where_it_is_printed)
 {
     static const struct {

@@ -21,8 +21,13 @@ static void fill_measured_cell(struct cell_result *cell)
     cell->status = CELL_OK;
     cell->verified = true;
     cell->time = (struct cell_time){
-        .summary =
-            {.count = 6, .value = 0.1, .median = 0.2, .ci_low = DBL_MIN, .ci_high = 1e300, .min = DBL_MIN, .mad = 0.25},
+        .summary = {.count = 6,
+                    .value = 0.1,
+                    .median = 0.2,
+                    .ci_low = DBL_MIN,
+                    .ci_high = 1e300,
+                    .min = DBL_MIN,
+                    .mad = 0.25},
         .series = {.buffer_sets = 3,
                    .buffer_set_deviation = 0.0026,
                    .autocorrelation = -0.25,
@@ -58,20 +63,24 @@ static void fill_measured_cell(struct cell_result *cell)
                                                .value = NAN,
                                                .expected = NAN,
                                                .reason = "the driver \"says\" no\n"};
-    cell->kernel = (struct cell_kernel){.symbol = "_Z6kernel",
-                                        .image = "kernels.sm_90.cubin",
-                                        .sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-                                        .instruction = "LDC",
-                                        .registers = 10,
-                                        .code = "LDC 2 EXIT 1;AAB;x"};
+    cell->kernel =
+        (struct cell_kernel){.symbol = "_Z6kernel",
+                             .image = "kernels.sm_90.cubin",
+                             .sha256 =
+                                 "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+                             .instruction = "LDC",
+                             .registers = 10,
+                             .code = "LDC 2 EXIT 1;AAB;x"};
     cell->operations = UINT64_MAX;
-    cell->counts = (struct cell_counts){.given = true, .requests_per_load = 32, .footprint_bytes = 65536};
+    cell->counts =
+        (struct cell_counts){.given = true, .requests_per_load = 32, .footprint_bytes = 65536};
 }
 
 /* A result of four cells, one of each status. The caller closes it. */
 static void fill(struct result *result)
 {
-    const struct cell cells[] = {cell_of(0, 0), cell_distinct(1, 8, 64), cell_of(2, 0), cell_of(0, 1)};
+    const struct cell cells[] = {cell_of(0, 0), cell_distinct(1, 8, 64), cell_of(2, 0),
+                                 cell_of(0, 1)};
 
     assert_int_equal(result_open(result, cells, 4), STATUS_OK);
     result->engine = "cuda";
@@ -100,8 +109,10 @@ static void fill(struct result *result)
     result->phases[1] = (struct phase_time){"time", 12.1};
     result->phase_count = 2;
     fill_measured_cell(&result->cells[0]);
-    result->duration_method = (struct duration_method){.given = true, .empty_ns = 1120, .resolution_ns = 96};
-    result->cells[1].duration = (struct cell_duration){true, NAN, NAN, NAN, 12, "no longer than the empty kernel"};
+    result->duration_method =
+        (struct duration_method){.given = true, .empty_ns = 1120, .resolution_ns = 96};
+    result->cells[1].duration =
+        (struct cell_duration){true, NAN, NAN, NAN, 12, "no longer than the empty kernel"};
     result->cells[2].status = CELL_SKIPPED;
     strcpy(result->cells[2].reason, "no image for this chip");
     result->cells[3].status = CELL_FAILED;
@@ -124,7 +135,8 @@ static void write_filled(void)
     result_close(&result);
 }
 
-/* Fails unless the file at path has that JSON at that place, "cells.1.seed": members, and elements by their number. */
+/* Fails unless the file at path has that JSON at that place, "cells.1.seed": members, and elements
+ * by their number. */
 static void expect_keys(const char *const (*rows)[2], size_t count)
 {
     cJSON *root;
@@ -179,9 +191,11 @@ TEST(what_is_written_is_read)
     assert_int_equal(back.cell_count, 4);
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(cell_order(&back.cells[i].cell, &result.cells[i].cell), 0);
-    assert_memory_equal(back.cells[0].time.samples_ns, result.cells[0].time.samples_ns, 6 * sizeof(double));
+    assert_memory_equal(back.cells[0].time.samples_ns, result.cells[0].time.samples_ns,
+                        6 * sizeof(double));
     assert_true(isnan(back.cells[1].time.summary.value) && isnan(back.cells[1].time.series.modes));
-    assert_false(back.cells[1].kernel.symbol[0] || back.cells[1].counts.given || back.cells[1].kernel.code);
+    assert_false(back.cells[1].kernel.symbol[0] || back.cells[1].counts.given ||
+                 back.cells[1].kernel.code);
     result_close(&result);
     result_close(&back);
     result_close(&back); /* a zeroed struct */
@@ -229,7 +243,8 @@ TEST(keys_say_what_was_measured_and_what_follows)
     assert_int_equal(json_read_file(path, &root), STATUS_OK);
     /* Keys that have a reason to be null are of cells, or of the result. */
     cJSON_ArrayForEach (item, json_get(root, "null_reasons"))
-        assert_true(json_get(root, item->string) || json_get(json_get(root, "cells")->child, item->string));
+        assert_true(json_get(root, item->string) ||
+                    json_get(json_get(root, "cells")->child, item->string));
     assert_int_equal(cJSON_GetArraySize(json_get(root, "null_reasons")), 17);
     json_free(root);
 }
@@ -254,12 +269,16 @@ static const struct {
 } refused_rows[] = {
     {"\"cbank-result\"", "\"cbank-card\"", "a.json: schema.name: 'cbank-card' is no result"},
     {"\"cuda\"", "\"cude\"", "a.json: engine: this build has no engine 'cude'"},
-    {"\"per_warp\"", "\"per_wrap\"", "a.json: cells[3].pattern: this build has no pattern 'per_wrap'"},
+    {"\"per_warp\"", "\"per_wrap\"",
+     "a.json: cells[3].pattern: this build has no pattern 'per_wrap'"},
     {"\"elements\":\t128000", "\"elements\":\t0",
      "cells[0].elements: expected an integer from 1 to 4294966272, it is this number"},
-    {"\"block_size\":\t256", "\"block_size\":\t48", "cells[0].block_size: expected a multiple of 32"},
-    {"\"block_size\":\t256", "\"block_size\":\t2048", "cells[0].block_size: expected an integer from 32 to 1024"},
-    {"\"array_bytes\":\t65536", "\"array_bytes\":\t1024", "cells[0].array_bytes: expected an integer from 65536"},
+    {"\"block_size\":\t256", "\"block_size\":\t48",
+     "cells[0].block_size: expected a multiple of 32"},
+    {"\"block_size\":\t256", "\"block_size\":\t2048",
+     "cells[0].block_size: expected an integer from 32 to 1024"},
+    {"\"array_bytes\":\t65536", "\"array_bytes\":\t1024",
+     "cells[0].array_bytes: expected an integer from 65536"},
     {"\"parameters\":\t{\n", "\"parameters\":\t{\"stride\\n\": 4\n",
      "cells[0].parameters.stride?: this build has no parameter 'stride?'; cbank list shows"},
     {"\"parameters\":\t{\n", "\"parameters\":\t{\"radius\": 3\n",
@@ -267,24 +286,32 @@ static const struct {
     {"\"distinct\":\t8", "\"distinct\":\t33",
      "cells[1].parameters.distinct: expected a multiple of 1 from 1 to 32, it is this number"},
     {"\"parameters\":\t{\n", "\"parameters\":\t{\"table_bytes\": 8\n",
-     "cells[0].parameters.table_bytes: expected a multiple of 1 from 16 to 134217728, it is this number"},
+     "cells[0].parameters.table_bytes: expected a multiple of 1 from 16 to 134217728, it is this "
+     "number"},
     {"\"stride_bytes\":\t64", "\"stride_bytes\":\t66",
-     "cells[1].parameters.stride_bytes: expected a multiple of 4 from 4 to 2048, it is this number"},
+     "cells[1].parameters.stride_bytes: expected a multiple of 4 from 4 to 2048, it is this "
+     "number"},
     {"\"stride_bytes\":\t64", "\"stride_bytes\":\t64, \"modules\": 1",
      "cells[1].parameters.modules: add with distinct does not take it"},
     {"\"pattern\":\t\"distinct\"", "\"pattern\":\t\"per_warp\"",
      "cells[1].parameters.distinct: add with per_warp does not take it"},
     {"\"parameters\":\t{\n", "\"parameters\":\t{\"width_bytes\": 3\n",
-     "cells[0].parameters.width_bytes: expected a power of two, 12 or 24, from 1 to 32, it is this number"},
-    {",25.25,", ",0,", "cells[0].time_ns.samples: number 2 is 0: a time is above 0, and at most 1e+15 ns"},
+     "cells[0].parameters.width_bytes: expected a power of two, 12 or 24, from 1 to 32, it is this "
+     "number"},
+    {",25.25,", ",0,",
+     "cells[0].time_ns.samples: number 2 is 0: a time is above 0, and at most 1e+15 ns"},
     {",25.25,", ",2e15,", "cells[0].time_ns.samples: number 2 is 2e+15: a time is above 0"},
     {"\"LDC 2 EXIT 1;AAB;x\"", "7",
      "code.e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855: expected a string"},
     {"[\"throttled\"", "[\"hot\"", "cells[0].flags: expected an array of flags"},
-    {"\"value\":4001", "\"value\":null", "cells[0].counters.idc_requests.value: expected a number, since"},
-    {"\"compute_capability\":\t\"12.1\"", "\"compute_capability\":\t\"12\"", "device.compute_capability"},
-    {"\"compute_capability\":\t\"12.1\"", "\"compute_capability\":\t\"-1.0\"", "device.compute_capability"},
-    {"\"confidence\":\t0.95", "\"confidence\":\t0.99", "confidence: expected a number from 0.95 to 0.95"},
+    {"\"value\":4001", "\"value\":null",
+     "cells[0].counters.idc_requests.value: expected a number, since"},
+    {"\"compute_capability\":\t\"12.1\"", "\"compute_capability\":\t\"12\"",
+     "device.compute_capability"},
+    {"\"compute_capability\":\t\"12.1\"", "\"compute_capability\":\t\"-1.0\"",
+     "device.compute_capability"},
+    {"\"confidence\":\t0.95", "\"confidence\":\t0.99",
+     "confidence: expected a number from 0.95 to 0.95"},
 };
 
 TEST(what_is_wrong_is_said_with_its_place)
@@ -296,7 +323,8 @@ TEST(what_is_wrong_is_said_with_its_place)
     }
 }
 
-/* A sum of products has 2 operations for its 4 bytes of input, or for 8 where the filter is in global memory too. */
+/* A sum of products has 2 operations for its 4 bytes of input, or for 8 where the filter is in
+ * global memory too. */
 TEST(operations_per_byte_are_those_of_textbooks)
 {
     static const struct {
@@ -327,12 +355,15 @@ TEST(operations_per_byte_are_those_of_textbooks)
         else
             assert_true(isnan(cell_operations_per_byte(&cell).ideal));
     }
-    assert_true(isnan(cell_operations_per_byte(&cell).dram) && isnan(cell_operations_per_byte(&cell).l2));
+    assert_true(isnan(cell_operations_per_byte(&cell).dram) &&
+                isnan(cell_operations_per_byte(&cell).l2));
     cell.operations = 640;
-    assert_true(cell_operations_per_byte(&cell).dram == 1.6 && cell_operations_per_byte(&cell).l2 == 2);
+    assert_true(cell_operations_per_byte(&cell).dram == 1.6 &&
+                cell_operations_per_byte(&cell).l2 == 2);
     counters[0].value = 0;
     counters[2].status = COUNTER_UNSUPPORTED;
-    assert_true(isnan(cell_operations_per_byte(&cell).dram) && isnan(cell_operations_per_byte(&cell).l2));
+    assert_true(isnan(cell_operations_per_byte(&cell).dram) &&
+                isnan(cell_operations_per_byte(&cell).l2));
 }
 
 TEST(a_file_that_is_cut_is_refused)
@@ -350,7 +381,8 @@ TEST(a_file_that_is_cut_is_refused)
     free(text);
 }
 
-/* More cells than there would be memory for are refused. Reading many counters takes no square of their time. */
+/* More cells than there would be memory for are refused. Reading many counters takes no square of
+ * their time. */
 TEST(many_elements_are_limited_and_read_fast)
 {
     enum { CELLS = 65537, COUNTERS = 20000 };
@@ -370,11 +402,11 @@ TEST(many_elements_are_limited_and_read_fast)
     write_filled();
     end = text + sprintf(text, "\"counters\":\t{");
     for (size_t i = 0; i < COUNTERS; i++)
-        end +=
-            sprintf(end,
-                    "\"c%zu\":{\"value\":1,\"expected\":null,\"kind\":\"measured\",\"status\":\"ok\",\"metric\":null,"
-                    "\"unit\":\"x\",\"reason\":null},",
-                    i);
+        end += sprintf(end,
+                       "\"c%zu\":{\"value\":1,\"expected\":null,\"kind\":\"measured\",\"status\":"
+                       "\"ok\",\"metric\":null,"
+                       "\"unit\":\"x\",\"reason\":null},",
+                       i);
     edit("\"counters\":\t{", text);
     free(text);
     assert_int_equal(result_read(path, &back), STATUS_OK);
@@ -402,8 +434,11 @@ TEST(the_verdict_is_that_of_the_worst_cell)
     result.cells[0].counters = calloc(1, sizeof(*result.cells[0].counters));
     assert_non_null(result.cells[0].counters);
     result.cells[0].counter_count = 1;
-    result.cells[0].counters[0] = (struct counter_value){
-        .name = "idc_requests", .kind = COUNTER_EXACT, .status = COUNTER_OK, .value = 2, .expected = 1};
+    result.cells[0].counters[0] = (struct counter_value){.name = "idc_requests",
+                                                         .kind = COUNTER_EXACT,
+                                                         .status = COUNTER_OK,
+                                                         .value = 2,
+                                                         .expected = 1};
     assert_int_equal(result_verdict(&result), STATUS_FINDING);
     result.cells[0].counters[0].value = 1;
     assert_int_equal(result_verdict(&result), STATUS_INCONCLUSIVE);

@@ -28,10 +28,10 @@ static void assert_near(double value, double expected, double most)
     assert_true(fabs(value - expected) <= most);
 }
 
-/* -- the dip ------------------------------------------------------------------------------------------- */
+/* -- the dip ----------------------------------------------------------------------------------- */
 
-/* By linear programming (scipy 1.10, HiGHS): the least distance to a distribution that is convex up to a mode and
- * concave behind it, the least over all places of the mode. */
+/* By linear programming (scipy 1.10, HiGHS): the least distance to a distribution that is convex up
+ * to a mode and concave behind it, the least over all places of the mode. */
 TEST(dips_are_those_of_linear_programming)
 {
     static const struct {
@@ -48,14 +48,15 @@ TEST(dips_are_those_of_linear_programming)
         assert_near(series_dip(rows[i].values, rows[i].count), rows[i].dip, 1e-9);
 }
 
-/* -- what a series says -------------------------------------------------------------------------------- */
+/* -- what a series says ------------------------------------------------------------------------ */
 
 struct described {
     struct summary summary;
     struct series series;
 };
 
-static struct described describe(const double *samples, size_t count, uint32_t buffer_sets, double apart)
+static struct described describe(const double *samples, size_t count, uint32_t buffer_sets,
+                                 double apart)
 {
     double scratch[SERIES_SCRATCH(MOST)];
     struct described out;
@@ -65,7 +66,8 @@ static struct described describe(const double *samples, size_t count, uint32_t b
     return out;
 }
 
-/* Buffer sets of 10 to 40 that do nothing else: every sample is known from its buffer set, and their mean is certain. */
+/* Buffer sets of 10 to 40 that do nothing else: every sample is known from its buffer set, and
+ * their mean is certain. */
 TEST(buffer_sets_that_differ_leave_the_mean_certain)
 {
     const double each[] = {10, 20, 30, 40};
@@ -87,7 +89,8 @@ TEST(buffer_sets_that_differ_leave_the_mean_certain)
     assert_near(series_own_half_width(&out.summary), 0, 1e-7);
 }
 
-/* Half of it 30 before, and 40 in addition; the value stays in the middle. Where there is none, none comes of it. */
+/* Half of it 30 before, and 40 in addition; the value stays in the middle. Where there is none,
+ * none comes of it. */
 TEST(a_wider_interval_keeps_its_value)
 {
     struct summary summary = {.value = 1000, .ci_low = 970, .ci_high = 1030},
@@ -126,7 +129,7 @@ TEST(few_samples_have_no_interval)
     assert_near(out.summary.value, 2, 0);
 }
 
-/* -- simulations --------------------------------------------------------------------------------------- */
+/* -- simulations ------------------------------------------------------------------------------- */
 
 enum kind {
     NORMAL,
@@ -196,7 +199,8 @@ static double draw(struct source *source, size_t i)
     return 0;
 }
 
-/* The time that a source has, from how it is made: the mean over its buffer sets of what each has in the middle. */
+/* The time that a source has, from how it is made: the mean over its buffer sets of what each has
+ * in the middle. */
 static double truth_of(const struct source *source)
 {
     double truth = source->kind == SLOW_SET ? 20.0 / BUFFER_SETS : 0;
@@ -206,8 +210,8 @@ static double truth_of(const struct source *source)
     return truth;
 }
 
-/* Samples, two of each buffer set at least, until the interval is narrow enough, as the engine does. Whether it then holds the truth, of samples with a
- * deviation of 1 %. */
+/* Samples, two of each buffer set at least, until the interval is narrow enough, as the engine
+ * does. Whether it then holds the truth, of samples with a deviation of 1 %. */
 static bool covers(enum kind kind, uint64_t seed)
 {
     struct source source = source_open(kind, seed);
@@ -227,7 +231,8 @@ static bool covers(enum kind kind, uint64_t seed)
     return summary.ci_low <= truth && summary.ci_high >= truth;
 }
 
-/* Coverage of the mean over the buffer sets, which every process takes in turn. The truth is not of the estimator. */
+/* Coverage of the mean over the buffer sets, which every process takes in turn. The truth is not of
+ * the estimator. */
 TEST(intervals_hold_the_truth_as_often_as_they_say)
 {
     const enum kind kinds[] = {NORMAL, HEAVY, REGRESSIVE, BY_SET, SLOW_SET, INTERRUPTED};
@@ -240,7 +245,8 @@ TEST(intervals_hold_the_truth_as_often_as_they_say)
             covered += covers(kinds[k], 1000 * k + i + 1);
         print_message("%zu of %zu\n", covered, runs);
         /* 0.93 and three deviations of as many draws. */
-        assert_true((double)covered >= (0.93 - 3 * sqrt(0.93 * 0.07 / (double)runs)) * (double)runs);
+        assert_true((double)covered >=
+                    (0.93 - 3 * sqrt(0.93 * 0.07 / (double)runs)) * (double)runs);
     }
 }
 
@@ -275,14 +281,18 @@ TEST(modes_are_counted)
     static const enum kind single[] = {NORMAL, UNIFORM, EXPONENTIAL, HEAVY, BY_SET};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        assert_true(share_of_modes(rows[i].kind, rows[i].count, rows[i].apart, rows[i].modes) >= rows[i].least);
-    assert_true(share_of_modes(STEPPED, MOST, 0, 1) <= 0.9); /* nothing is spread, and the steps show */
+        assert_true(share_of_modes(rows[i].kind, rows[i].count, rows[i].apart, rows[i].modes) >=
+                    rows[i].least);
+    /* nothing is spread, and the steps show */
+    assert_true(share_of_modes(STEPPED, MOST, 0, 1) <= 0.9);
     for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++)
         for (size_t count = FIRST_ANALYSIS; count <= MOST; count = count * 3 - 10)
-            assert_true(share_of_modes(single[i], count, 0, 1) >= (single[i] == UNIFORM ? 0.95 : 0.98));
+            assert_true(share_of_modes(single[i], count, 0, 1) >=
+                        (single[i] == UNIFORM ? 0.95 : 0.98));
 }
 
-/* Loads of a few lines from L2 take one time or twice as long, as the buffer set says, and on each set always the same. */
+/* Loads of a few lines from L2 take one time or twice as long, as the buffer set says, and on each
+ * set always the same. */
 TEST(sets_of_two_kinds_are_no_modes)
 {
     double samples[60];

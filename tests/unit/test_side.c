@@ -72,14 +72,16 @@ static void expect_refused(const char *path, const char *word)
     capture_begin(&capture, stderr);
     assert_int_equal(sides_add_list(&sides, path), STATUS_USAGE);
     capture_end(&capture);
-    if (!strstr(capture.text, word) || strchr(capture.text, '\n') != capture.text + strlen(capture.text) - 1)
+    if (!strstr(capture.text, word) ||
+        strchr(capture.text, '\n') != capture.text + strlen(capture.text) - 1)
         fail_msg("%s", capture.text);
     sides_close(&sides);
 }
 
-/* -- reading ------------------------------------------------------------------------------------------- */
+/* -- reading ----------------------------------------------------------------------------------- */
 
-/* Processes come in the order of names, on however many processors they are read. A list is as good as a folder. */
+/* Processes come in the order of names, on however many processors they are read. A list is as good
+ * as a folder. */
 TEST_WITH(test_a_folder_is_read_in_the_order_of_names, NULL, empty_directory)
 {
     char list[FILES_MAX * 1100] = "";
@@ -87,7 +89,8 @@ TEST_WITH(test_a_folder_is_read_in_the_order_of_names, NULL, empty_directory)
     for (int i = FILES_MAX - 1; i >= 0; i--)
         put_plain(i, (size_t)i % 3 + 2);
     for (int i = 0; i < FILES_MAX; i++)
-        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? "," : "", paths_of[i]);
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? "," : "",
+                 paths_of[i]);
     for (size_t way = 0; way < 2; way++) {
         struct sides sides = read_sides(way ? list : directory);
         const struct side *side = sides.gpus;
@@ -113,8 +116,8 @@ TEST_WITH(test_a_folder_is_read_in_the_order_of_names, NULL, empty_directory)
 
 TEST_WITH(test_what_cannot_be_read_is_refused_in_a_line, NULL, empty_directory)
 {
-    static const char *const texts[] = {"",    "{", "[]", "null", "{\"schema\": {\"name\": \"cbank-calibration\"}}",
-                                        "\xff"};
+    static const char *const texts[] =
+        {"", "{", "[]", "null", "{\"schema\": {\"name\": \"cbank-calibration\"}}", "\xff"};
     struct result result;
     char path[80], identity[CELL_IDENTITY_BYTES];
 
@@ -138,7 +141,7 @@ TEST_WITH(test_what_cannot_be_read_is_refused_in_a_line, NULL, empty_directory)
     expect_refused(paths_of[0], identity);
 }
 
-/* -- merging ------------------------------------------------------------------------------------------- */
+/* -- merging ----------------------------------------------------------------------------------- */
 
 TEST(test_what_differs_is_mixed_and_each_gpu_has_a_side)
 {
@@ -160,10 +163,12 @@ TEST(test_what_differs_is_mixed_and_each_gpu_has_a_side)
     }
     assert_int_equal(sides.count, 2);
     assert_int_equal(sides.gpus[0].files, 3);
-    assert_true(sides.gpus[0].incomplete == 1 && sides.total.incomplete == 1 && sides.total.files == 4);
+    assert_true(sides.gpus[0].incomplete == 1 && sides.total.incomplete == 1 &&
+                sides.total.files == 4);
     assert_string_equal(sides.total.identity.device.uuid, "mixed");
     assert_string_equal(sides.total.identity.device.name, "mixed");
-    assert_true(sides.total.identity.device.cc_major == 0 && sides.gpus[0].identity.device.cc_major == 9);
+    assert_true(sides.total.identity.device.cc_major == 0 &&
+                sides.gpus[0].identity.device.cc_major == 9);
     assert_string_equal(sides.gpus[0].identity.device.uuid, "GPU-11111111-2222");
     assert_string_equal(sides.gpus[0].identity.device.driver, "mixed");
     assert_string_equal(sides.gpus[0].identity.device.ecc, "on");
@@ -175,7 +180,8 @@ TEST(test_what_differs_is_mixed_and_each_gpu_has_a_side)
 
 TEST(test_cells_keep_the_worst_status_all_flags_and_their_parameters)
 {
-    static const enum cell_status statuses[] = {CELL_OK, CELL_FAILED, CELL_SKIPPED, CELL_PENDING, CELL_FAILED};
+    static const enum cell_status statuses[] = {CELL_OK, CELL_FAILED, CELL_SKIPPED, CELL_PENDING,
+                                                CELL_FAILED};
     struct sides sides = {.count = 0};
     const struct side_cell *cells;
 

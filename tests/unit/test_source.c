@@ -39,14 +39,16 @@ TEST(indices_are_below_the_length_and_follow_from_the_seed)
             for (size_t i = 0; i < COUNT; i++)
                 assert_true(index[i] < lengths[l]);
             assert_memory_equal(index, again, COUNT * sizeof(*index));
-            assert_int_equal(memcmp(index, other, COUNT * sizeof(*index)) != 0, s != SOURCE_lockstep);
+            assert_int_equal(memcmp(index, other, COUNT * sizeof(*index)) != 0,
+                             s != SOURCE_lockstep);
             free(index);
             free(again);
             free(other);
         }
 }
 
-/* Chi squared of how often entries come, against what is expected; of 49 degrees of freedom, 99.99 % are below 93. */
+/* Chi squared of how often entries come, against what is expected; of 49 degrees of freedom, 99.99
+ * % are below 93. */
 static double chi_squared(const uint32_t *index, size_t count, const double *share, uint32_t length)
 {
     double *found = calloc(length, sizeof(*found)), sum = 0;
@@ -112,9 +114,11 @@ TEST(a_warp_reads_as_many_entries_as_distinct_says)
                 const uint32_t wanted = distinct < threads ? distinct : threads;
                 uint32_t most;
 
-                assert_int_equal(distinct_of(equal + step * ELEMENTS + first, threads, &most), wanted);
+                assert_int_equal(distinct_of(equal + step * ELEMENTS + first, threads, &most),
+                                 wanted);
                 assert_int_equal(most, (threads + distinct - 1) / distinct);
-                assert_int_equal(distinct_of(unequal + step * ELEMENTS + first, threads, &most), wanted);
+                assert_int_equal(distinct_of(unequal + step * ELEMENTS + first, threads, &most),
+                                 wanted);
                 assert_int_equal(most, threads - wanted + 1);
             }
         free(equal);
@@ -138,7 +142,8 @@ TEST(sorted_goes_up_over_all_of_the_table)
     free(index);
 }
 
-/* With runs of 8, 3753 of 30021 threads begin one, give or take 57; one in 1000 reads the same entry as before. */
+/* With runs of 8, 3753 of 30021 threads begin one, give or take 57; one in 1000 reads the same
+ * entry as before. */
 TEST(runs_are_as_long_as_they_say)
 {
     uint32_t *index = make(SOURCE_runs, 1000, 1), changes = 0;
@@ -149,7 +154,8 @@ TEST(runs_are_as_long_as_they_say)
     free(index);
 }
 
-/* Windows of 8 in a table of 30 entries: three whole ones. Threads 256 k to 256 k + 255 read all entries of window k % 3. */
+/* Windows of 8 in a table of 30 entries: three whole ones. Threads 256 k to 256 k + 255 read all
+ * entries of window k % 3. */
 TEST(blocks_have_windows_of_their_own)
 {
     uint32_t *index = make(SOURCE_window, 30, 1);

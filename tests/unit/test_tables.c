@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The tables: patterns against hand-computed indices, forbidden cells, identities, plans. It also tests small base
- * functions (SHA-256, random numbers, ranges of work). */
+ * The tables: patterns against hand-computed indices, forbidden cells, identities, plans. It also
+ * tests small base functions (SHA-256, random numbers, ranges of work). */
 #include <stdio.h>
 
 #include "cells.h"
@@ -14,7 +14,7 @@
 #include "test.h"
 #include "text.h"
 
-/* -- patterns ----------------------------------------------------------------------------------------- */
+/* -- patterns ---------------------------------------------------------------------------------- */
 
 struct index_case {
     const char *pattern;
@@ -79,7 +79,8 @@ TEST(every_pattern_stays_in_the_table_and_agrees_with_its_block_form)
             pattern->block_indices(block, CELL_BLOCK_SIZE_MAX, step, length, numbers, index);
             for (uint32_t thread = 0; thread < CELL_BLOCK_SIZE_MAX; thread++) {
                 assert_true(index[thread] < length);
-                assert_int_equal(index[thread], pattern->index(block, thread, step, length, numbers));
+                assert_int_equal(index[thread],
+                                 pattern->index(block, thread, step, length, numbers));
             }
         }
 }
@@ -95,15 +96,18 @@ TEST(a_masked_index_is_that_of_a_smaller_table)
                 for (uint32_t i = 0; i < 100; i++) {
                     const uint32_t block = 7919 * i, thread = 331 * i % 1024, step = i % 5;
 
-                    assert_int_equal(patterns[p].index(block, thread, step, large, numbers) & (length - 1),
+                    assert_int_equal(patterns[p].index(block, thread, step, large, numbers) &
+                                         (length - 1),
                                      patterns[p].index(block, thread, step, length, numbers));
                 }
 }
 
-/* A row's claims about its formula hold: the compiler sees as much as scope, and only walks depends on the step. */
+/* A row's claims about its formula hold: the compiler sees as much as scope, and only walks depends
+ * on the step. */
 TEST(patterns_are_what_their_columns_say)
 {
-    const struct pattern_numbers numbers = {.distinct = 4, .stride = 16}, others = {.distinct = 32, .stride = 2};
+    const struct pattern_numbers numbers = {.distinct = 4, .stride = 16},
+                                 others = {.distinct = 32, .stride = 2};
 
     for (size_t p = 0; p < pattern_count; p++) {
         bool by_block = false, by_thread = false, by_step = false, by_number = false;
@@ -112,20 +116,23 @@ TEST(patterns_are_what_their_columns_say)
             const uint32_t first = patterns[p].index(0, 0, 0, CBANK_TABLE_LENGTH, numbers);
 
             by_block = by_block || patterns[p].index(i, 0, 0, CBANK_TABLE_LENGTH, numbers) != first;
-            by_thread = by_thread || patterns[p].index(0, i, 0, CBANK_TABLE_LENGTH, numbers) != first;
+            by_thread =
+                by_thread || patterns[p].index(0, i, 0, CBANK_TABLE_LENGTH, numbers) != first;
             by_step = by_step || patterns[p].index(0, 0, i, CBANK_TABLE_LENGTH, numbers) != first;
             by_number = by_number || patterns[p].index(0, i, 0, CBANK_TABLE_LENGTH, others) !=
                                          patterns[p].index(0, i, 0, CBANK_TABLE_LENGTH, numbers);
         }
         assert_int_equal(by_thread, patterns[p].scope == INDEX_THREAD);
-        assert_true(by_block == (patterns[p].scope == INDEX_BLOCK) || patterns[p].scope == INDEX_THREAD);
+        assert_true(by_block == (patterns[p].scope == INDEX_BLOCK) ||
+                    patterns[p].scope == INDEX_THREAD);
         /* A filter is staged, and checked, as all threads read it. */
-        assert_true(!patterns[p].index_is_step || (by_step && patterns[p].scope == INDEX_IMMEDIATE));
+        assert_true(!patterns[p].index_is_step ||
+                    (by_step && patterns[p].scope == INDEX_IMMEDIATE));
         assert_int_equal(by_number, patterns[p].parameter_mask != 0);
     }
 }
 
-/* -- cells -------------------------------------------------------------------------------------------- */
+/* -- cells ------------------------------------------------------------------------------------- */
 
 static struct cell cell_named(const char *workload, const char *path, const char *pattern)
 {
@@ -158,23 +165,30 @@ static const struct obstacle_case obstacle_cases[] = {
     {"add_runtime", "constant", "pseudo_random", PARAMETER_radius, 0, 0, 90, NULL},
     /* Instructions that a compiler chooses when it sees enough of the index. */
     {"add", "constant_uniform", "per_warp", PARAMETER_radius, 0, 0, 90,
-     "constant_uniform needs an index that the compiler sees to be the same in all threads of a block"},
+     "constant_uniform needs an index that the compiler sees to be the same in all threads of a "
+     "block"},
     {"add", "constant_uniform", "per_block", PARAMETER_radius, 0, 0, 90, NULL},
     {"add_switch", "constant_uniform", "per_block", PARAMETER_radius, 0, 0, 90,
-     "constant_uniform needs an index that the compiler sees to be the same in all threads of a block"},
+     "constant_uniform needs an index that the compiler sees to be the same in all threads of a "
+     "block"},
     {"add", "constant_operand", "per_block", PARAMETER_radius, 0, 0, 90,
      "constant_operand needs an index that is known when the kernel is compiled"},
     {"add", "constant_operand", "broadcast", PARAMETER_radius, 0, 0, 90, NULL},
     /* Room. */
-    {"conv_3d", "constant", "lockstep", PARAMETER_radius, 4, 0, 90, "conv_3d has a radius of 3 at most"},
+    {"conv_3d", "constant", "lockstep", PARAMETER_radius, 4, 0, 90,
+     "conv_3d has a radius of 3 at most"},
     {"conv_3d", "param", "lockstep", PARAMETER_radius, 3, 0, 90, NULL},
-    {"add", "param", "distinct", PARAMETER_distinct, 32, 128, 90, "the table of param has 2048 bytes"},
+    {"add", "param", "distinct", PARAMETER_distinct, 32, 128, 90,
+     "the table of param has 2048 bytes"},
     {"add", "param", "distinct", PARAMETER_distinct, 32, 64, 90, NULL},
-    {"refill", "param", "per_warp", PARAMETER_refill_bytes, 2052, 0, 90, "the table of param has 2048 bytes"},
+    {"refill", "param", "per_warp", PARAMETER_refill_bytes, 2052, 0, 90,
+     "the table of param has 2048 bytes"},
     {"refill", "param", "per_warp", PARAMETER_refill_bytes, 2048, 0, 90, NULL},
     {"add", "param", "per_warp", PARAMETER_table_bytes, 4096, 0, 90,
-     "param holds a table of 2048 bytes at most, which every toolkit compiles; lookups have more in param_large"},
-    {"add", "param_large", "per_warp", 0, 0, 0, 90, "param_large is for workloads whose indices are data"},
+     "param holds a table of 2048 bytes at most, which every toolkit compiles; lookups have more "
+     "in param_large"},
+    {"add", "param_large", "per_warp", 0, 0, 0, 90,
+     "param_large is for workloads whose indices are data"},
     {"add", "constant", "distinct", PARAMETER_width_bytes, 8, 4, 90,
      "a stride of 4 bytes is no whole number of elements of 8"},
     {"add", "constant", "distinct", PARAMETER_width_bytes, 8, 24, 90, NULL},
@@ -200,11 +214,12 @@ TEST(cells_that_cannot_be_say_why)
     }
 }
 
-/* -- the plan ----------------------------------------------------------------------------------------- */
+/* -- the plan ---------------------------------------------------------------------------------- */
 
 enum { ARGUMENTS_MAX = 16, IDENTITIES_BYTES = 65536 };
 
-/* The last plan: identities with a blank behind each, the number of its cells, and how many of them can be. */
+/* The last plan: identities with a blank behind each, the number of its cells, and how many of them
+ * can be. */
 static struct {
     char identities[IDENTITIES_BYTES];
     size_t count, possible;
@@ -251,7 +266,8 @@ static void find_plan(const char *line)
     assert_int_equal(command_run(&command, argc, argv), STATUS_OK);
 }
 
-/* Identities are kept in files: a parameter that came later leaves out what every cell had before. */
+/* Identities are kept in files: a parameter that came later leaves out what every cell had
+ * before. */
 TEST(identities_leave_out_what_every_table_was)
 {
     static const struct {
@@ -263,16 +279,21 @@ TEST(identities_leave_out_what_every_table_was)
         {"--path param --pattern per_warp --elements 64 --width-bytes 8,4 --table-bytes 2048,16",
          "add/param/per_warp/64/1024/hot/width_bytes=8/table_bytes=2048 "
          "add/param/per_warp/64/1024/hot/width_bytes=8/table_bytes=16 "
-         "add/param/per_warp/64/1024/hot/table_bytes=2048 add/param/per_warp/64/1024/hot/table_bytes=16 "},
-        {"--path param --pattern per_warp --elements 64 --table-bytes whole", "add/param/per_warp/64/1024/hot "},
+         "add/param/per_warp/64/1024/hot/table_bytes=2048 "
+         "add/param/per_warp/64/1024/hot/table_bytes=16 "},
+        {"--path param --pattern per_warp --elements 64 --table-bytes whole",
+         "add/param/per_warp/64/1024/hot "},
         /* Those that do not take them are as they were. */
-        {"--workload stencil_1d,add --path global --pattern lockstep --elements 64 --block-size 32 --width-bytes 1,2 "
+        {"--workload stencil_1d,add --path global --pattern lockstep --elements 64 --block-size 32 "
+         "--width-bytes 1,2 "
          "--table-bytes 64",
-         "stencil_1d/global/lockstep/64/32/hot add/global/lockstep/64/32/hot/width_bytes=1/table_bytes=64 "
+         "stencil_1d/global/lockstep/64/32/hot "
+         "add/global/lockstep/64/32/hot/width_bytes=1/table_bytes=64 "
          "add/global/lockstep/64/32/hot/width_bytes=2/table_bytes=64 "},
         /* Options stay as given in a sweep. */
         {"--table-bytes 64 --elements 32 --path global --sweep sizes",
-         "add/global/per_block/32/1024/hot/table_bytes=64 add/global/per_thread/32/1024/hot/table_bytes=64 "
+         "add/global/per_block/32/1024/hot/table_bytes=64 "
+         "add/global/per_thread/32/1024/hot/table_bytes=64 "
          "add/global/hashed/32/1024/hot/table_bytes=64 "},
         {"--quick --path constant,shared --elements 32",
          "add/constant/per_thread/32/1024/hot add/shared/per_thread/32/1024/hot "},
@@ -298,7 +319,7 @@ TEST(a_sweep_is_a_plan_of_at_most_1000_cells_and_most_can_be)
     assert_int_equal(plan_found.count, 6 * 3 * 13);
 }
 
-/* -- what they stand on ------------------------------------------------------------------------------- */
+/* -- what they stand on ------------------------------------------------------------------------ */
 
 TEST(sha256_of_published_messages)
 {
@@ -320,7 +341,8 @@ TEST(sha256_of_published_messages)
 TEST(random_numbers_are_the_published_sequence)
 {
     /* First outputs of SplitMix64 from 1234567, as its author's reference program prints them. */
-    static const uint64_t published[] = {6457827717110365317u, 3203168211198807973u, 9817491932198370423u};
+    static const uint64_t published[] = {6457827717110365317u, 3203168211198807973u,
+                                         9817491932198370423u};
     uint64_t sequence = 1234567;
     static uint32_t filled[200000];
 

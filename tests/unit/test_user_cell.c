@@ -49,12 +49,14 @@ TEST(identity_names_kernel_spaces_and_size)
 
 TEST(longest_identity_has_room)
 {
-    char name[USER_KERNEL_NAME_BYTES], spaces[USER_KERNEL_SPACES_BYTES], identity[CELL_IDENTITY_BYTES];
+    char name[USER_KERNEL_NAME_BYTES], spaces[USER_KERNEL_SPACES_BYTES],
+        identity[CELL_IDENTITY_BYTES];
     struct cell of;
 
     memset(name, 'n', sizeof(name));
     memset(spaces, 't', sizeof(spaces));
-    memcpy(spaces + sizeof(spaces) - sizeof("=shared_copies"), "=shared_copies", sizeof("=shared_copies"));
+    memcpy(spaces + sizeof(spaces) - sizeof("=shared_copies"), "=shared_copies",
+           sizeof("=shared_copies"));
     name[sizeof(name) - 1] = '\0';
     of = cell(name, spaces, UINT64_MAX, CELL_ELEMENTS_MAX);
     cell_identity(&of, identity);
@@ -64,14 +66,16 @@ TEST(longest_identity_has_room)
 
 TEST(unknown_memory_spaces_have_no_path)
 {
-    static const char *const rows[] = {"", "fast", "mixed", "a=", "a=fast", "=shared", "a=shared+b", "a=shared+b=fast"};
+    static const char *const rows[] = {"",       "fast",    "mixed",      "a=",
+                                       "a=fast", "=shared", "a=shared+b", "a=shared+b=fast"};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         assert_null(user_path(rows[i]));
     assert_ptr_equal(user_path("texture"), path_named("texture"));
 }
 
-/* Cells of this program come first, then kernels by name, hash and memory spaces; none by an address. */
+/* Cells of this program come first, then kernels by name, hash and memory spaces; none by an
+ * address. */
 TEST(order_is_of_names)
 {
     const struct cell in_order[] = {
@@ -106,18 +110,20 @@ TEST(nothing_is_known_of_loads)
     char reason[CELL_REASON_BYTES];
 
     assert_false(cell_obstacle(&of, 50, reason));
-    assert_int_equal(cell_staged_bytes(&of) + cell_copied_bytes(&of) + requested_blocks_per_sm(&of), 0);
+    assert_int_equal(cell_staged_bytes(&of) + cell_copied_bytes(&of) + requested_blocks_per_sm(&of),
+                     0);
     assert_int_equal(cell_blocks(&of), 0);
     assert_false(requested_blocks_obstacle(&of, 132, 0, reason));
     for (size_t i = 0; i < counter_count; i++)
         assert_true(isnan(counter_expected(&counters[i], &expectation)));
 }
 
-/* -- documents ----------------------------------------------------------------------------------------- */
+/* -- documents --------------------------------------------------------------------------------- */
 
 static void write_filled(void)
 {
-    const struct cell cells[] = {cell("crc32", "grid=shared+signs=constant", 0xba7816bf8f01cfea, 131072),
+    const struct cell cells[] = {cell("crc32", "grid=shared+signs=constant", 0xba7816bf8f01cfea,
+                                      131072),
                                  cell_of(0, 0)};
     struct result result;
 
@@ -182,18 +188,26 @@ TEST(wrong_cells_are_refused_with_their_place)
     static const struct {
         const char *from, *to, *message;
     } rows[] = {
-        {"\"workload\":\t\"crc32\"", "\"workload\":\t\"crc/32\"", "cells[0].workload: expected the name of a kernel"},
-        {"\"workload\":\t\"crc32\"", "\"workload\":\t\"\"", "cells[0].workload: expected a string of 1 to 63 bytes"},
-        {"\"block_size\":\t0", "\"block_size\":\t32", "cells[0].block_size: expected an integer from 0 to 0"},
-        {"\"ba7816bf8f01cfea\"", "\"ba7816bf\"", "cells[0].kernel_file.hash: expected 16 hexadecimal digits"},
+        {"\"workload\":\t\"crc32\"", "\"workload\":\t\"crc/32\"",
+         "cells[0].workload: expected the name of a kernel"},
+        {"\"workload\":\t\"crc32\"", "\"workload\":\t\"\"",
+         "cells[0].workload: expected a string of 1 to 63 bytes"},
+        {"\"block_size\":\t0", "\"block_size\":\t32",
+         "cells[0].block_size: expected an integer from 0 to 0"},
+        {"\"ba7816bf8f01cfea\"", "\"ba7816bf\"",
+         "cells[0].kernel_file.hash: expected 16 hexadecimal digits"},
         {"\"ba7816bf8f01cfea\"", "null", "cells[0].kernel_file.hash: expected"},
-        {SPACES, "\"spaces\":\t\"grid=fast\"", "cells[0].kernel_file.spaces: expected a memory space, or TABLE=SPACE"},
-        {SPACES, "\"spaces\":\t\"grid=shared+s\\\\n=shared\"", "cells[0].kernel_file.spaces: expected a memory space"},
+        {SPACES, "\"spaces\":\t\"grid=fast\"",
+         "cells[0].kernel_file.spaces: expected a memory space, or TABLE=SPACE"},
+        {SPACES, "\"spaces\":\t\"grid=shared+s\\\\n=shared\"",
+         "cells[0].kernel_file.spaces: expected a memory space"},
         {"[512,2,1]", "[512,2]", "cells[0].case.grid: expected three numbers"},
         {"[512,2,1]", "[512,2,1,1]", "cells[0].case.grid: expected three numbers"},
         {"[512,2,1]", "[512,0,1]", "cells[0].case.grid: expected three numbers"},
-        {"\"not_deterministic\"", "\"slow\"", "cells[0].case.findings: expected an array of findings"},
-        {"\"reference\":\t\"cpu\"", "\"reference\":\t\"tpu\"", "cells[0].case.reference: expected cpu, gpu or file"},
+        {"\"not_deterministic\"", "\"slow\"",
+         "cells[0].case.findings: expected an array of findings"},
+        {"\"reference\":\t\"cpu\"", "\"reference\":\t\"tpu\"",
+         "cells[0].case.reference: expected cpu, gpu or file"},
         {"\"items\":\t131072", "\"items\":\t0", "cells[0].case.items: expected an integer from 1"},
     };
 
@@ -208,7 +222,8 @@ TEST(wrong_cells_are_refused_with_their_place)
         text = file_text(path);
         at = strstr(text, rows[i].from);
         assert_non_null(at);
-        assert_true(asprintf(&edited, "%.*s%s%s", (int)(at - text), text, rows[i].to, at + strlen(rows[i].from)) > 0);
+        assert_true(asprintf(&edited, "%.*s%s%s", (int)(at - text), text, rows[i].to,
+                             at + strlen(rows[i].from)) > 0);
         file_put(path, edited, strlen(edited));
         capture_begin(&capture, stderr);
         status = result_read(path, &back);

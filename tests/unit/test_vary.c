@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * What the analysis proves holds when the code is executed: random programs run in an interpreter that shares nothing with
- * the analysis but the bits. One branch closes a loop, and no other branch leads back, so that threads at one instruction
- * are in one round. Compilers see to that by BSYNC. */
+ * What the analysis proves holds when the code is executed: random programs run in an
+ * interpreter that shares nothing with the analysis but the bits. One branch closes a loop, and
+ * no other branch leads back, so that threads at one instruction are in one round. Compilers see
+ * to that by BSYNC. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -30,7 +31,7 @@ enum {
     OF_LANE = 2
 };
 
-/* -- programs ------------------------------------------------------------------------------------------ */
+/* -- programs ---------------------------------------------------------------------------------- */
 
 struct program {
     uint64_t words[CODE_MAX][2];
@@ -63,9 +64,10 @@ static uint64_t get(const uint64_t words[2], unsigned at, unsigned count)
     return value & ((1ull << count) - 1);
 }
 
-/* Appends an instruction with its operands A, B and C, and the predicates that arithmetic has beside them. */
-static uint64_t *append(struct program *program, unsigned operation, unsigned form, uint32_t result, uint32_t a,
-                        uint32_t b, uint32_t c)
+/* Appends an instruction with its operands A, B and C, and the predicates that arithmetic has
+ * beside them. */
+static uint64_t *append(struct program *program, unsigned operation, unsigned form, uint32_t result,
+                        uint32_t a, uint32_t b, uint32_t c)
 {
     uint64_t *words = program->words[program->count++];
 
@@ -90,7 +92,8 @@ static void set_predicates(uint64_t *words, uint32_t written, uint32_t read, boo
 
 static uint32_t any_register(struct program *program)
 {
-    const uint32_t number = random_below(program, 3) == 0 ? COUNTER : random_below(program, DATA_REGISTERS + 1);
+    const uint32_t number =
+        random_below(program, 3) == 0 ? COUNTER : random_below(program, DATA_REGISTERS + 1);
 
     return number == DATA_REGISTERS || number == 1 ? RZ : number;
 }
@@ -109,13 +112,15 @@ static uint32_t pair(struct program *program)
 
 static uint32_t small(struct program *program)
 {
-    static const uint32_t numbers[] = {0,  1,  2,  3,  4,   5,          7,          8,          12,
-                                       16, 31, 32, 64, 255, 0x5e3779b1, 0xfffffffc, 0xffffffff, 0xffffffe0};
+    static const uint32_t numbers[] = {0,  1,   2,          3,          4,          5,
+                                       7,  8,   12,         16,         31,         32,
+                                       64, 255, 0x5e3779b1, 0xfffffffc, 0xffffffff, 0xffffffe0};
 
     return numbers[random_below(program, sizeof(numbers) / sizeof(numbers[0]))];
 }
 
-/* Where the program branches to: of architectures from sm_90 on, the low byte of the offset is at bit 16. */
+/* Where the program branches to: of architectures from sm_90 on, the low byte of the offset is at
+ * bit 16. */
 static void set_target(const struct program *program, uint64_t *words, size_t at, size_t to)
 {
     const int64_t units = ((int64_t)to - (int64_t)at - 1) * 4;
@@ -131,7 +136,8 @@ static void set_target(const struct program *program, uint64_t *words, size_t at
 static void append_arithmetic(struct program *program, unsigned kind)
 {
     const bool immediate = random_below(program, 3) == 0;
-    const uint32_t result = result_register(program), a = any_register(program), c = any_register(program);
+    const uint32_t result = result_register(program), a = any_register(program),
+                   c = any_register(program);
     const uint32_t b = immediate ? small(program) : any_register(program);
     const unsigned form = immediate ? 4 : 1;
     uint64_t *words;
@@ -139,7 +145,8 @@ static void append_arithmetic(struct program *program, unsigned kind)
     switch (kind) {
     case 0:
         words = append(program, 0x119, 4, result, 0, 0, 0);
-        set(words, 72, 8, (const uint8_t[]){0x21, 0x21, 0x00, 0x25, 0x39}[random_below(program, 5)]);
+        set(words, 72, 8,
+            (const uint8_t[]){0x21, 0x21, 0x00, 0x25, 0x39}[random_below(program, 5)]);
         break;
     case 1:
         append(program, 0x002, 4, result, 0, small(program), 0);
@@ -158,7 +165,8 @@ static void append_arithmetic(struct program *program, unsigned kind)
         set_predicates(words, PT, PT, true);
         break;
     case 5:
-        words = append(program, 0x025, form, pair(program), a, b, random_below(program, 2) ? RZ : pair(program));
+        words = append(program, 0x025, form, pair(program), a, b,
+                       random_below(program, 2) ? RZ : pair(program));
         set(words, 73, 1, random_below(program, 2));
         set_predicates(words, PT, PT, true);
         break;
@@ -170,12 +178,14 @@ static void append_arithmetic(struct program *program, unsigned kind)
         set_predicates(words, PT, PT, true);
         break;
     case 7:
-        words = append(program, 0x019, form, result, a, immediate ? random_below(program, 34) : b, RZ);
+        words =
+            append(program, 0x019, form, result, a, immediate ? random_below(program, 34) : b, RZ);
         set(words, 73, 3, 3);
         break;
     case 8:
-        words = append(program, 0x019, form, result, RZ,
-                       immediate ? random_below(program, 2) ? 31 : random_below(program, 34) : b, a);
+        words =
+            append(program, 0x019, form, result, RZ,
+                   immediate ? random_below(program, 2) ? 31 : random_below(program, 34) : b, a);
         set(words, 73, 3, 2 + random_below(program, 2));
         set(words, 76, 1, 1);
         set(words, 80, 1, 1);
@@ -184,8 +194,9 @@ static void append_arithmetic(struct program *program, unsigned kind)
     case 10:
         words = append(program, 0x012, form, result, a, b, c);
         set(words, 72, 8,
-            random_below(program, 3) ? (const uint8_t[]){0xc0, 0xfc, 0x3c, 0xf8}[random_below(program, 4)]
-                                     : random_below(program, 256));
+            random_below(program, 3)
+                ? (const uint8_t[]){0xc0, 0xfc, 0x3c, 0xf8}[random_below(program, 4)]
+                : random_below(program, 256));
         set_predicates(words, PT, PT, true);
         break;
     default:
@@ -195,7 +206,8 @@ static void append_arithmetic(struct program *program, unsigned kind)
 
 static void append_random(struct program *program)
 {
-    const bool late = program->architecture >= FIRST_64_BITS, immediate = random_below(program, 3) == 0;
+    const bool late = program->architecture >= FIRST_64_BITS,
+               immediate = random_below(program, 3) == 0;
     const uint32_t result = result_register(program), a = any_register(program);
     const uint32_t b = immediate ? small(program) : any_register(program);
     const uint32_t predicate = random_below(program, PREDICATES);
@@ -220,8 +232,8 @@ static void append_random(struct program *program)
         set(words, 76, 3, random_below(program, 8));
         set(words, 80, 1, late && random_below(program, 4) == 0);
         if (get(words, 80, 1) && !immediate)
-            words[0] = (words[0] & ~(0xffull << 24 | 0xffull << 32)) | (uint64_t)pair(program) << 24 |
-                       (uint64_t)pair(program) << 32;
+            words[0] = (words[0] & ~(0xffull << 24 | 0xffull << 32)) |
+                       (uint64_t)pair(program) << 24 | (uint64_t)pair(program) << 32;
         else if (get(words, 80, 1))
             words[0] = (words[0] & ~(0xffull << 24)) | (uint64_t)pair(program) << 24;
         set_predicates(words, predicate, PT, false);
@@ -234,8 +246,9 @@ static void append_random(struct program *program)
     case 15: /* a parameter, or blockDim.x */
         words = append(program, 0x182, 5, result, RZ, 0, 0);
         set(words, 38, 16,
-            (late ? 0x360 : 0) +
-                (random_below(program, 3) ? (late ? 0x20u : 0x200u) + 4 * random_below(program, 3) : 0));
+            (late ? 0x360 : 0) + (random_below(program, 3)
+                                      ? (late ? 0x20u : 0x200u) + 4 * random_below(program, 3)
+                                      : 0));
         set(words, 73, 3, 4);
         break;
     case 16: /* shared memory: data */
@@ -250,7 +263,8 @@ static void append_random(struct program *program)
         break;
     case 18:
     case 19:
-        words = append(program, 0x035, form, pair(program), pair(program), immediate ? b : pair(program), 0);
+        words = append(program, 0x035, form, pair(program), pair(program),
+                       immediate ? b : pair(program), 0);
         set(words, 72, 1, random_below(program, 4) == 0);
         break;
     case 20:
@@ -258,8 +272,8 @@ static void append_random(struct program *program)
         set(words, 80, 1, 1);
         break;
     default:
-        words =
-            append(program, 0x007, immediate ? 2 : 3, pair(program), pair(program), immediate ? b : pair(program), 0);
+        words = append(program, 0x007, immediate ? 2 : 3, pair(program), pair(program),
+                       immediate ? b : pair(program), 0);
         set_predicates(words, 0, predicate, negated);
         break;
     }
@@ -288,7 +302,8 @@ static void append_load(struct program *program)
     set(words, 73, 3, 4);
 }
 
-static uint64_t *append_compare(struct program *program, uint32_t predicate, uint32_t a, unsigned form, uint32_t b)
+static uint64_t *append_compare(struct program *program, uint32_t predicate, uint32_t a,
+                                unsigned form, uint32_t b)
 {
     uint64_t *words = append(program, 0x00c, form, 0, a, b, 0x70);
 
@@ -300,7 +315,8 @@ static uint64_t *append_compare(struct program *program, uint32_t predicate, uin
 
 static void make_program(struct program *program, uint64_t seed)
 {
-    uint32_t from[2] = {BODY, BODY}, to[2] = {0, 0}; /* loops: where they branch back, and to where */
+    /* loops: where they branch back, and to where */
+    uint32_t from[2] = {BODY, BODY}, to[2] = {0, 0};
     size_t starts[BODY + 1], branches[BODY];
     uint32_t targets[BODY], count = 0;
 
@@ -319,7 +335,8 @@ static void make_program(struct program *program, uint64_t seed)
         set(append(program, 0x119, 4, 9, 0, 0, 0), 72, 8, 0);
         append_compare(program, OF_LANE, 9, 4, random_below(program, 32));
     }
-    if (random_below(program, 2)) { /* one number of a warp from memory, and a function of the thread and a parameter */
+    /* one number of a warp from memory, and a function of the thread and a parameter */
+    if (random_below(program, 2)) {
         set(append(program, 0x184, 4, 8, RZ, 0, 0), 73, 3, 4);
         append_compare(program, 0, 8, 4, 0);
         set(append(program, 0x182, 5, 4, RZ, 0, 0), 73, 3, 4);
@@ -339,11 +356,13 @@ static void make_program(struct program *program, uint64_t seed)
     }
     for (uint32_t i = 0; i < BODY; i++) {
         const bool back = i == from[0] || i == from[1];
-        const uint32_t kind = random_below(program, 12), predicate = random_below(program, PREDICATES);
+        const uint32_t kind = random_below(program, 12),
+                       predicate = random_below(program, PREDICATES);
 
         starts[i] = program->count;
         if (back && random_below(program, 4)) {
-            uint64_t *words = append(program, 0x010, 4, COUNTER, COUNTER, 1 + random_below(program, 4), RZ);
+            uint64_t *words =
+                append(program, 0x010, 4, COUNTER, COUNTER, 1 + random_below(program, 4), RZ);
 
             set(words, 77, 3, PT);
             set_predicates(words, PT, PT, true);
@@ -356,8 +375,10 @@ static void make_program(struct program *program, uint64_t seed)
             branches[count] = at;
             if (back)
                 program->back[i != from[0]] = at;
-            targets[count++] = back ? (i == from[0] ? to[0] : to[1]) : i + 1 + random_below(program, BODY - i);
-            /* Where nothing returns, a call is a jump. BRA.DIV is taken by warps whose lanes are apart. */
+            targets[count++] =
+                back ? (i == from[0] ? to[0] : to[1]) : i + 1 + random_below(program, BODY - i);
+            /* Where nothing returns, a call is a jump. BRA.DIV is taken by warps whose lanes are
+             * apart. */
             set(append(program, !back && predicate == 0 ? 0x144 : 0x147, 4, 0, 0, 0, 0), 87, 3, PT);
             set(program->words[at], 91, 1, diverging);
         } else if (kind <= 3) {
@@ -377,7 +398,7 @@ static void make_program(struct program *program, uint64_t seed)
     set(append(program, 0x14d, 4, 0, 0, 0, 0), 87, 3, PT);
 }
 
-/* -- the interpreter ----------------------------------------------------------------------------------- */
+/* -- the interpreter --------------------------------------------------------------------------- */
 
 struct lane {
     uint32_t registers[256], local[LOCAL_WORDS];
@@ -424,7 +445,8 @@ static bool address_of(const struct lane *lane, const uint64_t words[2], uint64_
     return true;
 }
 
-/* Executes a load, and gives its value, or a store: false. is_given: what it loads is the same in the grid. */
+/* Executes a load, and gives its value, or a store: false. is_given: what it loads is the same in
+ * the grid. */
 static bool value_of_memory(struct lane *lane, const uint64_t words[2], const struct launch *launch,
                             uint32_t architecture, bool is_given, uint32_t *value)
 {
@@ -437,11 +459,13 @@ static bool value_of_memory(struct lane *lane, const uint64_t words[2], const st
             address_of(lane, words, &address);
             *value = hash_of(address + (is_given ? 0 : launch->memory));
         } else {
-            const uint64_t base = architecture >= FIRST_64_BITS ? 0x360 : 0, offset = get(words, 38, 16);
+            const uint64_t base = architecture >= FIRST_64_BITS ? 0x360 : 0,
+                           offset = get(words, 38, 16);
 
-            *value = offset == base                                               ? launch->block_size
-                     : offset == (architecture >= FIRST_64_BITS ? 0x37cu : 0x28u) ? 0xfffc00
-                                                                                  : launch->parameters[offset / 4 % 4];
+            *value = offset == base ? launch->block_size
+                     : offset == (architecture >= FIRST_64_BITS ? 0x37cu : 0x28u)
+                         ? 0xfffc00
+                         : launch->parameters[offset / 4 % 4];
         }
         break;
     case 0x181:
@@ -453,7 +477,8 @@ static bool value_of_memory(struct lane *lane, const uint64_t words[2], const st
         *value = lane->local[(lane->registers[number_a] + get(words, 40, 24)) / 4 % LOCAL_WORDS];
         break;
     case 0x187:
-        lane->local[(lane->registers[number_a] + get(words, 40, 24)) / 4 % LOCAL_WORDS] = lane->registers[number_b];
+        lane->local[(lane->registers[number_a] + get(words, 40, 24)) / 4 % LOCAL_WORDS] =
+            lane->registers[number_b];
         return false;
     default:
         fail_msg("operation %#x", (unsigned)get(words, 0, 9));
@@ -461,10 +486,11 @@ static bool value_of_memory(struct lane *lane, const uint64_t words[2], const st
     return true;
 }
 
-static void execute_compare(struct lane *lane, const uint64_t words[2], uint32_t a, uint32_t b, uint64_t long_b,
-                            uint32_t architecture)
+static void execute_compare(struct lane *lane, const uint64_t words[2], uint32_t a, uint32_t b,
+                            uint64_t long_b, uint32_t architecture)
 {
-    const bool wide = architecture >= FIRST_64_BITS && get(words, 80, 1), is_signed = get(words, 73, 1);
+    const bool wide = architecture >= FIRST_64_BITS && get(words, 80, 1),
+               is_signed = get(words, 73, 1);
     const uint64_t x = wide ? long_of(lane, get(words, 24, 8)) : a, y = wide ? long_b : b;
     const bool less = wide        ? (is_signed ? (int64_t)x < (int64_t)y : x < y)
                       : is_signed ? (int32_t)a < (int32_t)b
@@ -481,7 +507,8 @@ static uint32_t logic_of(uint32_t a, uint32_t b, uint32_t c, unsigned results)
     uint32_t value = 0;
 
     for (unsigned bit = 0; bit < 32; bit++)
-        value |= (results >> ((a >> bit & 1) << 2 | (b >> bit & 1) << 1 | (c >> bit & 1)) & 1u) << bit;
+        value |= (results >> ((a >> bit & 1) << 2 | (b >> bit & 1) << 1 | (c >> bit & 1)) & 1u)
+                 << bit;
     return value;
 }
 
@@ -500,12 +527,12 @@ static uint32_t bytes_of(uint64_t both, uint32_t selectors)
 }
 
 /* Executes an instruction in a lane; thread: in the block. */
-static void step(struct lane *lane, const uint64_t words[2], const struct launch *launch, uint32_t block,
-                 uint32_t thread, uint32_t architecture, bool is_given)
+static void step(struct lane *lane, const uint64_t words[2], const struct launch *launch,
+                 uint32_t block, uint32_t thread, uint32_t architecture, bool is_given)
 {
     const unsigned operation = (unsigned)get(words, 0, 9), form = (unsigned)get(words, 9, 3);
-    const uint64_t result = get(words, 16, 8), number_a = get(words, 24, 8), number_b = get(words, 32, 8),
-                   number_c = get(words, 64, 8);
+    const uint64_t result = get(words, 16, 8), number_a = get(words, 24, 8),
+                   number_b = get(words, 32, 8), number_c = get(words, 64, 8);
     const bool by_number = form == 4 || form == 2;
     uint32_t a = lane->registers[number_a], c = lane->registers[number_c];
     const uint32_t b = by_number ? (uint32_t)get(words, 32, 32) : lane->registers[number_b];
@@ -591,7 +618,7 @@ static void step(struct lane *lane, const uint64_t words[2], const struct launch
     write_result(lane, result, value);
 }
 
-/* -- what was proven, and what is executed ------------------------------------------------------------- */
+/* -- what was proven, and what is executed ----------------------------------------------------- */
 
 struct proven {
     struct varying_load load;
@@ -629,8 +656,8 @@ static void note_load(const struct varying_load *load, void *context)
 }
 
 /* A contradiction to the class of a load that lanes execute together; NULL: none. */
-static const char *contradiction(struct proven *of, const uint64_t addresses[LANES], uint32_t active, uint32_t block,
-                                 uint32_t block_size)
+static const char *contradiction(struct proven *of, const uint64_t addresses[LANES],
+                                 uint32_t active, uint32_t block, uint32_t block_size)
 {
     const struct varying_load *load = &of->load;
     const unsigned one = (unsigned)__builtin_ctz(active);
@@ -646,11 +673,13 @@ static const char *contradiction(struct proven *of, const uint64_t addresses[LAN
         if (load->variation < VARIATION_AFFINE ? apart != 0
             : load->addresses
                 ? (uint32_t)apart != load->lanes[i] - load->lanes[one]
-                : (uint32_t)apart != (uint32_t)(addresses[one + 1] - address) * (i - one) && (active >> (one + 1) & 1))
+                : (uint32_t)apart != (uint32_t)(addresses[one + 1] - address) * (i - one) &&
+                      (active >> (one + 1) & 1))
             return "lanes";
     }
     /* In loops, rounds of different warps are not known to belong together. */
-    if (load->variation == VARIATION_CONSTANT || (load->variation == VARIATION_GRID && of->depth == 0)) {
+    if (load->variation == VARIATION_CONSTANT ||
+        (load->variation == VARIATION_GRID && of->depth == 0)) {
         if (of->grid_seen && of->grid != address)
             return "the grid";
         of->grid_seen = true;
@@ -674,20 +703,22 @@ static bool apart_as_before(struct checked *checked, const struct moment *now)
         const struct moment *before = &checked->moments[k];
         const uint32_t active = before->active & now->active;
 
-        if (before->at != now->at || memcmp(before->rounds, now->rounds, sizeof(now->rounds)) != 0 || !active)
+        if (before->at != now->at ||
+            memcmp(before->rounds, now->rounds, sizeof(now->rounds)) != 0 || !active)
             continue;
         const unsigned one = (unsigned)__builtin_ctz(active);
 
         checked->compared += (active & (active - 1)) != 0;
         for (unsigned i = 0; i < LANES; i++)
-            same &= !(active >> i & 1) || (uint32_t)(now->addresses[i] - now->addresses[one]) ==
-                                              (uint32_t)(before->addresses[i] - before->addresses[one]);
+            same &=
+                !(active >> i & 1) || (uint32_t)(now->addresses[i] - now->addresses[one]) ==
+                                          (uint32_t)(before->addresses[i] - before->addresses[one]);
     }
     return same;
 }
 
-/* Whether lanes shift numbers on both sides of zero to the right as unsigned ones: an index has overflowed, which the
- * analysis takes not to happen. */
+/* Whether lanes shift numbers on both sides of zero to the right as unsigned ones: an index has
+ * overflowed, which the analysis takes not to happen. */
 static bool overflows(const struct lane lanes[LANES], const uint64_t words[2], size_t at)
 {
     const bool shift = get(words, 0, 9) == 0x019 && get(words, 76, 1) && get(words, 73, 3) != 2;
@@ -702,7 +733,8 @@ static bool overflows(const struct lane lanes[LANES], const uint64_t words[2], s
 }
 
 /* Runs a warp, the lanes at the first instruction together. */
-static const char *run_warp(struct checked *checked, const struct launch *launch, uint32_t block, uint32_t warp)
+static const char *run_warp(struct checked *checked, const struct launch *launch, uint32_t block,
+                            uint32_t warp)
 {
     const struct program *program = checked->program;
     static struct lane lanes[LANES];
@@ -711,8 +743,8 @@ static const char *run_warp(struct checked *checked, const struct launch *launch
     for (uint32_t i = 0; i < LANES; i++) {
         lanes[i] = (struct lane){.done = warp * LANES + i >= launch->block_size};
         for (unsigned k = 0; k < DATA_REGISTERS; k++)
-            lanes[i].registers[k] =
-                hash_of(k + 100 * i + 10000 * (uint64_t)block + 100000 * (uint64_t)warp + launch->memory);
+            lanes[i].registers[k] = hash_of(k + 100 * i + 10000 * (uint64_t)block +
+                                            100000 * (uint64_t)warp + launch->memory);
         for (unsigned k = 0; k < PREDICATES; k++)
             lanes[i].predicates[k] = hash_of(k + 7 * i + launch->memory) & 1;
         lanes[i].predicates[PT] = true;
@@ -733,15 +765,18 @@ static const char *run_warp(struct checked *checked, const struct launch *launch
         if (overflows(lanes, words, at))
             return NULL;
         for (unsigned i = 0; i < LANES; i++)
-            if (!lanes[i].done && lanes[i].at == at && lanes[i].predicates[get(words, 12, 3)] != get(words, 15, 1) &&
+            if (!lanes[i].done && lanes[i].at == at &&
+                lanes[i].predicates[get(words, 12, 3)] != get(words, 15, 1) &&
                 address_of(&lanes[i], words, &addresses[i]))
                 active |= 1u << i;
         if (active && checked->all[at].is_load) {
             const struct varying_load *load = &checked->all[at].load;
-            const char *wrong =
-                launch->memory ? NULL : contradiction(&checked->all[at], addresses, active, block, launch->block_size);
+            const char *wrong = launch->memory ? NULL
+                                               : contradiction(&checked->all[at], addresses, active,
+                                                               block, launch->block_size);
 
-            if (load->variation == VARIATION_THREAD && !(load->condition && launch->block_size % LANES != 0)) {
+            if (load->variation == VARIATION_THREAD &&
+                !(load->condition && launch->block_size % LANES != 0)) {
                 const struct lane *one = &lanes[__builtin_ctz(active)];
                 struct moment now = {at, {one->rounds[0], one->rounds[1]}, active, {0}};
 
@@ -774,10 +809,12 @@ static const char *run_warp(struct checked *checked, const struct launch *launch
             else if (operation == 0x147 && get(words, 91, 1) && !apart)
                 continue;
             else if (operation == 0x147 || operation == 0x144) {
-                lanes[i].at =
-                    (size_t)branch_target((const unsigned char *)program->words, at * 16, program->architecture) / 16;
+                lanes[i].at = (size_t)branch_target((const unsigned char *)program->words, at * 16,
+                                                    program->architecture) /
+                              16;
                 lanes[i].rounds[0] += at == program->back[0];
-                lanes[i].rounds[1] = at == program->back[0] ? 0 : lanes[i].rounds[1] + (at == program->back[1]);
+                lanes[i].rounds[1] =
+                    at == program->back[0] ? 0 : lanes[i].rounds[1] + (at == program->back[1]);
             } else
                 step(&lanes[i], words, launch, block, warp * LANES + i, program->architecture,
                      checked->all[at].load.variation <= VARIATION_GRID);
@@ -800,16 +837,21 @@ TEST(what_is_proven_holds_when_random_programs_run)
 
         make_program(&program, seed);
         checked = (struct checked){.program = &program, .flow = &flow, .moments = moments};
-        assert_int_equal(flow_open(program.words, program.count * 16, program.architecture, NULL, 0, &flow), STATUS_OK);
+        assert_int_equal(flow_open(program.words, program.count * 16, program.architecture, NULL, 0,
+                                   &flow),
+                         STATUS_OK);
         assert_int_equal(vary_loads(&flow, &facts, note_load, &checked), STATUS_OK);
         for (size_t i = 0; i < program.count; i++)
             if (checked.all[i].is_load)
                 classes[checked.all[i].load.variation]++;
         for (uint32_t run = 0; run < 2; run++) {
-            struct launch launch = {{hash_of(seed), (uint32_t)seed % 9, 3, 0x7ffffff0}, run == 0 ? 64 : 40, 0};
+            struct launch launch = {{hash_of(seed), (uint32_t)seed % 9, 3, 0x7ffffff0},
+                                    run == 0 ? 64 : 40,
+                                    0};
 
             for (size_t i = 0; i < program.count; i++)
-                checked.all[i].grid_seen = checked.all[i].block_seen[0] = checked.all[i].block_seen[1] = false;
+                checked.all[i].grid_seen = checked.all[i].block_seen[0] =
+                    checked.all[i].block_seen[1] = false;
             for (uint32_t block = 0; block < BLOCKS; block++)
                 for (uint32_t warp = 0; warp < 2 * WARPS; warp++) {
                     launch.memory = warp % 2 * seed;

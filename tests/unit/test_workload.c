@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The CPU reference of the workloads, against sums written here element by element. Right outputs pass, planted faults
- * are found, and operations are those that the loops below count. */
+ * The CPU reference of the workloads, against sums written here element by element. Right outputs
+ * pass, planted faults are found, and operations are those that the loops below count. */
 #include <math.h>
 
 #include "cells.h"
@@ -12,8 +12,8 @@ enum { ELEMENTS_MAX = 40000, IMAGE_MAX = 1 << 18 };
 
 static uint32_t input[IMAGE_MAX], values[CBANK_TABLE_LENGTH], output[ELEMENTS_MAX];
 
-static struct problem problem_of(const char *workload, const char *path, const char *pattern, uint64_t elements,
-                                 uint32_t block_size, uint32_t radius)
+static struct problem problem_of(const char *workload, const char *path, const char *pattern,
+                                 uint64_t elements, uint32_t block_size, uint32_t radius)
 {
     struct problem problem = {.workload = workload_named(workload),
                               .path = path_named(path),
@@ -41,12 +41,14 @@ static float float_of(uint32_t bits)
     return value;
 }
 
-static int check(const struct problem *problem, uint64_t first, uint64_t count, struct mismatch *mismatch)
+static int check(const struct problem *problem, uint64_t first, uint64_t count,
+                 struct mismatch *mismatch)
 {
-    return workload_check(problem, &(struct workload_data){input, values, output}, first, count, mismatch);
+    return workload_check(problem, &(struct workload_data){input, values, output}, first, count,
+                          mismatch);
 }
 
-/* -- convolution -------------------------------------------------------------------------------------- */
+/* -- convolution ------------------------------------------------------------------------------- */
 
 /* An image that holds `elements`, as workload.h words it. */
 struct image {
@@ -61,14 +63,18 @@ static struct image image_of(unsigned dimensions, uint64_t elements)
         return (struct image){(long)elements, 1, 1};
     while (pow((double)image.width, dimensions) < (double)elements)
         image.width *= 2;
-    image.height = dimensions == 2 ? (long)ceil((double)elements / (double)image.width) : image.width;
-    image.depth = dimensions == 2 ? 1 : (long)ceil((double)elements / (double)(image.width * image.width));
+    image.height =
+        dimensions == 2 ? (long)ceil((double)elements / (double)image.width) : image.width;
+    image.depth =
+        dimensions == 2 ? 1 : (long)ceil((double)elements / (double)(image.width * image.width));
     return image;
 }
 
-/* One output element: the products of the filter with the neighbours inside the image. skip: a tap that is left out,
- * -1 for none; backwards: from the filter's end. Counts a multiplication and an addition for each product. */
-static double convolve(const struct problem *problem, long element, long skip, int backwards, uint64_t *operations)
+/* One output element: the products of the filter with the neighbours inside the image. skip: a tap
+ * that is left out, -1 for none; backwards: from the filter's end. Counts a multiplication and an
+ * addition for each product. */
+static double convolve(const struct problem *problem, long element, long skip, int backwards,
+                       uint64_t *operations)
 {
     const unsigned dimensions = problem->workload->dimensions;
     const struct image image = image_of(dimensions, problem->elements);
@@ -83,7 +89,8 @@ static double convolve(const struct problem *problem, long element, long skip, i
         const long ny = dimensions > 1 ? y + tap / side % side - r : y;
         const long nz = dimensions > 2 ? z + tap / side / side - r : z;
 
-        if (nx < 0 || nx >= image.width || ny < 0 || ny >= image.height || nz < 0 || nz >= image.depth)
+        if (nx < 0 || nx >= image.width || ny < 0 || ny >= image.height || nz < 0 ||
+            nz >= image.depth)
             continue;
         *operations += 2;
         if (tap != skip && problem->path->loads)
@@ -93,7 +100,8 @@ static double convolve(const struct problem *problem, long element, long skip, i
     return sum;
 }
 
-static void convolve_all(const struct problem *problem, long skip, int backwards, uint64_t *operations)
+static void convolve_all(const struct problem *problem, long skip, int backwards,
+                         uint64_t *operations)
 {
     *operations = 0;
     for (uint64_t i = 0; i < problem->elements; i++)
@@ -105,17 +113,18 @@ static const struct {
     uint64_t elements;
     uint32_t block_size, radius;
 } convolutions[] = {
-    {"conv_1d", 1, 32, 3},      {"conv_1d", 5, 32, 7},      {"conv_1d", 1000, 96, 1},   {"conv_1d", 1025, 1024, 7},
-    {"conv_2d", 1, 32, 1},      {"conv_2d", 31, 32, 3},     {"conv_2d", 33, 32, 2},     {"conv_2d", 1000, 96, 3},
-    {"conv_2d", 1025, 1024, 7}, {"conv_2d", 4096, 256, 3},  {"conv_2d", 4097, 96, 1},   {"conv_3d", 1, 32, 1},
-    {"conv_3d", 1023, 32, 3},   {"conv_3d", 1025, 96, 2},   {"conv_3d", 5000, 1024, 1}, {"conv_3d", 32768, 1024, 3},
-    {"conv_3d", 32769, 96, 2},  {"conv_3d", 40000, 256, 1},
+    {"conv_1d", 1, 32, 3},       {"conv_1d", 5, 32, 7},     {"conv_1d", 1000, 96, 1},
+    {"conv_1d", 1025, 1024, 7},  {"conv_2d", 1, 32, 1},     {"conv_2d", 31, 32, 3},
+    {"conv_2d", 33, 32, 2},      {"conv_2d", 1000, 96, 3},  {"conv_2d", 1025, 1024, 7},
+    {"conv_2d", 4096, 256, 3},   {"conv_2d", 4097, 96, 1},  {"conv_3d", 1, 32, 1},
+    {"conv_3d", 1023, 32, 3},    {"conv_3d", 1025, 96, 2},  {"conv_3d", 5000, 1024, 1},
+    {"conv_3d", 32768, 1024, 3}, {"conv_3d", 32769, 96, 2}, {"conv_3d", 40000, 256, 1},
 };
 
 static struct problem convolution(size_t i, const char *path)
 {
-    return problem_of(convolutions[i].workload, path, "lockstep", convolutions[i].elements, convolutions[i].block_size,
-                      convolutions[i].radius);
+    return problem_of(convolutions[i].workload, path, "lockstep", convolutions[i].elements,
+                      convolutions[i].block_size, convolutions[i].radius);
 }
 
 static const size_t convolution_count = sizeof(convolutions) / sizeof(convolutions[0]);
@@ -162,16 +171,17 @@ TEST(convolution_is_the_sum_over_neighbours)
             assert_int_equal(check(&problem, 0, problem.elements, &mismatch), 0);
         }
 
-        /* The filter from its end: right for a row of one element, which only the middle tap reaches. */
+        /* The filter from its end: right for a row of one element, which only the middle tap
+         * reaches. */
         convolve_all(&problem, -1, 1, &operations);
         assert_int_equal(check(&problem, 0, problem.elements, &mismatch), i == 0);
     }
 }
 
-/* -- stencil ------------------------------------------------------------------------------------------ */
+/* -- stencil ----------------------------------------------------------------------------------- */
 
-/* sum over i = 1..4 of c[i - 1] * (input[x + i] - input[x - i]), 0 beyond the ends. Faults: `skip`, a distance that is
- * left out (0: none), and a filter from its end. */
+/* sum over i = 1..4 of c[i - 1] * (input[x + i] - input[x - i]), 0 beyond the ends. Faults: `skip`,
+ * a distance that is left out (0: none), and a filter from its end. */
 static void stencil_all(const struct problem *problem, long skip, int backwards)
 {
     const long elements = (long)problem->elements;
@@ -200,7 +210,8 @@ TEST(stencil_is_antisymmetric_over_four_neighbours)
     random_fill_floats(10, values, CBANK_TABLE_LENGTH);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
         for (uint32_t block_size = 32; block_size <= 1024; block_size *= 4) {
-            const struct problem problem = problem_of("stencil_1d", "constant", "lockstep", sizes[i], block_size, 0);
+            const struct problem problem =
+                problem_of("stencil_1d", "constant", "lockstep", sizes[i], block_size, 0);
 
             stencil_all(&problem, 0, 0);
             if (!check(&problem, 0, sizes[i], &mismatch))
@@ -219,9 +230,10 @@ TEST(stencil_is_antisymmetric_over_four_neighbours)
         }
 }
 
-/* -- map ---------------------------------------------------------------------------------------------- */
+/* -- map --------------------------------------------------------------------------------------- */
 
-/* input + values[index] for every row that is that, every pattern that goes with it, and both lengths of the table. */
+/* input + values[index] for every row that is that, every pattern that goes with it, and both
+ * lengths of the table. */
 TEST(map_adds_one_value_of_the_table)
 {
     static const char *const names[] = {"add", "add_switch", "add_runtime", "refill", "modules"};
@@ -231,8 +243,8 @@ TEST(map_adds_one_value_of_the_table)
     random_fill_floats(12, values, CBANK_TABLE_LENGTH);
     for (size_t w = 0; w < sizeof(names) / sizeof(names[0]); w++)
         for (size_t p = 0; p < pattern_count * path_count; p++) {
-            struct problem problem =
-                problem_of(names[w], paths[p % path_count].name, patterns[p / path_count].name, 5001, 96, 0);
+            struct problem problem = problem_of(names[w], paths[p % path_count].name,
+                                                patterns[p / path_count].name, 5001, 96, 0);
             const uint32_t length = problem.path->bytes / 4;
             struct pattern_numbers numbers;
 
@@ -247,13 +259,15 @@ TEST(map_adds_one_value_of_the_table)
                 output[i] = input[i] + (problem.path->loads ? values[index] : 0);
             }
             if (!check(&problem, 0, 5001, &mismatch))
-                fail_msg("%s, %s, %s: %s", names[w], problem.path->name, problem.pattern->name, mismatch.text);
+                fail_msg("%s, %s, %s: %s", names[w], problem.path->name, problem.pattern->name,
+                         mismatch.text);
             assert_true(workload_operations(&problem) == 5001);
             output[5000]++;
             output[4321]--;
             assert_int_equal(check(&problem, 0, 5001, &mismatch), 0);
             assert_true(mismatch.element == 4321);
-            assert_int_equal(check(&problem, 4800 - 4800 % 96, 5001 - 4800 + 4800 % 96, &mismatch), 0);
+            assert_int_equal(check(&problem, 4800 - 4800 % 96, 5001 - 4800 + 4800 % 96, &mismatch),
+                             0);
             assert_true(mismatch.element == 5000);
         }
 }
@@ -267,15 +281,16 @@ TEST(map_adds_elements_of_every_width)
     random_fill_floats(15, input, IMAGE_MAX);
     random_fill_floats(16, values, CBANK_TABLE_LENGTH);
     for (uint32_t width = 1; width <= 32; width++)
-        for (uint32_t size = 64; size <= 65536 && parameter_allows(&parameters[PARAMETER_width_bytes], width);
+        for (uint32_t size = 64;
+             size <= 65536 && parameter_allows(&parameters[PARAMETER_width_bytes], width);
              size *= 32) {
             struct problem problem = problem_of("add", "global", "hashed", 3001, 96, 0);
 
             problem.parameters[PARAMETER_width_bytes] = width == 4 ? 0 : width;
             problem.parameters[PARAMETER_table_bytes] = size;
             for (uint32_t i = 0; i < 3001; i++) {
-                const uint32_t at =
-                    width * problem.pattern->index(i / 96, i % 96, 0, size / width, (struct pattern_numbers){0, 0});
+                const uint32_t at = width * problem.pattern->index(i / 96, i % 96, 0, size / width,
+                                                                   (struct pattern_numbers){0, 0});
 
                 output[i] = input[i];
                 for (uint32_t byte = 0; byte < width; byte++)
@@ -289,4 +304,4 @@ TEST(map_adds_elements_of_every_width)
         }
 }
 
-/* -- paths that load nothing -------------------------------------------------------------------------- */
+/* -- paths that load nothing ------------------------------------------------------------------- */

@@ -21,35 +21,39 @@ struct counting {
 
 static bool wants_counters(const struct cell_result *cell)
 {
-    return cell->status == CELL_PENDING && cell->time.stop_reason != STOP_NONE && cell->counter_count == 0;
+    return cell->status == CELL_PENDING && cell->time.stop_reason != STOP_NONE &&
+           cell->counter_count == 0;
 }
 
-/* Finds the next cells that lack counters, as many as a collection takes. *end is the index after the last cell
- * examined. */
+/* Finds the next cells that lack counters, as many as a collection takes. *end is the index after
+ * the last cell examined. */
 static void find_wanted(struct counting *counting, size_t *end)
 {
     size_t i = 0;
 
-    for (counting->count = 0; i < counting->result->cell_count && counting->count < COUNTING_RANGES; i++)
+    for (counting->count = 0; i < counting->result->cell_count && counting->count < COUNTING_RANGES;
+         i++)
         if (wants_counters(&counting->result->cells[i]))
             counting->cells[counting->count++] = i;
     *end = i;
 }
 
 /* Gives cell `index` its counters, with their expected values. */
-static enum status open_counters(const struct engine_session *session, struct result *result, size_t index,
-                                 enum counter_status status)
+static enum status open_counters(const struct engine_session *session, struct result *result,
+                                 size_t index, enum counter_status status)
 {
     struct cell_result *cell = &result->cells[index];
     const struct cuda_cell *cuda = &session->cells[index];
-    const struct expectation expectation = {&cell->cell, &cuda->access, cuda->counted ? &cuda->sass : NULL};
+    const struct expectation expectation = {&cell->cell, &cuda->access,
+                                            cuda->counted ? &cuda->sass : NULL};
 
-    return engine_open_counters(cell, session->options, &expectation, status, result->counters_reason);
+    return engine_open_counters(cell, session->options, &expectation, status,
+                                result->counters_reason);
 }
 
 /* Gives every counter of every cell that lacks them one status and reason. */
-static enum status no_counters(const struct engine_session *session, struct result *result, enum counter_status why,
-                               const char *reason)
+static enum status no_counters(const struct engine_session *session, struct result *result,
+                               enum counter_status why, const char *reason)
 {
     enum status status = STATUS_OK;
 
@@ -60,9 +64,10 @@ static enum status no_counters(const struct engine_session *session, struct resu
     return status;
 }
 
-/* Handles a failure of CUPTI with `reason`. If the device works, all counters get the reason; else the run ends. */
-static enum status cupti_gave_up(struct engine_session *session, struct result *result, enum counter_status why,
-                                 const char *reason)
+/* Handles a failure of CUPTI with `reason`. If the device works, all counters get the reason; else
+ * the run ends. */
+static enum status cupti_gave_up(struct engine_session *session, struct result *result,
+                                 enum counter_status why, const char *reason)
 {
     struct cuda_device *device = &session->device;
 
@@ -74,8 +79,10 @@ static enum status cupti_gave_up(struct engine_session *session, struct result *
     return no_counters(session, result, why, reason);
 }
 
-/* Opens counting on the device; reopens it if it is open. CUPTI takes time for each range: 20 ms for 40 (H200). */
-static enum status open_counting(struct engine_session *session, struct result *result, size_t ranges)
+/* Opens counting on the device; reopens it if it is open. CUPTI takes time for each range: 20 ms
+ * for 40 (H200). */
+static enum status open_counting(struct engine_session *session, struct result *result,
+                                 size_t ranges)
 {
     struct loading *loading = &session->loading;
     struct cuda_device *device = &session->device;
@@ -83,18 +90,22 @@ static enum status open_counting(struct engine_session *session, struct result *
     cuda_expect(device, set_up_seconds);
     cupti_session_close(session->counting);
     session->counting = NULL;
-    loading->status = cupti_session_open(loading->cupti,
-                                         &(struct cupti_request){.device = device->ordinal,
-                                                                 .cuda_context = device->context,
-                                                                 .counters = session->options->counters,
-                                                                 .ranges_max = ranges > 0 ? ranges : 1,
-                                                                 .watchdog = device->calls.watchdog,
-                                                                 .watchdog_slack = cuda_watchdog_slack(device)},
-                                         &session->counting, loading->reason);
-    return loading->status == COUNTER_OK ? STATUS_OK : cupti_gave_up(session, result, loading->status, loading->reason);
+    loading->status =
+        cupti_session_open(loading->cupti,
+                           &(struct cupti_request){.device = device->ordinal,
+                                                   .cuda_context = device->context,
+                                                   .counters = session->options->counters,
+                                                   .ranges_max = ranges > 0 ? ranges : 1,
+                                                   .watchdog = device->calls.watchdog,
+                                                   .watchdog_slack = cuda_watchdog_slack(device)},
+                           &session->counting, loading->reason);
+    return loading->status == COUNTER_OK
+               ? STATUS_OK
+               : cupti_gave_up(session, result, loading->status, loading->reason);
 }
 
-enum status cuda_set_up_counting(struct engine_session *session, struct result *result, const struct progress *progress)
+enum status cuda_set_up_counting(struct engine_session *session, struct result *result,
+                                 const struct progress *progress)
 {
     const struct loading *loading = &session->loading;
     struct counting counting = {.session = session, .result = result};
@@ -109,11 +120,12 @@ enum status cuda_set_up_counting(struct engine_session *session, struct result *
         return no_counters(session, result, loading->status, loading->reason);
     status = open_counting(session, result, counting.count);
     if (session->counting)
-        snprintf(result->device.chip, sizeof(result->device.chip), "%s", cupti_session_chip(session->counting));
+        snprintf(result->device.chip, sizeof(result->device.chip), "%s",
+                 cupti_session_chip(session->counting));
     return status;
 }
 
-/* -- counting ------------------------------------------------------------------------------------------ */
+/* -- counting ---------------------------------------------------------------------------------- */
 
 static bool counting_prepare(void *context, size_t i)
 {
@@ -129,15 +141,16 @@ static bool counting_launch(void *context, size_t i)
     const struct counting *counting = context;
     struct cuda_device *device = &counting->session->device;
 
-    if (!cuda_launch_kernel(device, &counting->session->cells[counting->cells[i]].launch, first_turn) ||
+    if (!cuda_launch_kernel(device, &counting->session->cells[counting->cells[i]].launch,
+                            first_turn) ||
         !cuda_device_wait(device))
         return false;
     cuda_expect(device, set_up_seconds);
     return true;
 }
 
-/* Counts the cells of a collection. If the launch of a cell fails, that cell fails, and the others are counted
- * again. */
+/* Counts the cells of a collection. If the launch of a cell fails, that cell fails, and the others
+ * are counted again. */
 static enum status count_group(struct counting *counting)
 {
     struct engine_session *session = counting->session;
@@ -156,12 +169,14 @@ static enum status count_group(struct counting *counting)
     if (collected != COUNTER_OK) {
         status = cuda_fail(device, device->calls.suspects[0].cell, "launch failed while counting");
         find_wanted(counting, &end);
-        return status == STATUS_OK ? open_counting(session, counting->result, counting->count) : status;
+        return status == STATUS_OK ? open_counting(session, counting->result, counting->count)
+                                   : status;
     }
     for (size_t k = 0; status == STATUS_OK && k < counting->count; k++) {
         struct cell_result *cell = &counting->result->cells[counting->cells[k]];
 
-        status = open_counters(session, counting->result, counting->cells[k], COUNTER_NOT_COLLECTED);
+        status =
+            open_counters(session, counting->result, counting->cells[k], COUNTER_NOT_COLLECTED);
         if (status != STATUS_OK)
             break;
         cupti_session_values(session->counting, k, cell->counters);
@@ -170,7 +185,8 @@ static enum status count_group(struct counting *counting)
     return status;
 }
 
-enum status cuda_count(struct engine_session *session, struct result *result, const struct progress *progress)
+enum status cuda_count(struct engine_session *session, struct result *result,
+                       const struct progress *progress)
 {
     struct counting counting = {.session = session, .result = result};
     enum status status = STATUS_OK;
@@ -179,7 +195,8 @@ enum status cuda_count(struct engine_session *session, struct result *result, co
         size_t end;
 
         find_wanted(&counting, &end);
-        if (counting.count == 0 || progress->step(progress->context, "counting", end, result->cell_count))
+        if (counting.count == 0 ||
+            progress->step(progress->context, "counting", end, result->cell_count))
             return STATUS_OK;
         status = count_group(&counting);
     }

@@ -12,9 +12,10 @@
 #include "log.h"
 #include "user_cell.h"
 
-/* -- calls --------------------------------------------------------------------------------------------- */
+/* -- calls ------------------------------------------------------------------------------------- */
 
-static const double watchdog_slack_least = 10, watchdog_slack_share = 20; /* seconds; multiple of the expected time */
+/* seconds; multiple of the expected time */
+static const double watchdog_slack_least = 10, watchdog_slack_share = 20;
 
 void cuda_expect(struct cuda_device *device, double seconds)
 {
@@ -33,7 +34,8 @@ void cuda_expect_cell(struct cuda_device *device, struct cell_result *cell, uint
         cuda_expect(device, launches * user_seconds);
     } else {
         const double steps = 1.0 + workload_steps(cell->cell.workload, cell->cell.parameters);
-        /* An upper bound for any GPU: each step of a thread waits for DRAM, and a single SM makes all loads. */
+        /* An upper bound for any GPU: each step of a thread waits for DRAM, and a single SM makes
+         * all loads. */
         const double longest_ns = steps * (step_ns + load_ns * (double)cell->cell.elements);
         const double streamed = 1.0 + workload_streamed(cell->cell.workload, cell->cell.parameters);
         const double bytes = streamed * sizeof(uint32_t) * (double)cell->cell.elements;
@@ -48,8 +50,9 @@ double cuda_watchdog_slack(const struct cuda_device *device)
 {
     const struct cuda_calls *calls = &device->calls;
 
-    return calls->watchdog_slack > 0 ? calls->watchdog_slack + calls->expected
-                                     : fmax(watchdog_slack_least, watchdog_slack_share * calls->expected);
+    return calls->watchdog_slack > 0
+               ? calls->watchdog_slack + calls->expected
+               : fmax(watchdog_slack_least, watchdog_slack_share * calls->expected);
 }
 
 bool cuda_call_begin(struct cuda_device *device, const char *call)
@@ -122,23 +125,28 @@ enum status cuda_end_run(struct cuda_device *device, const char *reason)
     struct cell_result *culprit = NULL; /* the first whose launches did not end */
 
     for (size_t i = 0; !culprit && i < calls->suspect_count; i++)
-        if (calls->suspects[i].reading == CUDA_NO_READING || !cuda_clock_was_read(device, calls->suspects[i].reading))
+        if (calls->suspects[i].reading == CUDA_NO_READING ||
+            !cuda_clock_was_read(device, calls->suspects[i].reading))
             culprit = calls->suspects[i].cell;
     *end = (struct run_end){.given = true};
     if (culprit) {
         cell_identity(&culprit->cell, end->cell);
         engine_end_cell(culprit, CELL_FAILED, "%s", reason);
         /* A user's build that fails before it is verified fails again in other cache states. */
-        for (size_t i = 0; !culprit->verified && culprit->cell.build && i < calls->result->cell_count; i++) {
+        for (size_t i = 0;
+             !culprit->verified && culprit->cell.build && i < calls->result->cell_count; i++) {
             struct cell_result *other = &calls->result->cells[i];
 
-            if (other->status == CELL_PENDING && !other->verified && other->cell.build == culprit->cell.build &&
+            if (other->status == CELL_PENDING && !other->verified &&
+                other->cell.build == culprit->cell.build &&
                 other->cell.elements == culprit->cell.elements)
                 engine_end_cell(other, CELL_FAILED, "%s", reason);
         }
     }
     snprintf(end->reason, sizeof(end->reason), "%.200s%s", reason,
-             culprit || calls->suspect_count == 0 ? "" : ", with several cells under way: one of them caused it");
+             culprit || calls->suspect_count == 0
+                 ? ""
+                 : ", with several cells under way: one of them caused it");
     return STATUS_FINDING;
 }
 
@@ -155,13 +163,13 @@ enum status cuda_fail(struct cuda_device *device, struct cell_result *cell, cons
     return STATUS_OK;
 }
 
-/* -- the stream ---------------------------------------------------------------------------------------- */
+/* -- the stream -------------------------------------------------------------------------------- */
 
-bool cuda_device_launch(struct cuda_device *device, CUfunction function, uint32_t blocks, uint32_t threads,
-                        uint32_t shared_bytes, void **parameters)
+bool cuda_device_launch(struct cuda_device *device, CUfunction function, uint32_t blocks,
+                        uint32_t threads, uint32_t shared_bytes, void **parameters)
 {
-    return DRIVER(device, cuLaunchKernel, function, blocks, 1, 1, threads, 1, 1, shared_bytes, device->stream,
-                  parameters, NULL);
+    return DRIVER(device, cuLaunchKernel, function, blocks, 1, 1, threads, 1, 1, shared_bytes,
+                  device->stream, parameters, NULL);
 }
 
 bool cuda_device_write(struct cuda_device *device, void *to, const void *from, size_t bytes)
@@ -201,20 +209,22 @@ bool cuda_device_zeros(struct cuda_device *device, struct cuda_zeros *zeros, uin
         return true;
     CUDA_TRY(device, cudaFree, zeros->words);
     *zeros = (struct cuda_zeros){0};
-    if (!CUDA(device, cudaMalloc, (void **)&zeros->words, bytes) || !CUDA(device, cudaMemset, zeros->words, 0, bytes))
+    if (!CUDA(device, cudaMalloc, (void **)&zeros->words, bytes) ||
+        !CUDA(device, cudaMemset, zeros->words, 0, bytes))
         return false;
     zeros->bytes = bytes;
     return true;
 }
 
-bool cuda_table_texture(struct cuda_device *device, const uint32_t *on_device, size_t bytes, uint32_t width,
-                        cudaTextureObject_t *texture)
+bool cuda_table_texture(struct cuda_device *device, const uint32_t *on_device, size_t bytes,
+                        uint32_t width, cudaTextureObject_t *texture)
 {
     const int bits = width < sizeof(uint32_t) ? 8 * (int)width : 32, rest = width > 8 ? bits : 0;
     const struct cudaResourceDesc resource = {
         .resType = cudaResourceTypeLinear,
         .res.linear = {.devPtr = (void *)(uintptr_t)on_device,
-                       .desc = {bits, width > sizeof(uint32_t) ? bits : 0, rest, rest, cudaChannelFormatKindUnsigned},
+                       .desc = {bits, width > sizeof(uint32_t) ? bits : 0, rest, rest,
+                                cudaChannelFormatKindUnsigned},
                        .sizeInBytes = bytes},
     };
     const struct cudaTextureDesc description = {.readMode = cudaReadModeElementType};
@@ -222,7 +232,7 @@ bool cuda_table_texture(struct cuda_device *device, const uint32_t *on_device, s
     return CUDA(device, cudaCreateTextureObject, texture, &resource, &description, NULL);
 }
 
-/* -- modules ------------------------------------------------------------------------------------------- */
+/* -- modules ----------------------------------------------------------------------------------- */
 
 static const char *module_error(const struct cuda_device *device)
 {
@@ -234,11 +244,12 @@ static enum status load_code(struct cuda_device *device, struct cuda_module *mod
 {
     if (DRIVER(device, cuModuleLoadData, &module->module, module->cubin))
         return STATUS_OK;
-    return log_error(STATUS_ENVIRONMENT, "cannot load %s on %s: %s", module->image, device->info->name,
-                     module_error(device));
+    return log_error(STATUS_ENVIRONMENT, "cannot load %s on %s: %s", module->image,
+                     device->info->name, module_error(device));
 }
 
-enum status cuda_module_load(struct cuda_device *device, const char *name, struct cuda_module *module)
+enum status cuda_module_load(struct cuda_device *device, const char *name,
+                             struct cuda_module *module)
 {
     const unsigned major = device->info->cc_major, minor = device->info->cc_minor;
     struct image image;
@@ -249,18 +260,20 @@ enum status cuda_module_load(struct cuda_device *device, const char *name, struc
 
     if (!machine_code && !image_ptx(name, major, minor, &image))
         return log_error(STATUS_ENVIRONMENT,
-                         "this program has no kernels for %s (compute capability %u.%u); build it with make ARCHS=%u%u",
+                         "this program has no kernels for %s (compute capability %u.%u); build it "
+                         "with make ARCHS=%u%u",
                          device->info->name, major, minor, major, minor);
     snprintf(module->image, sizeof(module->image), "%.*s", (int)image.name_bytes, image.name);
     module->cubin = image.data;
     module->cubin_bytes = image.bytes;
     if (!machine_code && (text = malloc(image.bytes + 1))) {
-        /* The driver compiles PTX, which has to end in a NUL. The cubin lives as long as module->link. */
+        /* The driver compiles PTX, which has to end in a NUL. The cubin lives as long as
+         * module->link. */
         memcpy(text, image.data, image.bytes);
         text[image.bytes] = '\0';
         linked = DRIVER(device, cuLinkCreate, 0, NULL, NULL, &module->link) &&
-                 DRIVER(device, cuLinkAddData, module->link, CU_JIT_INPUT_PTX, text, image.bytes + 1, module->image, 0,
-                        NULL, NULL) &&
+                 DRIVER(device, cuLinkAddData, module->link, CU_JIT_INPUT_PTX, text,
+                        image.bytes + 1, module->image, 0, NULL, NULL) &&
                  DRIVER(device, cuLinkComplete, module->link, &cubin, &module->cubin_bytes);
         free(text);
         if (linked)
@@ -268,29 +281,33 @@ enum status cuda_module_load(struct cuda_device *device, const char *name, struc
     }
     if (linked)
         return load_code(device, module);
-    return log_error(STATUS_ENVIRONMENT, "cannot compile %s for %s: %s", module->image, device->info->name,
-                     module_error(device));
+    return log_error(STATUS_ENVIRONMENT, "cannot compile %s for %s: %s", module->image,
+                     device->info->name, module_error(device));
 }
 
-enum status cuda_module_copy(struct cuda_device *device, const struct cuda_module *of, struct cuda_module *module)
+enum status cuda_module_copy(struct cuda_device *device, const struct cuda_module *of,
+                             struct cuda_module *module)
 {
     *module = (struct cuda_module){.cubin = of->cubin, .cubin_bytes = of->cubin_bytes};
     memcpy(module->image, of->image, sizeof(module->image));
     return load_code(device, module);
 }
 
-enum status cuda_module_find_bank(struct cuda_device *device, const char *name, struct cuda_module *module)
+enum status cuda_module_find_bank(struct cuda_device *device, const char *name,
+                                  struct cuda_module *module)
 {
     size_t bytes = 0;
 
-    if (DRIVER(device, cuModuleGetGlobal, &module->bank, &bytes, module->module, name) && bytes == CBANK_TABLE_BYTES)
+    if (DRIVER(device, cuModuleGetGlobal, &module->bank, &bytes, module->module, name) &&
+        bytes == CBANK_TABLE_BYTES)
         return STATUS_OK;
-    return log_error(STATUS_ENVIRONMENT, "%s has no constant bank of %u bytes; build the program again", module->image,
+    return log_error(STATUS_ENVIRONMENT,
+                     "%s has no constant bank of %u bytes; build the program again", module->image,
                      CBANK_TABLE_BYTES);
 }
 
-bool cuda_module_function(struct cuda_device *device, const struct cuda_module *module, const char *name,
-                          CUfunction *function)
+bool cuda_module_function(struct cuda_device *device, const struct cuda_module *module,
+                          const char *name, CUfunction *function)
 {
     return DRIVER(device, cuModuleGetFunction, function, module->module, name);
 }
@@ -304,7 +321,8 @@ void cuda_module_unload(struct cuda_device *device, struct cuda_module *module)
     *module = (struct cuda_module){0};
 }
 
-uint32_t cuda_function_attribute(struct cuda_device *device, CUfunction function, CUfunction_attribute attribute)
+uint32_t cuda_function_attribute(struct cuda_device *device, CUfunction function,
+                                 CUfunction_attribute attribute)
 {
     int value = 0;
 
@@ -315,34 +333,44 @@ uint32_t cuda_function_attribute(struct cuda_device *device, CUfunction function
 bool cuda_function_allow_shared(struct cuda_device *device, CUfunction function, uint32_t bytes,
                                 char reason[CELL_REASON_BYTES])
 {
-    const uint32_t needed = bytes + cuda_function_attribute(device, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+    const uint32_t needed =
+        bytes + cuda_function_attribute(device, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
     int most = 0;
 
-    CUDA_TRY(device, cudaDeviceGetAttribute, &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)device->ordinal);
+    CUDA_TRY(device, cudaDeviceGetAttribute, &most, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+             (int)device->ordinal);
     if (needed > (uint32_t)most)
-        snprintf(reason, CELL_REASON_BYTES, "a block needs %u bytes of shared memory; this GPU gives it %d",
-                 (unsigned)needed, most);
+        snprintf(reason, CELL_REASON_BYTES,
+                 "a block needs %u bytes of shared memory; this GPU gives it %d", (unsigned)needed,
+                 most);
     /* Cells of one kernel request different sizes. */
     else if (bytes > 0 &&
-             cuda_function_attribute(device, function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) < bytes &&
-             !DRIVER(device, cuFuncSetAttribute, function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes))
-        snprintf(reason, CELL_REASON_BYTES, "the driver does not give a block %u bytes of shared memory",
-                 (unsigned)bytes);
+             cuda_function_attribute(device, function,
+                                     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) < bytes &&
+             !DRIVER(device, cuFuncSetAttribute, function,
+                     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes))
+        snprintf(reason, CELL_REASON_BYTES,
+                 "the driver does not give a block %u bytes of shared memory", (unsigned)bytes);
     else
         return true;
     return false;
 }
 
-/* -- tools --------------------------------------------------------------------------------------------- */
+/* -- tools ------------------------------------------------------------------------------------- */
 
-enum { FLUSH_THREADS = 1024, STIR_THREADS = 1024, STIR_BLOCKS = 16 /* an SM */, CLOCK_SPIN_NS = 10000 };
+enum {
+    FLUSH_THREADS = 1024,
+    STIR_THREADS = 1024,
+    STIR_BLOCKS = 16 /* an SM */,
+    CLOCK_SPIN_NS = 10000
+};
 
 /* Readings of the clock probe after those of cells. */
 enum { SPIN_READING, TICK_READING, OTHER_READINGS };
 
 /* Launches a tool, whose only parameter is a struct. */
-static bool launch_tool(struct cuda_device *device, CUfunction function, uint32_t blocks, uint32_t threads,
-                        void *arguments)
+static bool launch_tool(struct cuda_device *device, CUfunction function, uint32_t blocks,
+                        uint32_t threads, void *arguments)
 {
     void *parameters[] = {arguments};
 
@@ -351,9 +379,13 @@ static bool launch_tool(struct cuda_device *device, CUfunction function, uint32_
 
 static bool launch_flush(struct cuda_device *device, const uint32_t *buffer, uint64_t words)
 {
-    struct tool_flush_args arguments = {.buffer = buffer, .words = words, .sink = device->flushed.words, .never = 1};
+    struct tool_flush_args arguments = {.buffer = buffer,
+                                        .words = words,
+                                        .sink = device->flushed.words,
+                                        .never = 1};
 
-    return launch_tool(device, device->tools.flush, device->info->sm_count, FLUSH_THREADS, &arguments);
+    return launch_tool(device, device->tools.flush, device->info->sm_count, FLUSH_THREADS,
+                       &arguments);
 }
 
 bool cuda_flush_prepare(struct cuda_device *device, uint64_t l2_bytes)
@@ -373,7 +405,8 @@ bool cuda_launch_empty(struct cuda_device *device)
 
 bool launch_sm_shuffle(struct cuda_device *device)
 {
-    return launch_tool(device, device->tools.sm_shuffle, STIR_BLOCKS * device->info->sm_count, STIR_THREADS, NULL);
+    return launch_tool(device, device->tools.sm_shuffle, STIR_BLOCKS * device->info->sm_count,
+                       STIR_THREADS, NULL);
 }
 
 bool cuda_launch_stamp(struct cuda_device *device, size_t stamp)
@@ -383,7 +416,8 @@ bool cuda_launch_stamp(struct cuda_device *device, size_t stamp)
     return launch_tool(device, device->tools.stamp, 1, 1, &arguments);
 }
 
-static bool launch_clock(struct cuda_device *device, size_t reading, const uint64_t *stamps_ns, uint64_t spin_ns)
+static bool launch_clock(struct cuda_device *device, size_t reading, const uint64_t *stamps_ns,
+                         uint64_t spin_ns)
 {
     struct tool_clock_args arguments = {.reading = &device->tools.readings[reading],
                                         .stamps_ns = stamps_ns,
@@ -408,7 +442,8 @@ bool cuda_launch_fault(struct cuda_device *device, const struct fault *fault)
 
     return fault->endless
                ? cuda_launch_spin(device, ten_minutes_ns)
-               : launch_flush(device, (const uint32_t *)device->tools.stamps_ns + far_words, 4 * FLUSH_THREADS);
+               : launch_flush(device, (const uint32_t *)device->tools.stamps_ns + far_words,
+                              4 * FLUSH_THREADS);
 }
 
 double cuda_tick_ns(const struct cuda_device *device)
@@ -421,9 +456,10 @@ bool cuda_clock_was_read(const struct cuda_device *device, size_t cell)
     return *(const volatile uint64_t *)&device->tools.readings[cell].ns != 0;
 }
 
-/* -- open and close ------------------------------------------------------------------------------------ */
+/* -- open and close ---------------------------------------------------------------------------- */
 
-/* The vendor's header renames some functions to a version: cuModuleGetGlobal is cuModuleGetGlobal_v2. */
+/* The vendor's header renames some functions to a version: cuModuleGetGlobal is
+ * cuModuleGetGlobal_v2. */
 #define TEXT(function)   #function
 #define SYMBOL(function) {TEXT(function), offsetof(struct driver_functions, function)},
 
@@ -438,8 +474,9 @@ enum status cuda_device_open(struct cuda_device *device, const struct cuda_reque
         const char *name;
         CUfunction *function;
     } kernels[] = {
-        {"tool_empty", &tools->empty}, {"tool_stir", &tools->sm_shuffle}, {"tool_flush", &tools->flush},
-        {"tool_stamp", &tools->stamp}, {"tool_clock", &tools->clock},
+        {"tool_empty", &tools->empty}, {"tool_stir", &tools->sm_shuffle},
+        {"tool_flush", &tools->flush}, {"tool_stamp", &tools->stamp},
+        {"tool_clock", &tools->clock},
     };
     void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     const char *missing = "libcuda.so.1";
@@ -457,16 +494,21 @@ enum status cuda_device_open(struct cuda_device *device, const struct cuda_reque
     };
     if (!device->calls.suspects)
         status = log_memory("the device");
-    else if (!library || !library_bind(library, driver_symbols, sizeof(driver_symbols) / sizeof(driver_symbols[0]),
+    else if (!library || !library_bind(library, driver_symbols,
+                                       sizeof(driver_symbols) / sizeof(driver_symbols[0]),
                                        &device->driver, &missing))
-        status = log_error(STATUS_ENVIRONMENT, "the NVIDIA driver has no %s; update the driver", missing);
+        status = log_error(STATUS_ENVIRONMENT, "the NVIDIA driver has no %s; update the driver",
+                           missing);
     else if (!CUDA(device, cudaSetDevice, (int)device->ordinal) ||
              !CUDA(device, cudaStreamCreateWithFlags, &device->stream, cudaStreamNonBlocking) ||
              !DRIVER(device, cuCtxGetCurrent, &device->context) ||
              !CUDA(device, cudaHostAlloc, (void **)&tools->readings,
-                   (tools->cells + OTHER_READINGS) * sizeof(*tools->readings), cudaHostAllocMapped)) {
-        environment_error(ENVIRONMENT_CUDA, device->calls.code, device->calls.failed, device->calls.error, reason);
-        status = log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s", (unsigned)device->ordinal, reason);
+                   (tools->cells + OTHER_READINGS) * sizeof(*tools->readings),
+                   cudaHostAllocMapped)) {
+        environment_error(ENVIRONMENT_CUDA, device->calls.code, device->calls.failed,
+                          device->calls.error, reason);
+        status = log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s",
+                           (unsigned)device->ordinal, reason);
     }
     if (status == STATUS_OK)
         *(void **)&device->param_info = dlsym(library, "cuFuncGetParamInfo");
@@ -474,12 +516,15 @@ enum status cuda_device_open(struct cuda_device *device, const struct cuda_reque
         status = cuda_module_load(device, "tools", &tools->module);
     for (size_t i = 0; status == STATUS_OK && i < sizeof(kernels) / sizeof(kernels[0]); i++)
         if (!cuda_module_function(device, &tools->module, kernels[i].name, kernels[i].function))
-            status = log_error(STATUS_ENVIRONMENT, "%s has no kernel %s", tools->module.image, kernels[i].name);
+            status = log_error(STATUS_ENVIRONMENT, "%s has no kernel %s", tools->module.image,
+                               kernels[i].name);
     /* A spin of zero ns lasts one tick. */
-    if (status == STATUS_OK && (!CUDA(device, cudaMalloc, (void **)&tools->stamps_ns, stamps_bytes) ||
-                                !cuda_device_set(device, tools->stamps_ns, 0, stamps_bytes) ||
-                                !launch_clock(device, tools->cells + TICK_READING, NULL, 0)))
-        status = log_error(STATUS_ENVIRONMENT, "cannot read the timer of the device: %s", cuda_device_error(device));
+    if (status == STATUS_OK &&
+        (!CUDA(device, cudaMalloc, (void **)&tools->stamps_ns, stamps_bytes) ||
+         !cuda_device_set(device, tools->stamps_ns, 0, stamps_bytes) ||
+         !launch_clock(device, tools->cells + TICK_READING, NULL, 0)))
+        status = log_error(STATUS_ENVIRONMENT, "cannot read the timer of the device: %s",
+                           cuda_device_error(device));
     if (status != STATUS_OK)
         cuda_device_close(device);
     return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * One CUDA device: guarded calls, modules, and the tool kernels that are launched around cells. The memory that cells
- * read is in cuda_memory.h. Includes vendor headers. */
+ * One CUDA device: guarded calls, modules, and the tool kernels that are launched around cells. The
+ * memory that cells read is in cuda_memory.h. Includes vendor headers. */
 #pragma once
 
 #include <stdbool.h>
@@ -41,22 +41,24 @@ struct driver_functions {
 /* A cell whose launches are enqueued. */
 struct cuda_suspect {
     struct cell_result *cell;
-    size_t reading; /* the clock probe after its launches writes this reading; CUDA_NO_READING: there is none */
+    /* the clock probe after its launches writes this reading; CUDA_NO_READING: there is none */
+    size_t reading;
 };
 
 #define CUDA_NO_READING SIZE_MAX
 
 /* The state of the calls on a device. */
 struct cuda_calls {
-    struct watchdog *watchdog;  /* not owned; NULL: none */
-    double watchdog_slack;            /* seconds, in addition to the expected time, for a call to come back; 0: see
-                                 * cuda_expect */
-    double expected;            /* seconds that the next calls may take */
-    const char *failed, *error; /* the first failed call since cuda_device_error, and its error; NULL: none */
-    int code;                   /* of that error */
-    char text[256];             /* text of both */
-    bool lost;                  /* the device no longer works: no call reaches it */
-    struct result *result;      /* whose cells are measured; NULL: none */
+    struct watchdog *watchdog; /* not owned; NULL: none */
+    double watchdog_slack; /* seconds, in addition to the expected time, for a call to come back; 0:
+                            * see cuda_expect */
+    double expected; /* seconds that the next calls may take */
+    /* the first failed call since cuda_device_error, and its error; NULL: none */
+    const char *failed, *error;
+    int code; /* of that error */
+    char text[256]; /* text of both */
+    bool lost; /* the device no longer works: no call reaches it */
+    struct result *result; /* whose cells are measured; NULL: none */
     struct cuda_suspect *suspects; /* owned: room for every cell, in the order of the launches */
     size_t suspect_count;
 };
@@ -67,7 +69,7 @@ struct cuda_module {
     CUlinkState link; /* holds the cubin if it was compiled from PTX; else NULL */
     const void *cubin;
     size_t cubin_bytes;
-    char image[64];   /* member of the program's archive */
+    char image[64]; /* member of the program's archive */
     CUdeviceptr bank; /* its constant bank; 0 for the tools */
 };
 
@@ -75,8 +77,8 @@ struct cuda_module {
 struct cuda_tools {
     struct cuda_module module;
     CUfunction empty, sm_shuffle, flush, stamp, clock; /* NULL until the module is loaded */
-    struct clock_reading *readings; /* pinned and mapped: `cells` readings of cells, then one of spins and one of a
-                                     * tick */
+    struct clock_reading *readings; /* pinned and mapped: `cells` readings of cells, then one of
+                                     * spins and one of a tick */
     size_t cells;
     uint64_t *stamps_ns; /* device: TOOL_STAMPS_MAX stamps of the running sample */
 };
@@ -97,11 +99,11 @@ struct cuda_device {
     CUcontext context;
     cudaStream_t stream;
     struct cuda_tools tools;
-    struct cuda_zeros flushed;  /* read by a flush */
+    struct cuda_zeros flushed; /* read by a flush */
     struct cuda_memory *memory; /* of cuda_memory.h, which owns it; NULL: none */
 };
 
-/* -- devices ------------------------------------------------------------------------------------------- */
+/* -- devices ----------------------------------------------------------------------------------- */
 
 /* Number of devices; if it is 0, with the reason and the remedy. */
 uint32_t cuda_device_count(const char **reason);
@@ -112,24 +114,25 @@ enum status cuda_device_describe(uint32_t ordinal, const char *card, struct devi
 struct cuda_request {
     uint32_t ordinal;
     const struct device_info *info; /* outlives the device */
-    size_t cells;                   /* cells that will be timed */
-    struct watchdog *watchdog;      /* outlives the device; NULL: calls are not guarded */
-    double watchdog_slack;                /* seconds; 0: as for cuda_expect */
+    size_t cells; /* cells that will be timed */
+    struct watchdog *watchdog; /* outlives the device; NULL: calls are not guarded */
+    double watchdog_slack; /* seconds; 0: as for cuda_expect */
 };
 
-/* Makes the device current and loads the tools (from machine code, else from PTX). STATUS_ENVIRONMENT, logged, on
- * failure. On success the caller closes it. */
+/* Makes the device current and loads the tools (from machine code, else from PTX).
+ * STATUS_ENVIRONMENT, logged, on failure. On success the caller closes it. */
 enum status cuda_device_open(struct cuda_device *device, const struct cuda_request *request);
 
 /* Releases; accepts a zeroed struct. */
 void cuda_device_close(struct cuda_device *device);
 
-/* -- calls --------------------------------------------------------------------------------------------- */
+/* -- calls ------------------------------------------------------------------------------------- */
 
-/* Calls a function of the runtime or of the driver; true on success. The watchdog guards the call. If the call fails,
- * the device keeps its name and error. A lost device is not called. */
-#define CUDA(device, function, ...) \
-    (cuda_call_begin((device), #function) && cuda_call_end((device), #function, (function)(__VA_ARGS__)))
+/* Calls a function of the runtime or of the driver; true on success. The watchdog guards the call.
+ * If the call fails, the device keeps its name and error. A lost device is not called. */
+#define CUDA(device, function, ...)          \
+    (cuda_call_begin((device), #function) && \
+     cuda_call_end((device), #function, (function)(__VA_ARGS__)))
 #define DRIVER(device, function, ...)        \
     (cuda_call_begin((device), #function) && \
      cuda_driver_call_end((device), #function, (device)->driver.function(__VA_ARGS__)))
@@ -142,87 +145,98 @@ bool cuda_call_begin(struct cuda_device *device, const char *call);
 bool cuda_call_end(struct cuda_device *device, const char *call, cudaError_t code);
 bool cuda_driver_call_end(struct cuda_device *device, const char *call, CUresult code);
 
-/* The failed call and its error, such as "cudaMalloc: out of memory"; the device then forgets them. "" if none failed.
- * Valid until the next call of this function. */
+/* The failed call and its error, such as "cudaMalloc: out of memory"; the device then forgets them.
+ * "" if none failed. Valid until the next call of this function. */
 const char *cuda_device_error(struct cuda_device *device);
 
-/* Announces launches of one cell, or of none, and the seconds that a call may take for it. Clears earlier errors.
- * Patience is 20 times these seconds, at least 10 seconds, unless the user names another. */
+/* Announces launches of one cell, or of none, and the seconds that a call may take for it. Clears
+ * earlier errors. Patience is 20 times these seconds, at least 10 seconds, unless the user names
+ * another. */
 void cuda_expect_cell(struct cuda_device *device, struct cell_result *cell, uint32_t launches);
 void cuda_expect(struct cuda_device *device, double seconds);
 
 /* Seconds that a call has to come back. */
 double cuda_watchdog_slack(const struct cuda_device *device);
 
-/* Whether the device is lost. After a failed call this launches the empty kernel and waits for it. */
+/* Whether the device is lost. After a failed call this launches the empty kernel and waits for
+ * it. */
 bool cuda_device_lost(struct cuda_device *device);
 
-/* Handles a call that failed for `cell`. If the device works, the cell fails with `what` and the call, and the result
- * is STATUS_OK. Otherwise the run ends. */
+/* Handles a call that failed for `cell`. If the device works, the cell fails with `what` and the
+ * call, and the result is STATUS_OK. Otherwise the run ends. */
 enum status cuda_fail(struct cuda_device *device, struct cell_result *cell, const char *what);
 
 /* Ends the run, with a reason and, if known, the cell that caused it. Calls no device. */
 enum status cuda_end_run(struct cuda_device *device, const char *reason);
 
-/* -- the stream ---------------------------------------------------------------------------------------- */
+/* -- the stream -------------------------------------------------------------------------------- */
 
-/* Each function enqueues work and returns true on success: a launch, with an array of pointers to its parameters;
- * writing to the device, reading from it, setting its bytes. */
-bool cuda_device_launch(struct cuda_device *device, CUfunction function, uint32_t blocks, uint32_t threads,
-                        uint32_t shared_bytes, void **parameters);
+/* Each function enqueues work and returns true on success: a launch, with an array of pointers to
+ * its parameters; writing to the device, reading from it, setting its bytes. */
+bool cuda_device_launch(struct cuda_device *device, CUfunction function, uint32_t blocks,
+                        uint32_t threads, uint32_t shared_bytes, void **parameters);
 bool cuda_device_write(struct cuda_device *device, void *to, const void *from, size_t bytes);
 bool cuda_device_read(struct cuda_device *device, void *to, const void *from, size_t bytes);
 bool cuda_device_set(struct cuda_device *device, void *to, int byte, size_t bytes);
 
-/* Whether enqueued work has not ended. False also if this is unknown: waiting reports the reason. */
+/* Whether enqueued work has not ended. False also if this is unknown: waiting reports the
+ * reason. */
 bool cuda_device_is_busy(struct cuda_device *device);
 
 /* Waits for all enqueued work. True if all of it succeeded. */
 bool cuda_device_wait(struct cuda_device *device);
 
-/* Ensures that there are at least that many bytes of zeros. False when out of memory: then there are none. */
+/* Ensures that there are at least that many bytes of zeros. False when out of memory: then there
+ * are none. */
 bool cuda_device_zeros(struct cuda_device *device, struct cuda_zeros *zeros, uint64_t bytes);
 
-/* Makes a texture object over `bytes` bytes on the device, with elements of `width` bytes. True on success. */
-bool cuda_table_texture(struct cuda_device *device, const uint32_t *on_device, size_t bytes, uint32_t width,
-                        cudaTextureObject_t *texture);
+/* Makes a texture object over `bytes` bytes on the device, with elements of `width` bytes. True on
+ * success. */
+bool cuda_table_texture(struct cuda_device *device, const uint32_t *on_device, size_t bytes,
+                        uint32_t width, cudaTextureObject_t *texture);
 
-/* -- modules ------------------------------------------------------------------------------------------- */
+/* -- modules ----------------------------------------------------------------------------------- */
 
-/* Loads a module of the program's archive on the device, whose context is current: from machine code, else from PTX.
- * STATUS_ENVIRONMENT, logged, on failure. The caller unloads it. */
-enum status cuda_module_load(struct cuda_device *device, const char *name, struct cuda_module *module);
+/* Loads a module of the program's archive on the device, whose context is current: from machine
+ * code, else from PTX. STATUS_ENVIRONMENT, logged, on failure. The caller unloads it. */
+enum status cuda_module_load(struct cuda_device *device, const char *name,
+                             struct cuda_module *module);
 
-/* Loads the code of another module again, at another address, with a constant bank of its own. The other module must
- * stay loaded. Otherwise like cuda_module_load. */
-enum status cuda_module_copy(struct cuda_device *device, const struct cuda_module *of, struct cuda_module *module);
+/* Loads the code of another module again, at another address, with a constant bank of its own. The
+ * other module must stay loaded. Otherwise like cuda_module_load. */
+enum status cuda_module_copy(struct cuda_device *device, const struct cuda_module *of,
+                             struct cuda_module *module);
 
-/* Finds the module's constant bank of CBANK_TABLE_BYTES, a variable of that name. STATUS_ENVIRONMENT, logged, if there
- * is none. */
-enum status cuda_module_find_bank(struct cuda_device *device, const char *name, struct cuda_module *module);
+/* Finds the module's constant bank of CBANK_TABLE_BYTES, a variable of that name.
+ * STATUS_ENVIRONMENT, logged, if there is none. */
+enum status cuda_module_find_bank(struct cuda_device *device, const char *name,
+                                  struct cuda_module *module);
 
 /* Finds a kernel of the module. */
-bool cuda_module_function(struct cuda_device *device, const struct cuda_module *module, const char *name,
-                          CUfunction *function);
+bool cuda_module_function(struct cuda_device *device, const struct cuda_module *module,
+                          const char *name, CUfunction *function);
 
 /* Releases; accepts a zeroed struct. */
 void cuda_module_unload(struct cuda_device *device, struct cuda_module *module);
 
 /* An attribute of a kernel; 0 if the call failed. */
-uint32_t cuda_function_attribute(struct cuda_device *device, CUfunction function, CUfunction_attribute attribute);
+uint32_t cuda_function_attribute(struct cuda_device *device, CUfunction function,
+                                 CUfunction_attribute attribute);
 
-/* Allows a kernel that many bytes of dynamic shared memory in a block. False, with the reason, if the GPU has less. */
+/* Allows a kernel that many bytes of dynamic shared memory in a block. False, with the reason, if
+ * the GPU has less. */
 bool cuda_function_allow_shared(struct cuda_device *device, CUfunction function, uint32_t bytes,
                                 char reason[CELL_REASON_BYTES]);
 
-/* -- tools --------------------------------------------------------------------------------------------- */
+/* -- tools ------------------------------------------------------------------------------------- */
 
 /* Allocates the memory for flushing, once. False when out of memory. */
 bool cuda_flush_prepare(struct cuda_device *device, uint64_t l2_bytes);
 
-/* Each function enqueues one launch and returns true on success. They are the flush, the kernel that randomises the
- * order in which SMs come free, and the empty kernel. Then the kernel that stamps the time (stamp number `stamp`), the
- * clock probe (into reading number `cell`, with the stamps), and a kernel that spins for at least spin_ns. */
+/* Each function enqueues one launch and returns true on success. They are the flush, the kernel
+ * that randomises the order in which SMs come free, and the empty kernel. Then the kernel that
+ * stamps the time (stamp number `stamp`), the clock probe (into reading number `cell`, with the
+ * stamps), and a kernel that spins for at least spin_ns. */
 bool cuda_launch_flush(struct cuda_device *device);
 bool launch_sm_shuffle(struct cuda_device *device);
 bool cuda_launch_empty(struct cuda_device *device);
@@ -230,12 +244,13 @@ bool cuda_launch_stamp(struct cuda_device *device, size_t stamp);
 bool cuda_launch_clock(struct cuda_device *device, size_t cell);
 bool cuda_launch_spin(struct cuda_device *device, uint64_t spin_ns);
 
-/* Enqueues a planted fault: a kernel that reads far beyond the tables, or one that runs for ten minutes. */
+/* Enqueues a planted fault: a kernel that reads far beyond the tables, or one that runs for ten
+ * minutes. */
 bool cuda_launch_fault(struct cuda_device *device, const struct fault *fault);
 
 /* ns of one tick of the timer used for stamps. */
 double cuda_tick_ns(const struct cuda_device *device);
 
-/* Whether the clock probe has written reading number `cell` since it was cleared. The reading is in the host's memory,
- * so it survives a lost device. */
+/* Whether the clock probe has written reading number `cell` since it was cleared. The reading is in
+ * the host's memory, so it survives a lost device. */
 bool cuda_clock_was_read(const struct cuda_device *device, size_t cell);

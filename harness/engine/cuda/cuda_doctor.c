@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The CUDA engine's view of this machine: the chips that its CUPTI knows, the findings of the doctor, and the devices
- * as cudart and NVML describe them. */
+ * The CUDA engine's view of this machine: the chips that its CUPTI knows, the findings of the
+ * doctor, and the devices as cudart and NVML describe them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,14 +23,17 @@ bool cuda_chips(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BY
     return listed;
 }
 
-static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal, const struct cupti *cupti)
+static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal,
+                            const struct cupti *cupti)
 {
     struct device_info info;
     struct image image;
     struct nvml *nvml;
     struct health health = {0};
     struct counter_set counters = {0};
-    const struct cupti_request request = {.device = ordinal, .counters = &counters, .ranges_max = 1};
+    const struct cupti_request request = {.device = ordinal,
+                                          .counters = &counters,
+                                          .ranges_max = 1};
     struct cupti_session *session = NULL;
     char remedy[64], text[512], reason[CUPTI_REASON_BYTES];
     cudaError_t code;
@@ -39,14 +42,18 @@ static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal, const
 
     if (cuda_device_describe(ordinal, NULL, &info) != STATUS_OK)
         return;
-    diagnosis_add(diagnosis, FINDING_OK, "GPU", NULL, "%s, compute capability %u.%u, driver %s (CUDA %u.%u)", info.name,
-                  (unsigned)info.cc_major, (unsigned)info.cc_minor, info.driver[0] ? info.driver : "unknown",
-                  (unsigned)info.cuda_driver_api / 1000, (unsigned)info.cuda_driver_api % 1000 / 10);
-    snprintf(remedy, sizeof(remedy), "make ARCHS=%u%u", (unsigned)info.cc_major, (unsigned)info.cc_minor);
+    diagnosis_add(diagnosis, FINDING_OK, "GPU", NULL,
+                  "%s, compute capability %u.%u, driver %s (CUDA %u.%u)", info.name,
+                  (unsigned)info.cc_major, (unsigned)info.cc_minor,
+                  info.driver[0] ? info.driver : "unknown", (unsigned)info.cuda_driver_api / 1000,
+                  (unsigned)info.cuda_driver_api % 1000 / 10);
+    snprintf(remedy, sizeof(remedy), "make ARCHS=%u%u", (unsigned)info.cc_major,
+             (unsigned)info.cc_minor);
     if (image_for_chip("tools", info.cc_major, info.cc_minor, &image))
         diagnosis_add(diagnosis, FINDING_OK, "kernels", NULL, "machine code for this GPU");
     else if (image_ptx("tools", info.cc_major, info.cc_minor, &image))
-        diagnosis_add(diagnosis, FINDING_WARNING, "kernels", remedy, "PTX alone: the driver compiles at start");
+        diagnosis_add(diagnosis, FINDING_WARNING, "kernels", remedy,
+                      "PTX alone: the driver compiles at start");
     else
         diagnosis_add(diagnosis, FINDING_PROBLEM, "kernels", remedy, "none for this GPU");
 
@@ -58,16 +65,20 @@ static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal, const
         const bool throttled = reasons & NVML_THROTTLED;
 
         diagnosis_add(diagnosis, throttled ? FINDING_WARNING : FINDING_OK, "clocks",
-                      throttled ? "let the GPU cool, or raise its power limit; cells are marked while it lasts" : NULL,
-                      "SM at %u MHz now; %s", mhz, throttled ? "the driver holds it down" : "no throttling");
+                      throttled ? "let the GPU cool, or raise its power limit; cells are marked "
+                                  "while it lasts"
+                                : NULL,
+                      "SM at %u MHz now; %s", mhz,
+                      throttled ? "the driver holds it down" : "no throttling");
     }
     if (strcmp(info.mig, "on") == 0)
-        diagnosis_add(
-            diagnosis, FINDING_WARNING, "MIG",
-            "for numbers of the whole chip, take a GPU without MIG; compare instances of one profile alone",
-            "on: the GPU is an instance; %u SMs, and times and peaks that depend on them, are the instance's; "
-            "counters of what instances share (L2, DRAM) cannot be read",
-            (unsigned)info.sm_count);
+        diagnosis_add(diagnosis, FINDING_WARNING, "MIG",
+                      "for numbers of the whole chip, take a GPU without MIG; compare instances of "
+                      "one profile alone",
+                      "on: the GPU is an instance; %u SMs, and times and peaks that depend on "
+                      "them, are the instance's; "
+                      "counters of what instances share (L2, DRAM) cannot be read",
+                      (unsigned)info.sm_count);
     if (nvml_process_count(nvml, &processes))
         diagnosis_add(diagnosis, processes ? FINDING_WARNING : FINDING_OK, "other processes",
                       processes ? "end them: they disturb times, and L2 and DRAM counters" : NULL,
@@ -87,7 +98,8 @@ static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal, const
     if (code == cudaSuccess)
         code = cudaFree(NULL);
     if (code != cudaSuccess) {
-        environment_error(ENVIRONMENT_CUDA, (int)code, "cudaSetDevice", cudaGetErrorString(code), reason);
+        environment_error(ENVIRONMENT_CUDA, (int)code, "cudaSetDevice", cudaGetErrorString(code),
+                          reason);
         diagnosis_add_reason(diagnosis, FINDING_PROBLEM, "GPU", reason);
     }
     if (!cupti || code != cudaSuccess)
@@ -114,8 +126,9 @@ void cuda_diagnose(struct diagnosis *diagnosis)
     while (image_at(images, &image))
         images++;
     diagnosis_add(diagnosis, images ? FINDING_OK : FINDING_PROBLEM, "program",
-                  images ? NULL : "build with a CUDA toolkit", "CUDA runtime %d.%d, %zu kernel images", runtime / 1000,
-                  runtime % 1000 / 10, images);
+                  images ? NULL : "build with a CUDA toolkit",
+                  "CUDA runtime %d.%d, %zu kernel images", runtime / 1000, runtime % 1000 / 10,
+                  images);
     if (cupti_open(&cupti, text) == COUNTER_OK) {
         cupti_describe(cupti, text, sizeof(text));
         diagnosis_add(diagnosis, FINDING_OK, "CUPTI", NULL, "%s", text);
@@ -129,7 +142,7 @@ void cuda_diagnose(struct diagnosis *diagnosis)
     cupti_close(cupti);
 }
 
-/* -- devices ------------------------------------------------------------------------------------------- */
+/* -- devices ----------------------------------------------------------------------------------- */
 
 uint32_t cuda_device_count(const char **reason)
 {
@@ -140,8 +153,8 @@ uint32_t cuda_device_count(const char **reason)
     if (code == cudaSuccess && count > 0)
         return (uint32_t)count;
     cudaGetLastError();
-    environment_error(ENVIRONMENT_CUDA, code == cudaSuccess ? cudaErrorNoDevice : (int)code, "cudaGetDeviceCount",
-                      cudaGetErrorString(code), text);
+    environment_error(ENVIRONMENT_CUDA, code == cudaSuccess ? cudaErrorNoDevice : (int)code,
+                      "cudaGetDeviceCount", cudaGetErrorString(code), text);
     *reason = text;
     return 0;
 }
@@ -170,10 +183,12 @@ enum status cuda_device_describe(uint32_t ordinal, const char *card, struct devi
     snprintf(info->name, sizeof(info->name), "%.90s", properties.name);
     used = (size_t)snprintf(info->uuid, sizeof(info->uuid), "GPU-");
     for (size_t i = 0; i < sizeof(properties.uuid.bytes); i++)
-        used += (size_t)snprintf(info->uuid + used, sizeof(info->uuid) - used, "%s%02x", dash_before[i] ? "-" : "",
-                                 (unsigned char)properties.uuid.bytes[i]);
-    snprintf(info->pci_bus_id, sizeof(info->pci_bus_id), "%08x:%02x:%02x.0", (unsigned)properties.pciDomainID,
-             (unsigned)properties.pciBusID, (unsigned)properties.pciDeviceID);
+        used +=
+            (size_t)snprintf(info->uuid + used, sizeof(info->uuid) - used, "%s%02x",
+                             dash_before[i] ? "-" : "", (unsigned char)properties.uuid.bytes[i]);
+    snprintf(info->pci_bus_id, sizeof(info->pci_bus_id), "%08x:%02x:%02x.0",
+             (unsigned)properties.pciDomainID, (unsigned)properties.pciBusID,
+             (unsigned)properties.pciDeviceID);
     if (cudaDriverGetVersion(&api) == cudaSuccess)
         info->cuda_driver_api = (uint32_t)api;
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * The phase `measure durations` of the CUDA engine: how long one launch takes from start to end when it runs alone.
+ * The phase `measure durations` of the CUDA engine: how long one launch takes from start to end
+ * when it runs alone.
  *
- * The caches are brought to the cell's state, the device becomes idle, and one launch follows, in each buffer set in
- * turn. CUPTI's activity records the start and the end. It does so after counting, when all times are known. The empty
- * kernel is recorded first. Its durations differ by the resolution. A launch that is not longer than the empty kernel by
- * the resolution has no duration that means anything. */
+ * The caches are brought to the cell's state, the device becomes idle, and one launch follows, in
+ * each buffer set in turn. CUPTI's activity records the start and the end. It does so after
+ * counting, when all times are known. The empty kernel is recorded first. Its durations differ by
+ * the resolution. A launch that is not longer than the empty kernel by the resolution has no
+ * duration that means anything. */
 #include <math.h>
 #include <stdio.h>
 
@@ -27,10 +29,11 @@ _Static_assert(ROUNDS *CUDA_BUFFER_SETS_MAX <= LAUNCHES_MAX, "launches of a cell
 static const double long_ns = 500e3; /* of a launch: one round */
 static const double set_up_seconds = 6; /* for calls of CUPTI */
 
-/* Measures `count` launches of a cell, or without one of the empty kernel, each on an idle device; they take the buffer
- * sets in turn. False if the device fails. *known: CUPTI recorded all of them. */
-static bool measure_launches(struct engine_session *session, const struct cuda_launch *launch, struct cell_result *cell,
-                             double *ns, size_t count, bool *known)
+/* Measures `count` launches of a cell, or without one of the empty kernel, each on an idle
+ * device; they take the buffer sets in turn. False if the device fails. *known: CUPTI recorded
+ * all of them. */
+static bool measure_launches(struct engine_session *session, const struct cuda_launch *launch,
+                             struct cell_result *cell, double *ns, size_t count, bool *known)
 {
     struct cuda_device *device = &session->device;
     const struct cupti *cupti = session->loading.cupti;
@@ -81,7 +84,8 @@ enum status cuda_measure_durations(struct engine_session *session, struct result
         stats_sort(ns + EMPTY_UNCOUNTED, EMPTY_LAUNCHES - EMPTY_UNCOUNTED);
         method->empty_ns = stats_median(ns + EMPTY_UNCOUNTED, EMPTY_LAUNCHES - EMPTY_UNCOUNTED);
         method->resolution_ns =
-            fmax(ns[EMPTY_LAUNCHES - EMPTY_BEYOND] - ns[EMPTY_UNCOUNTED + EMPTY_BEYOND - 1], cuda_tick_ns(device));
+            fmax(ns[EMPTY_LAUNCHES - EMPTY_BEYOND] - ns[EMPTY_UNCOUNTED + EMPTY_BEYOND - 1],
+                 cuda_tick_ns(device));
     }
     for (size_t i = 0; status == STATUS_OK && !method->reason[0] && i < result->cell_count; i++) {
         struct cell_result *cell = &result->cells[i];
@@ -105,12 +109,15 @@ enum status cuda_measure_durations(struct engine_session *session, struct result
             continue;
 
         const struct strata_mean mean = stats_strata_mean(ns, count, sets, scratch);
-        const double half = mean.error * student_quantile(1 - STATS_CONFIDENCE, fmax(1, mean.degrees));
+        const double half =
+            mean.error * student_quantile(1 - STATS_CONFIDENCE, fmax(1, mean.degrees));
 
         if (mean.value < method->empty_ns + method->resolution_ns)
             duration->reason = "no longer than the empty kernel, within the resolution";
         else
-            *duration = (struct cell_duration){true, mean.value, mean.value - half, mean.value + half, count, NULL};
+            *duration =
+                (struct cell_duration){true,  mean.value, mean.value - half, mean.value + half,
+                                       count, NULL};
     }
     cupti_durations_end(loading->cupti, device->calls.lost);
     return status;

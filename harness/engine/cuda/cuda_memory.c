@@ -8,17 +8,18 @@
 #include "memory.h"
 #include "random.h"
 
-/* -- buffer sets ---------------------------------------------------------------------------------------- */
+/* -- buffer sets ------------------------------------------------------------------------------- */
 
 static const uint64_t all_bytes_max = 1ull << 29; /* of all buffer sets of one buffer */
-static const size_t free_share = 4;               /* 1 / free_share of the free memory stays free */
+static const size_t free_share = 4; /* 1 / free_share of the free memory stays free */
 
 static bool copy(struct cuda_device *device, void *to, const void *from, size_t bytes)
 {
     return CUDA(device, cudaMemcpyAsync, to, from, bytes, cudaMemcpyDeviceToDevice, device->stream);
 }
 
-/* Whether there is room for one more buffer set of a buffer with that many buffer sets of that many bytes. */
+/* Whether there is room for one more buffer set of a buffer with that many buffer sets of that many
+ * bytes. */
 static bool is_room(struct cuda_device *device, uint32_t buffer_sets, size_t bytes)
 {
     size_t left = 0, total = 0;
@@ -32,12 +33,14 @@ void *cuda_buffer_at(const struct cuda_buffer *buffer, uint32_t buffer_set)
     return buffer->allocated[buffer_set % buffer->count] + buffer->guard_bytes;
 }
 
-bool cuda_buffer_guard(struct cuda_device *device, const struct cuda_buffer *buffer, uint32_t buffer_set)
+bool cuda_buffer_guard(struct cuda_device *device, const struct cuda_buffer *buffer,
+                       uint32_t buffer_set)
 {
     unsigned char *const first = cuda_buffer_at(buffer, buffer_set);
 
     return buffer->guard_bytes == 0 ||
-           (cuda_device_set(device, first - buffer->guard_bytes, CUDA_GUARD_BYTE, buffer->guard_bytes) &&
+           (cuda_device_set(device, first - buffer->guard_bytes, CUDA_GUARD_BYTE,
+                            buffer->guard_bytes) &&
             cuda_device_set(device, first + buffer->bytes, CUDA_GUARD_BYTE, buffer->guard_bytes));
 }
 
@@ -59,14 +62,15 @@ void cuda_buffer_close(struct cuda_device *device, struct cuda_buffer *buffer)
 /* Adds a buffer set. If the call fails, nothing stays allocated. */
 static bool allocate(struct cuda_device *device, struct cuda_buffer *buffer)
 {
-    const bool allocated =
-        CUDA(device, cudaMalloc, (void **)&buffer->allocated[buffer->count], buffer->bytes + 2 * buffer->guard_bytes);
+    const bool allocated = CUDA(device, cudaMalloc, (void **)&buffer->allocated[buffer->count],
+                                buffer->bytes + 2 * buffer->guard_bytes);
 
     buffer->count += allocated;
     return allocated;
 }
 
-bool cuda_buffers_extend(struct cuda_device *device, struct cuda_buffer *buffers, uint32_t count, uint32_t *failed)
+bool cuda_buffers_extend(struct cuda_device *device, struct cuda_buffer *buffers, uint32_t count,
+                         uint32_t *failed)
 {
     const uint32_t set = buffers[0].count;
     bool made = true;
@@ -74,7 +78,8 @@ bool cuda_buffers_extend(struct cuda_device *device, struct cuda_buffer *buffers
     for (uint32_t i = 0; made && i < count; i++) {
         made = allocate(device, &buffers[i]) && cuda_buffer_guard(device, &buffers[i], set) &&
                (set == 0 || buffers[i].output ||
-                copy(device, cuda_buffer_at(&buffers[i], set), cuda_buffer_at(&buffers[i], 0), buffers[i].bytes));
+                copy(device, cuda_buffer_at(&buffers[i], set), cuda_buffer_at(&buffers[i], 0),
+                     buffers[i].bytes));
         if (!made && failed)
             *failed = i;
     }
@@ -84,7 +89,8 @@ bool cuda_buffers_extend(struct cuda_device *device, struct cuda_buffer *buffers
     return made;
 }
 
-bool cuda_buffers_multiply(struct cuda_device *device, struct cuda_buffer *buffers, uint32_t count, size_t bytes)
+bool cuda_buffers_multiply(struct cuda_device *device, struct cuda_buffer *buffers, uint32_t count,
+                           size_t bytes)
 {
     size_t all = 0;
     bool multiplied = true;
@@ -97,14 +103,15 @@ bool cuda_buffers_multiply(struct cuda_device *device, struct cuda_buffer *buffe
     return multiplied;
 }
 
-/* -- input and output ---------------------------------------------------------------------------------- */
+/* -- input and output -------------------------------------------------------------------------- */
 
 bool cuda_buffers_add(struct cuda_device *device, uint64_t elements)
 {
     struct cuda_memory *memory = device->memory;
     const size_t bytes = elements * sizeof(uint32_t);
     struct cuda_buffers size = {.elements = elements,
-                                .input_output = {{.bytes = bytes}, {.bytes = bytes, .output = true}}};
+                                .input_output = {{.bytes = bytes},
+                                                 {.bytes = bytes, .output = true}}};
 
     if (!memory_grow(&memory->buffers, memory->buffer_count, sizeof(size)) ||
         !cuda_buffers_extend(device, size.input_output, 2, NULL))
@@ -140,8 +147,8 @@ bool cuda_buffers_fill(struct cuda_device *device, uint64_t seed)
     if (filled)
         random_fill_floats(seed + 1, memory->host_input, largest->elements);
     for (size_t i = 0; filled && i < memory->buffer_count; i++)
-        filled = cuda_device_write(device, cuda_buffer_at(&memory->buffers[i].input_output[0], 0), memory->host_input,
-                                   memory->buffers[i].input_output[0].bytes);
+        filled = cuda_device_write(device, cuda_buffer_at(&memory->buffers[i].input_output[0], 0),
+                                   memory->host_input, memory->buffers[i].input_output[0].bytes);
     /* Copies and launches use one stream, which waits for no other. */
     filled = filled && cuda_device_wait(device);
     if (!filled)
@@ -166,11 +173,12 @@ const struct cuda_buffers *cuda_buffers_find(const struct cuda_device *device, u
     return size;
 }
 
-/* -- indices ------------------------------------------------------------------------------------------- */
+/* -- indices ----------------------------------------------------------------------------------- */
 
 bool cuda_indices_add(struct cuda_device *device, const struct indices *indices)
 {
-    enum { PIECE = 1 << 22 }; /* indices: a file may be larger than the host's memory, so it is copied in pieces */
+    /* indices: a file may be larger than the host's memory, so it is copied in pieces */
+    enum { PIECE = 1 << 22 };
     const uint64_t room = indices->count < PIECE ? indices->count : PIECE;
     struct cuda_indices *array;
     uint32_t *piece;
@@ -190,8 +198,8 @@ bool cuda_indices_add(struct cuda_device *device, const struct indices *indices)
         const uint64_t left = indices->count - first, count = left < PIECE ? left : PIECE;
 
         indices_read(indices, first, (uint32_t)count, piece);
-        written = cuda_device_write(device, (uint32_t *)cuda_buffer_at(&array->data, 0) + first, piece,
-                                    count * sizeof(*piece)) &&
+        written = cuda_device_write(device, (uint32_t *)cuda_buffer_at(&array->data, 0) + first,
+                                    piece, count * sizeof(*piece)) &&
                   cuda_device_wait(device);
     }
     free(piece);
@@ -204,7 +212,8 @@ bool cuda_indices_add(struct cuda_device *device, const struct indices *indices)
     return false;
 }
 
-const struct cuda_indices *cuda_indices_find(const struct cuda_device *device, const struct indices *indices)
+const struct cuda_indices *cuda_indices_find(const struct cuda_device *device,
+                                             const struct indices *indices)
 {
     const struct cuda_indices *array = device->memory->indices;
 
@@ -213,9 +222,10 @@ const struct cuda_indices *cuda_indices_find(const struct cuda_device *device, c
     return array;
 }
 
-/* -- tables -------------------------------------------------------------------------------------------- */
+/* -- tables ------------------------------------------------------------------------------------ */
 
-/* Number of table offsets for a buffer set of a table of that many bytes: together at most an eighth of L2. */
+/* Number of table offsets for a buffer set of a table of that many bytes: together at most an
+ * eighth of L2. */
 static uint32_t table_offset_count(const struct cuda_device *device, size_t bytes)
 {
     const uint64_t share = device->info->l2_bytes / 8 / CBANK_TABLE_BYTES;
@@ -225,11 +235,12 @@ static uint32_t table_offset_count(const struct cuda_device *device, size_t byte
     return share < CUDA_TABLE_OFFSETS_MAX ? (uint32_t)share : CUDA_TABLE_OFFSETS_MAX;
 }
 
-/* Bytes from the start of the first table offset to the end of the last one. The allocation is larger, so that a buffer
- * set can start at its own address. */
+/* Bytes from the start of the first table offset to the end of the last one. The allocation is
+ * larger, so that a buffer set can start at its own address. */
 static size_t table_offsets_bytes(const struct cuda_device *device, const struct cuda_table *table)
 {
-    return (table_offset_count(device, table->bytes) - 1) * (size_t)CBANK_TABLE_BYTES + table->bytes;
+    return (table_offset_count(device, table->bytes) - 1) * (size_t)CBANK_TABLE_BYTES +
+           table->bytes;
 }
 
 static void release_table(struct cuda_device *device, struct cuda_table *table)
@@ -258,7 +269,8 @@ bool cuda_table_open(struct cuda_device *device, struct cuda_table *table, size_
     table->bytes = (bytes + sizeof(uint32_t) - 1) / sizeof(uint32_t) * sizeof(uint32_t);
     table->memory.bytes = 2 * (size_t)CBANK_TABLE_BYTES + table_offsets_bytes(device, table);
     table->table_offsets = 1;
-    if (CUDA(device, cudaMallocHost, (void **)&table->values, table->bytes) && allocate(device, &table->memory))
+    if (CUDA(device, cudaMallocHost, (void **)&table->values, table->bytes) &&
+        allocate(device, &table->memory))
         return true;
     cuda_table_close(device, table);
     return false;
@@ -274,7 +286,8 @@ bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes)
         return true;
     if (cuda_table_open(device, table, bytes)) {
         random_fill_floats(seed, table->values, table->bytes / sizeof(uint32_t));
-        if (CUDA(device, cudaMemcpy, cuda_table_at(table, 0, 0), table->values, table->bytes, cudaMemcpyHostToDevice))
+        if (CUDA(device, cudaMemcpy, cuda_table_at(table, 0, 0), table->values, table->bytes,
+                 cudaMemcpyHostToDevice))
             return true;
     }
     cuda_table_close(device, table);
@@ -285,16 +298,18 @@ uint32_t *cuda_table_at(const struct cuda_table *table, uint32_t buffer_set, uin
 {
     const uint32_t set = buffer_set % table->memory.count;
     const uintptr_t allocated = (uintptr_t)cuda_buffer_at(&table->memory, set);
-    const uintptr_t first = (allocated + CBANK_TABLE_BYTES - 1) / CBANK_TABLE_BYTES * CBANK_TABLE_BYTES;
+    const uintptr_t first =
+        (allocated + CBANK_TABLE_BYTES - 1) / CBANK_TABLE_BYTES * CBANK_TABLE_BYTES;
 
     return (uint32_t *)(first + table_buffer_set_bytes(set) +
                         table_offset % table->table_offsets * (uintptr_t)CBANK_TABLE_BYTES);
 }
 
-cudaTextureObject_t cuda_table_texture_at(const struct cuda_table *table, uint32_t buffer_set, uint32_t table_offset,
-                                          uint32_t width)
+cudaTextureObject_t cuda_table_texture_at(const struct cuda_table *table, uint32_t buffer_set,
+                                          uint32_t table_offset, uint32_t width)
 {
-    return table->textures[buffer_set % table->memory.count][table_offset % table->table_offsets][__builtin_ctz(width)];
+    return table->textures[buffer_set % table->memory.count][table_offset % table->table_offsets]
+                          [__builtin_ctz(width)];
 }
 
 /* Makes the missing textures of all buffer sets. */
@@ -308,7 +323,8 @@ static bool make_textures(struct cuda_device *device, struct cuda_table *table)
             cudaTextureObject_t *texture = &table->textures[set][offset][width];
 
             made = *texture || !(table->texture_widths >> width & 1) ||
-                   cuda_table_texture(device, cuda_table_at(table, set, offset), table->bytes, 1u << width, texture);
+                   cuda_table_texture(device, cuda_table_at(table, set, offset), table->bytes,
+                                      1u << width, texture);
         }
     return made;
 }
@@ -330,10 +346,12 @@ bool cuda_table_multiply(struct cuda_device *device, struct cuda_table *table)
     uint32_t *const first = cuda_table_at(table, 0, 0);
     bool multiplied = true;
 
-    /* The first table offset of the first buffer set is copied to the other ones, twice as much each time. */
+    /* The first table offset of the first buffer set is copied to the other ones, twice as much
+     * each time. */
     for (uint32_t i = 1; multiplied && i < table_offsets; i *= 2)
-        multiplied = copy(device, first + i * (CBANK_TABLE_BYTES / sizeof(*first)), first,
-                          (table_offsets - i < i ? table_offsets - i : i) * (size_t)CBANK_TABLE_BYTES);
+        multiplied =
+            copy(device, first + i * (CBANK_TABLE_BYTES / sizeof(*first)), first,
+                 (table_offsets - i < i ? table_offsets - i : i) * (size_t)CBANK_TABLE_BYTES);
     table->table_offsets = table_offsets;
     multiplied = multiplied && make_textures(device, table);
     if (!multiplied)
@@ -343,9 +361,9 @@ bool cuda_table_multiply(struct cuda_device *device, struct cuda_table *table)
         const uint32_t buffer_set = table->memory.count;
 
         multiplied = allocate(device, &table->memory);
-        if (multiplied &&
-            !(copy(device, cuda_table_at(table, buffer_set, 0), first, table_offsets_bytes(device, table)) &&
-              make_textures(device, table))) {
+        if (multiplied && !(copy(device, cuda_table_at(table, buffer_set, 0), first,
+                                 table_offsets_bytes(device, table)) &&
+                            make_textures(device, table))) {
             release_table(device, table);
             multiplied = false;
         }
@@ -353,7 +371,7 @@ bool cuda_table_multiply(struct cuda_device *device, struct cuda_table *table)
     return multiplied;
 }
 
-/* -- all of it ----------------------------------------------------------------------------------------- */
+/* -- all of it --------------------------------------------------------------------------------- */
 
 bool cuda_memory_multiply(struct cuda_device *device)
 {
@@ -368,15 +386,19 @@ bool cuda_memory_multiply(struct cuda_device *device)
     for (struct cuda_indices *array = memory->indices; multiplied && array; array = array->next)
         multiplied = cuda_buffers_multiply(device, &array->data, 1, array->data.bytes);
     for (uint32_t k = 0; multiplied && k < CUDA_TABLES_MAX; k++)
-        multiplied = memory->tables[k].bytes == 0 || cuda_table_multiply(device, &memory->tables[k]);
+        multiplied =
+            memory->tables[k].bytes == 0 || cuda_table_multiply(device, &memory->tables[k]);
     return multiplied;
 }
 
-const struct cuda_module *cuda_memory_module(struct cuda_device *device, const struct workload *workload, uint32_t k,
+const struct cuda_module *cuda_memory_module(struct cuda_device *device,
+                                             const struct workload *workload, uint32_t k,
                                              uint32_t copy)
 {
-    const struct cuda_module *const first = copy > 0 ? cuda_memory_module(device, workload, k, 0) : NULL;
-    struct cuda_module *const module = &device->memory->modules[workload - workloads].copies[k][copy];
+    const struct cuda_module *const first =
+        copy > 0 ? cuda_memory_module(device, workload, k, 0) : NULL;
+    struct cuda_module *const module =
+        &device->memory->modules[workload - workloads].copies[k][copy];
     enum status status;
 
     if (module->module)
@@ -387,11 +409,12 @@ const struct cuda_module *cuda_memory_module(struct cuda_device *device, const s
         status = cuda_module_load(device, workload->name, module);
     if (status == STATUS_OK)
         status = cuda_module_find_bank(device, "cbank_values", module);
-    if (status == STATUS_OK && !(cuda_table_need(device, k, CBANK_TABLE_BYTES) &&
-                                 CUDA(device, cudaMemcpy, (void *)(uintptr_t)module->bank,
-                                      device->memory->tables[k].values, CBANK_TABLE_BYTES, cudaMemcpyHostToDevice)))
-        status = log_error(STATUS_ENVIRONMENT, "cannot fill the constant bank of %s: %s", module->image,
-                           cuda_device_error(device));
+    if (status == STATUS_OK &&
+        !(cuda_table_need(device, k, CBANK_TABLE_BYTES) &&
+          CUDA(device, cudaMemcpy, (void *)(uintptr_t)module->bank,
+               device->memory->tables[k].values, CBANK_TABLE_BYTES, cudaMemcpyHostToDevice)))
+        status = log_error(STATUS_ENVIRONMENT, "cannot fill the constant bank of %s: %s",
+                           module->image, cuda_device_error(device));
     if (status == STATUS_OK)
         return module;
     cuda_module_unload(device, module);

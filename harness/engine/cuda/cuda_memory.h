@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * The memory of a device that cells read and write: inputs, outputs, indices, tables and constant banks.
+ * The memory of a device that cells read and write: inputs, outputs, indices, tables and constant
+ * banks.
  *
- * The address of a buffer changes the time of a small cell a little, and a user's buffers have other addresses.
- * Everything is therefore allocated several times, and the samples of a cell take these buffer sets in turn. Placements
- * depend only on the buffer itself, not on the rest of the plan.
+ * The address of a buffer changes the time of a small cell a little, and a user's buffers have
+ * other addresses. Everything is therefore allocated several times, and the samples of a cell take
+ * these buffer sets in turn. Placements depend only on the buffer itself, not on the rest of the
+ * plan.
  *
- * The address decides which slices of L2 hold the lines of a table, and this changes the speed of loads that read few
- * lines. So each buffer set of a table starts at another multiple of 512 bytes, the same in every plan. */
+ * The address decides which slices of L2 hold the lines of a table, and this changes the speed of
+ * loads that read few lines. So each buffer set of a table starts at another multiple of 512 bytes,
+ * the same in every plan. */
 #pragma once
 
 #include "cuda_device.h"
@@ -16,21 +19,28 @@
 #include "sass.h"
 
 enum {
-#define PARAMETER(name, option, summary, unit, min, max, multiple, plan_values, default_value) CUDA_MAX_##name = max,
+#define PARAMETER(name, option, summary, unit, min, max, multiple, plan_values, default_value) \
+    CUDA_MAX_##name = max,
 #include "parameters.def"
-    CUDA_MODULES_MAX = CUDA_MAX_modules, /* of one workload: the greatest value of the parameter `modules` */
-    CUDA_MODULE_COPIES = 8, /* copies of each module, at different addresses; buffer sets take them in turn */
-    CUDA_LARGE_TABLE = CUDA_MODULES_MAX, /* the table after those of modules, for cells with a larger table */
+    /* of one workload: the greatest value of the parameter `modules` */
+    CUDA_MODULES_MAX = CUDA_MAX_modules,
+    /* copies of each module, at different addresses; buffer sets take them in turn */
+    CUDA_MODULE_COPIES = 8,
+    /* the table after those of modules, for cells with a larger table */
+    CUDA_LARGE_TABLE = CUDA_MODULES_MAX,
     CUDA_TABLES_MAX,
     CUDA_BUFFER_SETS_MAX = TABLE_BUFFER_SETS,
-    CUDA_TABLE_OFFSETS_MAX = 30,   /* of a buffer set: with room to start anywhere in 64 KB, they fill 2 MB */
+    /* of a buffer set: with room to start anywhere in 64 KB, they fill 2 MB */
+    CUDA_TABLE_OFFSETS_MAX = 30,
     CUDA_HOST_OUTPUTS = 2, /* one is compared while the other is fetched */
 };
 
 /* Memory of one purpose, in several buffer sets. */
 struct cuda_buffer {
-    size_t bytes, guard_bytes; /* of one; of the guard zones before and behind it, which users' buffers have */
-    bool output;               /* launches write it before anything reads it: its buffer sets are no copies */
+    /* of one; of the guard zones before and behind it, which users' buffers have */
+    size_t bytes, guard_bytes;
+    /* launches write it before anything reads it: its buffer sets are no copies */
+    bool output;
     uint32_t count;            /* number of buffer sets */
     unsigned char *allocated[CUDA_BUFFER_SETS_MAX]; /* owned */
 };
@@ -51,16 +61,19 @@ struct cuda_indices {
     struct cuda_indices *next; /* owned */
 };
 
-/* A table; number k is also in the constant bank of module k of each workload. A buffer set has it at several table
- * offsets, which launches read one after the other. The location in L2 depends on more bits of the physical address
- * than a program can choose. Many table offsets fit into 2 MB, which have one entry of a TLB; those of a buffer set
- * fill at most an eighth of L2. A table of more than CBANK_TABLE_BYTES has one table offset. */
+/* A table; number k is also in the constant bank of module k of each workload. A buffer set has it
+ * at several table offsets, which launches read one after the other. The location in L2 depends on
+ * more bits of the physical address than a program can choose. Many table offsets fit into 2 MB,
+ * which have one entry of a TLB; those of a buffer set fill at most an eighth of L2. A table of
+ * more than CBANK_TABLE_BYTES has one table offset. */
 struct cuda_table {
     size_t bytes; /* 0: there is none yet */
     struct cuda_buffer memory; /* with room around the table offsets */
-    uint32_t table_offsets; /* in each buffer set, CBANK_TABLE_BYTES apart; one until there are further buffer sets */
+    /* in each buffer set, CBANK_TABLE_BYTES apart; one until there are further buffer sets */
+    uint32_t table_offsets;
     uint32_t *values; /* on the host, pinned; owned */
-    uint32_t texture_widths; /* of the textures that are needed, a bit each: the logarithm of an element's bytes */
+    /* of the textures that are needed, a bit each: the logarithm of an element's bytes */
+    uint32_t texture_widths;
     cudaTextureObject_t textures[CUDA_BUFFER_SETS_MAX][CUDA_TABLE_OFFSETS_MAX]
                                 [SASS_WIDTH_COUNT]; /* by the same logarithm; or 0 */
 };
@@ -76,15 +89,16 @@ struct cuda_memory {
     uint32_t *host_output[CUDA_HOST_OUTPUTS]; /* pinned; owned */
     struct cuda_indices *indices; /* owned: a list */
     struct cuda_case *cases;      /* of users' kernels, see cuda_user.h; owned: a list */
-    void *report;                 /* on the device: the description of a case; owned; NULL: not allocated */
+    /* on the device: the description of a case; owned; NULL: not allocated */
+    void *report;
     struct cuda_zeros other; /* data that lookups load beside the table */
     struct cuda_modules {
         struct cuda_module copies[CUDA_MODULES_MAX][CUDA_MODULE_COPIES];
     } *modules; /* owned: for each workload, loaded at the first request */
 };
 
-/* Allocates the memory, with table 0 in it. STATUS_ENVIRONMENT, logged, on failure; the caller closes it in any case,
- * before the device. */
+/* Allocates the memory, with table 0 in it. STATUS_ENVIRONMENT, logged, on failure; the caller
+ * closes it in any case, before the device. */
 enum status cuda_memory_open(struct cuda_device *device, uint64_t seed);
 
 /* Releases; accepts a device without memory. */
@@ -93,32 +107,36 @@ void cuda_memory_close(struct cuda_device *device);
 /* The first byte of a buffer set, modulo their number. */
 void *cuda_buffer_at(const struct cuda_buffer *buffer, uint32_t buffer_set);
 
-/* Adds a buffer set to each of the buffers, with guard zones, and with the contents of the first buffer set, if there
- * is one. If a call fails, none has it: the result is false, and *failed is the number of the buffer, unless it is
- * NULL. */
-bool cuda_buffers_extend(struct cuda_device *device, struct cuda_buffer *buffers, uint32_t count, uint32_t *failed);
+/* Adds a buffer set to each of the buffers, with guard zones, and with the contents of the first
+ * buffer set, if there is one. If a call fails, none has it: the result is false, and *failed is
+ * the number of the buffer, unless it is NULL. */
+bool cuda_buffers_extend(struct cuda_device *device, struct cuda_buffer *buffers, uint32_t count,
+                         uint32_t *failed);
 
-/* The same as often as there is room: see cuda_memory_multiply, which tells the limits for buffers of `bytes` bytes.
- * False if a call failed: then there are fewer. */
-bool cuda_buffers_multiply(struct cuda_device *device, struct cuda_buffer *buffers, uint32_t count, size_t bytes);
+/* The same as often as there is room: see cuda_memory_multiply, which tells the limits for buffers
+ * of `bytes` bytes. False if a call failed: then there are fewer. */
+bool cuda_buffers_multiply(struct cuda_device *device, struct cuda_buffer *buffers, uint32_t count,
+                           size_t bytes);
 
 /* Fills the guard zones of a buffer set. */
-bool cuda_buffer_guard(struct cuda_device *device, const struct cuda_buffer *buffer, uint32_t buffer_set);
+bool cuda_buffer_guard(struct cuda_device *device, const struct cuda_buffer *buffer,
+                       uint32_t buffer_set);
 
 /* Releases all buffer sets; accepts a zeroed struct. */
 void cuda_buffer_close(struct cuda_device *device, struct cuda_buffer *buffer);
 
-/* A copy (below CUDA_MODULE_COPIES) of module number k (below CUDA_MODULES_MAX) of a workload, with table k in its
- * constant bank. NULL, logged, if it cannot be loaded. */
-const struct cuda_module *cuda_memory_module(struct cuda_device *device, const struct workload *workload, uint32_t k,
+/* A copy (below CUDA_MODULE_COPIES) of module number k (below CUDA_MODULES_MAX) of a workload, with
+ * table k in its constant bank. NULL, logged, if it cannot be loaded. */
+const struct cuda_module *cuda_memory_module(struct cuda_device *device,
+                                             const struct workload *workload, uint32_t k,
                                              uint32_t copy);
 
-/* Ensures that table k (below CUDA_TABLES_MAX) has at least `bytes` of random values, in one buffer set. If it had
- * fewer, its textures are released. False when out of memory: then there is none. */
+/* Ensures that table k (below CUDA_TABLES_MAX) has at least `bytes` of random values, in one buffer
+ * set. If it had fewer, its textures are released. False when out of memory: then there is none. */
 bool cuda_table_need(struct cuda_device *device, uint32_t k, size_t bytes);
 
-/* Makes a table of `bytes` bytes in one buffer set; the caller gives it its values. False when out of memory: then it is
- * closed. */
+/* Makes a table of `bytes` bytes in one buffer set; the caller gives it its values. False when out
+ * of memory: then it is closed. */
 bool cuda_table_open(struct cuda_device *device, struct cuda_table *table, size_t bytes);
 
 /* Releases; accepts a zeroed struct. */
@@ -127,34 +145,38 @@ void cuda_table_close(struct cuda_device *device, struct cuda_table *table);
 /* Ensures that an open table has a texture of elements of `width` bytes at each table offset. */
 bool cuda_table_need_texture(struct cuda_device *device, struct cuda_table *table, uint32_t width);
 
-/* Copies the first table offset of an open table to more table offsets and buffer sets, as many as cuda_memory_multiply
- * says. False if a call failed: then there are fewer. */
+/* Copies the first table offset of an open table to more table offsets and buffer sets, as many as
+ * cuda_memory_multiply says. False if a call failed: then there are fewer. */
 bool cuda_table_multiply(struct cuda_device *device, struct cuda_table *table);
 
-/* The address of the table at a table offset of a buffer set, both modulo their number; and its texture of elements
- * of that many bytes, 0 if there is none. */
+/* The address of the table at a table offset of a buffer set, both modulo their number; and its
+ * texture of elements of that many bytes, 0 if there is none. */
 uint32_t *cuda_table_at(const struct cuda_table *table, uint32_t buffer_set, uint32_t table_offset);
-cudaTextureObject_t cuda_table_texture_at(const struct cuda_table *table, uint32_t buffer_set, uint32_t table_offset,
-                                          uint32_t width);
+cudaTextureObject_t cuda_table_texture_at(const struct cuda_table *table, uint32_t buffer_set,
+                                          uint32_t table_offset, uint32_t width);
 
-/* Allocates the first input and output of a size; sizes come in ascending order. False if the device lacks memory: then
- * nothing of this size is allocated. */
+/* Allocates the first input and output of a size; sizes come in ascending order. False if the
+ * device lacks memory: then nothing of this size is allocated. */
 bool cuda_buffers_add(struct cuda_device *device, uint64_t elements);
 
-/* Allocates the host's memory for the largest size and fills all inputs with random values. False if there is not
- * enough memory: cuda_buffers_drop then releases the largest size for another attempt. */
+/* Allocates the host's memory for the largest size and fills all inputs with random values. False
+ * if there is not enough memory: cuda_buffers_drop then releases the largest size for another
+ * attempt. */
 bool cuda_buffers_fill(struct cuda_device *device, uint64_t seed);
 void cuda_buffers_drop(struct cuda_device *device);
 
 /* The buffers of a size that was added. */
 const struct cuda_buffers *cuda_buffers_find(const struct cuda_device *device, uint64_t elements);
 
-/* Copies an array of indices to the device, unless it is there. False when memory or a call failed. */
+/* Copies an array of indices to the device, unless it is there. False when memory or a call
+ * failed. */
 bool cuda_indices_add(struct cuda_device *device, const struct indices *indices);
 
 /* An array that was added; else NULL. */
-const struct cuda_indices *cuda_indices_find(const struct cuda_device *device, const struct indices *indices);
+const struct cuda_indices *cuda_indices_find(const struct cuda_device *device,
+                                             const struct indices *indices);
 
-/* Adds buffer sets of buffers, indices and tables: up to CUDA_BUFFER_SETS_MAX and 512 MiB each, within the device
- * memory that nothing else will need. False if a call failed: then there are fewer. */
+/* Adds buffer sets of buffers, indices and tables: up to CUDA_BUFFER_SETS_MAX and 512 MiB each,
+ * within the device memory that nothing else will need. False if a call failed: then there are
+ * fewer. */
 bool cuda_memory_multiply(struct cuda_device *device);

@@ -11,15 +11,15 @@
 
 static const double load_seconds = 6; /* for a module that the driver compiles, or for memory */
 
-/* -- exact counts -------------------------------------------------------------------------------------- */
+/* -- exact counts ------------------------------------------------------------------------------ */
 
-/* Counts accesses on a separate thread while memory is prepared. Until it ends, nobody may write to a member `cell` of
- * a result's cells. */
+/* Counts accesses on a separate thread while memory is prepared. Until it ends, nobody may write to
+ * a member `cell` of a result's cells. */
 struct access_task {
     struct parallel_task task;
     const struct result *result;
     struct access_counts *access; /* owned; one for each cell of the result, like `wanted` */
-    bool *wanted;                 /* owned: the cells that are not skipped */
+    bool *wanted; /* owned: the cells that are not skipped */
     enum status status;
 };
 
@@ -29,16 +29,18 @@ static void *count_accesses(void *argument)
 
     for (size_t i = 0; counting->status == STATUS_OK && i < counting->result->cell_count; i++)
         if (counting->wanted[i])
-            counting->status = access_count_next(result_cell, counting->result, i, counting->access);
+            counting->status =
+                access_count_next(result_cell, counting->result, i, counting->access);
     return NULL;
 }
 
-/* -- kernels ------------------------------------------------------------------------------------------- */
+/* -- kernels ----------------------------------------------------------------------------------- */
 
-/* Opens the kernel of a cell, and reads its code. The code must have the path's instruction: otherwise the cell is
- * skipped where the compiler may choose, and fails elsewhere. A cell with a grid-stride loop gets its grid: the blocks
- * that fit the device, or that the cell names. */
-static enum status prepare_kernel(struct engine_session *session, struct cell_result *cell, struct cuda_cell *cuda)
+/* Opens the kernel of a cell, and reads its code. The code must have the path's instruction:
+ * otherwise the cell is skipped where the compiler may choose, and fails elsewhere. A cell with a
+ * grid-stride loop gets its grid: the blocks that fit the device, or that the cell names. */
+static enum status prepare_kernel(struct engine_session *session, struct cell_result *cell,
+                                  struct cuda_cell *cuda)
 {
     struct cuda_device *device = &session->device;
     const uint32_t sm_count = device->info->sm_count, crowd = requested_blocks_per_sm(&cell->cell);
@@ -49,7 +51,8 @@ static enum status prepare_kernel(struct engine_session *session, struct cell_re
 
     if (CUDA_VERSION < 12010 && cell->cell.path->home == TABLE_PARAMETER &&
         cell->cell.path->bytes > CBANK_PARAMETER_BYTES) {
-        engine_end_cell(cell, CELL_SKIPPED, "kernels have 4 KB of parameters: build with CUDA 12.1 or later for more");
+        engine_end_cell(cell, CELL_SKIPPED,
+                        "kernels have 4 KB of parameters: build with CUDA 12.1 or later for more");
         return STATUS_OK;
     }
     cuda_expect(device, load_seconds);
@@ -69,8 +72,8 @@ static enum status prepare_kernel(struct engine_session *session, struct cell_re
     if (cell->status == CELL_PENDING && cell->cell.indices) {
         int room = 0; /* blocks that an SM runs at a time; 0 if the call fails */
 
-        DRIVER_TRY(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, &room, function, (int)cell->cell.block_size,
-                   cell_shared_bytes(&cell->cell));
+        DRIVER_TRY(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, &room, function,
+                   (int)cell->cell.block_size, cell_shared_bytes(&cell->cell));
         if (requested_blocks_obstacle(&cell->cell, sm_count, (uint32_t)room, reason))
             engine_end_cell(cell, CELL_SKIPPED, "%s", reason);
         else
@@ -79,10 +82,11 @@ static enum status prepare_kernel(struct engine_session *session, struct cell_re
     return device->calls.failed ? cuda_fail(device, cell, "cannot prepare the kernel") : STATUS_OK;
 }
 
-/* -- memory -------------------------------------------------------------------------------------------- */
+/* -- memory ------------------------------------------------------------------------------------ */
 
 /* The smallest room above `above` that a pending cell needs, in elements; 0 if there is none. */
-static uint64_t next_room(const struct engine_session *session, const struct result *result, uint64_t above)
+static uint64_t next_room(const struct engine_session *session, const struct result *result,
+                          uint64_t above)
 {
     uint64_t next = 0;
 
@@ -96,7 +100,8 @@ static uint64_t next_room(const struct engine_session *session, const struct res
 }
 
 /* Writes the reason for a failed allocation. The run ends if the device is lost. */
-static enum status no_memory(struct cuda_device *device, const char *what, char reason[CELL_REASON_BYTES])
+static enum status no_memory(struct cuda_device *device, const char *what,
+                             char reason[CELL_REASON_BYTES])
 {
     const bool lost = cuda_device_lost(device);
     const char *error = cuda_device_error(device);
@@ -129,12 +134,14 @@ static enum status prepare_memory(struct engine_session *session, struct result 
     enum status status = STATUS_OK;
     char reason[CELL_REASON_BYTES];
 
-    for (uint64_t room = next_room(session, result, 0), next; status == STATUS_OK && room > 0; room = next) {
+    for (uint64_t room = next_room(session, result, 0), next; status == STATUS_OK && room > 0;
+         room = next) {
         next = next_room(session, result, room);
         if ((fault && fault->memory && next == 0) || !cuda_buffers_add(device, room))
             status = fail_room(session, result, room);
     }
-    while (status == STATUS_OK && memory->buffer_count > 0 && !cuda_buffers_fill(device, result->seed)) {
+    while (status == STATUS_OK && memory->buffer_count > 0 &&
+           !cuda_buffers_fill(device, result->seed)) {
         status = fail_room(session, result, memory->buffers[memory->buffer_count - 1].elements);
         cuda_buffers_drop(device);
     }
@@ -144,9 +151,11 @@ static enum status prepare_memory(struct engine_session *session, struct result 
 
             if (cell->status != CELL_PENDING)
                 continue;
-            if (need == INDICES && (!cell->cell.indices || cuda_indices_add(device, cell->cell.indices)))
+            if (need == INDICES &&
+                (!cell->cell.indices || cuda_indices_add(device, cell->cell.indices)))
                 continue;
-            if (need == FLUSH && (!cell->cell.cache_state->flush || cuda_flush_prepare(device, device->info->l2_bytes)))
+            if (need == FLUSH && (!cell->cell.cache_state->flush ||
+                                  cuda_flush_prepare(device, device->info->l2_bytes)))
                 continue;
             status = no_memory(device, needs[need], reason);
             if (status == STATUS_OK)
@@ -161,7 +170,8 @@ static enum status prepare_memory(struct engine_session *session, struct result 
     return cuda_users_multiply(session, result);
 }
 
-enum status cuda_prepare(struct engine_session *session, struct result *result, const struct progress *progress)
+enum status cuda_prepare(struct engine_session *session, struct result *result,
+                         const struct progress *progress)
 {
     struct access_task counting = {.result = result};
     enum status status = STATUS_OK;
@@ -175,13 +185,15 @@ enum status cuda_prepare(struct engine_session *session, struct result *result, 
 
         /* Kernel files are compiled for pending cells alone. */
         if (!cell->kernel.symbol[0] || (cell_is_user(&cell->cell) && !cell->cell.build) ||
-            ((cell_is_user(&cell->cell) ? cuda_user_sass(cell->cell.build, &sass, reason)
-                                        : cuda_launch_open(&session->device, &cell->cell, &launch, &sass, reason)) &&
+            ((cell_is_user(&cell->cell)
+                  ? cuda_user_sass(cell->cell.build, &sass, reason)
+                  : cuda_launch_open(&session->device, &cell->cell, &launch, &sass, reason)) &&
              strcmp(sass.sha256, cell->kernel.sha256) == 0))
             continue;
         cell_identity(&cell->cell, identity);
         return log_error(STATUS_ENVIRONMENT,
-                         "%s was measured with another kernel than this program has; resume with the cbank that began "
+                         "%s was measured with another kernel than this program has; resume with "
+                         "the cbank that began "
                          "the run",
                          identity);
     }
@@ -203,7 +215,8 @@ enum status cuda_prepare(struct engine_session *session, struct result *result, 
         counting.status = log_memory("counts of accesses");
     } else {
         for (size_t i = 0; i < result->cell_count; i++)
-            counting.wanted[i] = result->cells[i].status != CELL_SKIPPED && !cell_is_user(&result->cells[i].cell);
+            counting.wanted[i] =
+                result->cells[i].status != CELL_SKIPPED && !cell_is_user(&result->cells[i].cell);
         parallel_begin(&counting.task, count_accesses, &counting);
         status = prepare_memory(session, result);
     }

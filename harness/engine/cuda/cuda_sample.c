@@ -12,14 +12,17 @@ enum {
 };
 
 /* Launches the cell, or else the empty kernel. */
-static bool launch_once(const struct cuda_chain *chain, uint32_t number, uint32_t buffer_set, uint32_t table_offset)
+static bool launch_once(const struct cuda_chain *chain, uint32_t number, uint32_t buffer_set,
+                        uint32_t table_offset)
 {
     const struct cuda_turn turn = {number, buffer_set, table_offset % chain->table_offsets};
 
-    return chain->launch ? cuda_launch_cell(chain->device, chain->launch, turn) : cuda_launch_empty(chain->device);
+    return chain->launch ? cuda_launch_cell(chain->device, chain->launch, turn)
+                         : cuda_launch_empty(chain->device);
 }
 
-static bool launch_many(const struct cuda_chain *chain, uint32_t buffer_set, uint32_t table_offset, uint32_t launches)
+static bool launch_many(const struct cuda_chain *chain, uint32_t buffer_set, uint32_t table_offset,
+                        uint32_t launches)
 {
     for (uint32_t i = 0; i < launches; i++)
         if (!launch_once(chain, i, buffer_set, table_offset + i))
@@ -27,7 +30,7 @@ static bool launch_many(const struct cuda_chain *chain, uint32_t buffer_set, uin
     return true;
 }
 
-/* -- draws -------------------------------------------------------------------------------------------- */
+/* -- draws ------------------------------------------------------------------------------------- */
 
 static bool stamp(const struct cuda_chain *chain, uint32_t draw, uint32_t number)
 {
@@ -47,7 +50,7 @@ static bool launch_short(const struct cuda_chain *chain, uint32_t buffer_set, ui
                             : cuda_launch_empty(chain->device);
 }
 
-/* -- graphs ------------------------------------------------------------------------------------------- */
+/* -- graphs ------------------------------------------------------------------------------------ */
 
 void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device)
 {
@@ -63,19 +66,24 @@ static cudaGraph_t capture(const struct cuda_chain *chain, uint32_t buffer_set)
     struct cuda_device *device = chain->device;
     const uint32_t each = chain->launches / chain->repetitions;
     cudaGraph_t graph = NULL;
-    bool captured = CUDA(device, cudaStreamBeginCapture, device->stream, cudaStreamCaptureModeThreadLocal);
+    bool captured =
+        CUDA(device, cudaStreamBeginCapture, device->stream, cudaStreamCaptureModeThreadLocal);
 
     if (!captured)
         return NULL;
     for (uint32_t i = 0; captured && chain->cold && i < chain->repetitions; i++)
-        captured = cuda_launch_flush(device) && stamp(chain, i, 0) && launch_short(chain, buffer_set, i) &&
-                   stamp(chain, i, 1) && cuda_launch_flush(device) && stamp(chain, i, 2) &&
+        captured = cuda_launch_flush(device) && stamp(chain, i, 0) &&
+                   launch_short(chain, buffer_set, i) && stamp(chain, i, 1) &&
+                   cuda_launch_flush(device) && stamp(chain, i, 2) &&
                    launch_once(chain, i, buffer_set, i) && slow(chain, i) && stamp(chain, i, 3);
-    /* The additional launches of long stretches take the table offsets in turn, from draw to draw. */
+    /* The additional launches of long stretches take the table offsets in turn, from draw to
+     * draw. */
     for (uint32_t i = 0; captured && !chain->cold && i < chain->repetitions; i++)
-        captured = launch_sm_shuffle(device) && launch_many(chain, buffer_set, i * each, chain->lead_in) &&
-                   stamp(chain, i, 0) && launch_short(chain, buffer_set, i * each) && stamp(chain, i, 1) &&
-                   stamp(chain, i, 2) && launch_many(chain, buffer_set, i * each, chain->reference + each) &&
+        captured = launch_sm_shuffle(device) &&
+                   launch_many(chain, buffer_set, i * each, chain->lead_in) && stamp(chain, i, 0) &&
+                   launch_short(chain, buffer_set, i * each) && stamp(chain, i, 1) &&
+                   stamp(chain, i, 2) &&
+                   launch_many(chain, buffer_set, i * each, chain->reference + each) &&
                    slow(chain, i) && stamp(chain, i, 3);
     /* A capture that has started must end, even after a failure: otherwise no other call works. */
     if (!CUDA(device, cudaStreamEndCapture, device->stream, &graph)) {
@@ -104,10 +112,13 @@ static void instantiate(void *context, uint64_t first, uint64_t count)
 
     for (uint64_t i = first; i < first + count; i++)
         making->codes[i] =
-            code != cudaSuccess ? code : cudaGraphInstantiateWithFlags(&making->graphs[i], making->captured[i], 0);
+            code != cudaSuccess
+                ? code
+                : cudaGraphInstantiateWithFlags(&making->graphs[i], making->captured[i], 0);
 }
 
-bool cuda_sample_make(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t first, uint32_t count)
+bool cuda_sample_make(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t first,
+                      uint32_t count)
 {
     struct cuda_device *device = chain->device;
     struct making making = {.device = device->ordinal, .graphs = &sample->graphs[first]};
@@ -134,28 +145,31 @@ bool cuda_sample_upload(const struct cuda_sample *sample, const struct cuda_chai
     bool uploaded = true;
 
     for (uint32_t i = 0; uploaded && i < CUDA_BUFFER_SETS_MAX; i++)
-        uploaded = !sample->graphs[i] || CUDA(chain->device, cudaGraphUpload, sample->graphs[i], chain->device->stream);
+        uploaded = !sample->graphs[i] ||
+                   CUDA(chain->device, cudaGraphUpload, sample->graphs[i], chain->device->stream);
     return uploaded;
 }
 
-bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t buffer_set)
+bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chain *chain,
+                        uint32_t buffer_set)
 {
     for (uint32_t i = 0; i <= chain->replays; i++)
-        if (!CUDA(chain->device, cudaGraphLaunch, sample->graphs[buffer_set], chain->device->stream))
+        if (!CUDA(chain->device, cudaGraphLaunch, sample->graphs[buffer_set],
+                  chain->device->stream))
             return false;
     /* Not in the graph: once the probe has written, the last replay has ended. */
     return cuda_launch_clock(chain->device, chain->reading);
 }
 
-/* -- times -------------------------------------------------------------------------------------------- */
+/* -- times ------------------------------------------------------------------------------------- */
 
 const struct clock_reading *cuda_sample_reading(const struct cuda_chain *chain)
 {
     return &chain->device->tools.readings[chain->reading];
 }
 
-/* The slope between short and long stretches: costs common to both cancel. If the short one is an empty kernel, its own
- * slope is added. */
+/* The slope between short and long stretches: costs common to both cancel. If the short one is an
+ * empty kernel, its own slope is added. */
 double cuda_sample_ns(const struct cuda_chain *chain)
 {
     const uint64_t *stamps_ns = cuda_sample_reading(chain)->stamps_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * One sample as a CUDA graph: launches between stamps, a graph for each buffer set. cuda_timing.c explains samples and
- * the reasons. */
+ * One sample as a CUDA graph: launches between stamps, a graph for each buffer set. cuda_timing.c
+ * explains samples and the reasons. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,24 +12,27 @@ enum {
     CUDA_LAUNCHES_MAX = 1000,    /* of one sample: bounds the size of a graph */
     CUDA_LEAD_IN_LAUNCHES = 2,   /* of each draw of a hot sample */
     CUDA_REFERENCE_LAUNCHES = 2, /* of a short stretch of a hot sample, at most */
-    CUDA_DRAW_STAMPS = 4,        /* of a draw: two around its short stretch, and two around its long one */
+    /* of a draw: two around its short stretch, and two around its long one */
+    CUDA_DRAW_STAMPS = 4,
     CUDA_REPETITIONS_MAX = TOOL_STAMPS_MAX / CUDA_DRAW_STAMPS,
 };
 
-/* The launches of a cell, or of the empty kernel. A sample repeats several draws: each has a short stretch of launches
- * and a longer one. */
+/* The launches of a cell, or of the empty kernel. A sample repeats several draws: each has a short
+ * stretch of launches and a longer one. */
 struct cuda_chain {
     struct cuda_device *device;
     const struct cuda_launch *launch; /* NULL: the empty kernel */
     bool cold; /* a flush precedes each stretch; the long one has one launch */
     uint32_t repetitions, lead_in,
         reference; /* of a sample: draws; of a draw: launches before its stretches, and those of
-                                           the short one, 0 for an empty kernel. Cold samples, and those that need none,
-                                           have 0 in the last two */
-    uint32_t launches; /* additional launches of the long stretches, over all draws: equally many in each */
+                                           the short one, 0 for an empty kernel. Cold samples, and
+                      those that need none, have 0 in the last two */
+    /* additional launches of the long stretches, over all draws: equally many in each */
+    uint32_t launches;
     uint32_t buffer_sets; /* of the buffers, see cuda_memory.h */
     uint32_t table_offsets; /* of the table; launches take them in turn, see cuda_memory.h */
-    uint32_t replays; /* launches of its graph before the one that counts; they bring its commands into the caches */
+    /* launches of its graph before the one that counts; they bring its commands into the caches */
+    uint32_t replays;
     double seconds; /* approximate, for the whole sample */
     uint64_t slow_ns; /* planted slowdown: work added to a long stretch */
     size_t reading; /* number of the reading that the clock probe writes */
@@ -40,15 +43,18 @@ struct cuda_sample {
     cudaGraphExec_t graphs[CUDA_BUFFER_SETS_MAX]; /* NULL: not made */
 };
 
-/* Makes the graphs of a chain's sample for buffer sets `first` to first + count - 1, once each, on several threads. It
- * calls the device and launches nothing. After a failure it may have made some. The caller closes them. */
-bool cuda_sample_make(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t first, uint32_t count);
+/* Makes the graphs of a chain's sample for buffer sets `first` to first + count - 1, once each, on
+ * several threads. It calls the device and launches nothing. After a failure it may have made some.
+ * The caller closes them. */
+bool cuda_sample_make(struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t first,
+                      uint32_t count);
 
 /* Enqueues the upload of the graphs to the device. */
 bool cuda_sample_upload(const struct cuda_sample *sample, const struct cuda_chain *chain);
 
 /* Enqueues the sample of a buffer set whose graph was made, after its replays. */
-bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chain *chain, uint32_t buffer_set);
+bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chain *chain,
+                        uint32_t buffer_set);
 
 /* Releases; accepts a zeroed struct. */
 void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device);

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: MIT
- * The phase `time` of the CUDA engine. Launches are in CUDA graphs, to exclude the host's launch overhead.
+ * The phase `time` of the CUDA engine. Launches are in CUDA graphs, to exclude the host's launch
+ * overhead.
  *
  * The time of a cell is the time that one more launch adds to a chain of launches in a stream.
  *
- * A sample is one graph with several draws. A draw of a hot sample starts with a kernel that lets the SMs come free in
- * a random order. Lead-in launches bring the caches to the cell's state. A short stretch of launches follows, and one
- * that is longer by n. A draw of a cold sample is a flush, an empty kernel, a flush and a launch. Stamps before and
- * after each stretch read the device's timer; a stamp is a kernel. The slope is the time of the long stretches less
- * that of the short ones, divided by the additional launches: fixed costs of a stretch cancel. For a launch that is
- * long by itself, the short stretch is an empty kernel, and the slope of that one is added. A longer launch that fills
- * L2 has no lead-in. (Events instead of stamps give a different time in every graph, and the time depends on the length
- * of a stretch.) If a cell's data stay in L2, its graph is launched twice, so that its commands are there, too. After
- * every sample the SM clock is probed, and the stamps are copied.
+ * A sample is one graph with several draws. A draw of a hot sample starts with a kernel that lets
+ * the SMs come free in a random order. Lead-in launches bring the caches to the cell's state. A
+ * short stretch of launches follows, and one that is longer by n. A draw of a cold sample is a
+ * flush, an empty kernel, a flush and a launch. Stamps before and after each stretch read the
+ * device's timer; a stamp is a kernel. The slope is the time of the long stretches less that of the
+ * short ones, divided by the additional launches: fixed costs of a stretch cancel. For a launch
+ * that is long by itself, the short stretch is an empty kernel, and the slope of that one is added.
+ * A longer launch that fills L2 has no lead-in. (Events instead of stamps give a different time in
+ * every graph, and the time depends on the length of a stretch.) If a cell's data stay in L2, its
+ * graph is launched twice, so that its commands are there, too. After every sample the SM clock is
+ * probed, and the stamps are copied.
  *
- * The samples of a cell take its buffer sets in turn (cuda_memory.h), each with a graph of its own. Samples of all
- * cells of a group are interleaved, each round in a new random order, until each cell may stop. While the device works,
- * the host makes the graphs of the next group; they are uploaded before that group's first sample. */
+ * The samples of a cell take its buffer sets in turn (cuda_memory.h), each with a graph of its own.
+ * Samples of all cells of a group are interleaved, each round in a new random order, until each
+ * cell may stop. While the device works, the host makes the graphs of the next group; they are
+ * uploaded before that group's first sample. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,35 +35,43 @@ enum {
     /* Lengths of samples. */
     DRAW_LAUNCHES = 12,    /* in a draw of a hot sample, at least, ... */
     DRAW_TICKS = 100,      /* ... and ticks of the timer in that time */
-    SHORT_REPETITIONS = 4,       /* of a sample with few short launches; each has at least this many launches */
+    /* of a sample with few short launches; each has at least this many launches */
+    SHORT_REPETITIONS = 4,
     ESTIMATE_SAMPLES = 3,  /* for a first estimate, ... */
     ESTIMATE_LAUNCHES = 4, /* ... and launches in each */
-    LAUNCHES_LEAST = 12,   /* of a hot sample, unless it would become LONGER times as long as required */
+    /* of a hot sample, unless it would become LONGER times as long as required */
+    LAUNCHES_LEAST = 12,
     LONGER = 10,
     /* Rounds. */
-    INTERRUPTED_MANY = 3, /* interrupted samples of a group that show that something else uses the device */
-    FAULT_ROUND = 60,     /* for a planted fault: from this round on, when some cells have settled, ... */
+    /* interrupted samples of a group that show that something else uses the device */
+    INTERRUPTED_MANY = 3,
+    /* for a planted fault: from this round on, when some cells have settled, ... */
+    FAULT_ROUND = 60,
     FAULT_ITEM = 1,       /* ... in this cell */
     DROPPED_MAX = 3,      /* rounds that may fail without a cell as the cause */
-    MORE_TURNS = 7, /* extra samples of a cell in a round, at most, when few cells are left: they keep the device
-                           * busy */
+    MORE_TURNS = 7, /* extra samples of a cell in a round, at most, when few cells are left: they
+                     * keep the device busy */
 };
 
-static const double reference_ns = 15e3; /* of a short stretch, and of the launches before it, so that it resembles the
-                                          * end */
-static const double long_ns = 500e3; /* of a launch: stamps are negligible, and the short stretch is an empty kernel */
-static const double alone_ns = 1500e3; /* of a launch: longer ones have no lead-in, unless their data fit in L2 */
+static const double reference_ns = 15e3; /* of a short stretch, and of the launches before it, so
+                                          * that it resembles the end */
+/* of a launch: stamps are negligible, and the short stretch is an empty kernel */
+static const double long_ns = 500e3;
+/* of a launch: longer ones have no lead-in, unless their data fit in L2 */
+static const double alone_ns = 1500e3;
 static const double cold_ns = 1e6; /* of the cold launches in a sample, approximately */
-static const double table_offsets_l2_share = 0.25; /* of L2, for launches that read several table offsets */
-static const double replay_ns = 100e3; /* of a launch: the time of longer ones does not depend on the location of their
-                                        * commands */
+/* of L2, for launches that read several table offsets */
+static const double table_offsets_l2_share = 0.25;
+static const double replay_ns = 100e3; /* of a launch: the time of longer ones does not depend on
+                                        * the location of their commands */
 
-/* Rounds of this length, at least one, come before the first that counts. After graphs were made, the device has been
- * idle, and launches then take longer: by 170 ns after 22 ms (H200). */
+/* Rounds of this length, at least one, come before the first that counts. After graphs were made,
+ * the device has been idle, and launches then take longer: by 170 ns after 22 ms (H200). */
 static const double warm_seconds = 0.05;
 static const double stretch_seconds = 0.25; /* of enqueued samples, so that no call waits long */
 
-/* The state of sampling a cell. Its samples are in the result, which can therefore be saved at any time. */
+/* The state of sampling a cell. Its samples are in the result, which can therefore be saved at any
+ * time. */
 struct cuda_sampling {
     struct cell_result *result;
     struct cuda_chain chain;
@@ -69,7 +81,8 @@ struct cuda_sampling {
     size_t before; /* samples of an earlier process */
     uint32_t made; /* graphs made, of one for each buffer set */
     size_t enqueued; /* enqueued samples */
-    bool discard_pending; /* one of these did not count: later ones are not in the buffer set that is next */
+    /* one of these did not count: later ones are not in the buffer set that is next */
+    bool discard_pending;
     bool done; /* it failed, or it cannot be timed */
 };
 
@@ -90,7 +103,7 @@ struct cuda_timing {
     bool stopped; /* the user asked to stop */
 };
 
-/* -- lengths of samples -------------------------------------------------------------------------------- */
+/* -- lengths of samples ------------------------------------------------------------------------ */
 
 /* Number of launches that take about all_ns, at most `most`. */
 static uint32_t launches_of(double all_ns, double launch_ns, uint32_t most)
@@ -98,9 +111,10 @@ static uint32_t launches_of(double all_ns, double launch_ns, uint32_t most)
     return (uint32_t)fmax(1, fmin(most, ceil(all_ns / launch_ns)));
 }
 
-/* The median of samples with that many additional launches and as many in the short stretch. NaN if they cannot be
- * launched. */
-static double estimate_from(struct cuda_chain *chain, uint32_t launches, uint32_t reference, size_t samples)
+/* The median of samples with that many additional launches and as many in the short stretch. NaN if
+ * they cannot be launched. */
+static double estimate_from(struct cuda_chain *chain, uint32_t launches, uint32_t reference,
+                            size_t samples)
 {
     chain->lead_in = !chain->cold;
     chain->reference = chain->cold ? 0 : reference;
@@ -113,13 +127,15 @@ static double estimate_from(struct cuda_chain *chain, uint32_t launches, uint32_
 /* Whether a launch of the cell reads and writes less than a share of L2. */
 static bool stays_in_l2(const struct cuda_chain *chain, double share)
 {
-    return (double)cuda_launch_bytes(chain->device, chain->launch) < share * (double)chain->device->info->l2_bytes;
+    return (double)cuda_launch_bytes(chain->device, chain->launch) <
+           share * (double)chain->device->info->l2_bytes;
 }
 
-/* Sets the lengths of a hot sample's stretches, for a launch of launch_ns; `launches` is the number used by an earlier
- * process, 0 if there was none. After a replay, the commands of the launches are in L2. This does not hold for launches
- * that fill L2 themselves. */
-static void size_hot(struct cuda_chain *chain, uint32_t launches, double launch_ns, double sample_ns)
+/* Sets the lengths of a hot sample's stretches, for a launch of launch_ns; `launches` is the number
+ * used by an earlier process, 0 if there was none. After a replay, the commands of the launches are
+ * in L2. This does not hold for launches that fill L2 themselves. */
+static void size_hot(struct cuda_chain *chain, uint32_t launches, double launch_ns,
+                     double sample_ns)
 {
     const bool kept = launches > 0;
     const double longer_ns = fmin(LAUNCHES_LEAST * launch_ns, LONGER * sample_ns);
@@ -127,34 +143,41 @@ static void size_hot(struct cuda_chain *chain, uint32_t launches, double launch_
     double wanted, ticks;
 
     chain->replays = launch_ns < replay_ns && stays;
-    /* All table offsets must still be in L2 when they are read again: the replay reads each of them. */
+    /* All table offsets must still be in L2 when they are read again: the replay reads each of
+     * them. */
     chain->table_offsets = chain->replays && stays_in_l2(chain, table_offsets_l2_share)
                                ? cuda_launch_table_offsets(chain->device, chain->launch)
                                : 1;
     if (launches == 0) {
         launches = launches_of(fmax(sample_ns, longer_ns), launch_ns, CUDA_LAUNCHES_MAX);
         if (launches >= chain->table_offsets) /* every table offset equally often */
-            launches = (launches + chain->table_offsets / 2) / chain->table_offsets * chain->table_offsets;
+            launches =
+                (launches + chain->table_offsets / 2) / chain->table_offsets * chain->table_offsets;
     }
-    /* As many draws as possible, with equally many launches. For long launches, the length of a stretch does not change
-     * its variation. For short ones, the assignment of blocks to SMs causes the variation, and several draws average
-     * it. */
+    /* As many draws as possible, with equally many launches. For long launches, the length of a
+     * stretch does not change its variation. For short ones, the assignment of blocks to SMs causes
+     * the variation, and several draws average it. */
     ticks = launches * launch_ns / cuda_tick_ns(chain->device);
     wanted = launch_ns < reference_ns && launches < 2 * DRAW_LAUNCHES
                  ? fmin(SHORT_REPETITIONS, launches / SHORT_REPETITIONS)
                  : launches / DRAW_LAUNCHES;
-    chain->repetitions = (uint32_t)fmax(1, fmin(CUDA_REPETITIONS_MAX, fmin(wanted, ticks / DRAW_TICKS)));
-    while (kept && launches % chain->repetitions) /* draws have equally many launches, and their sum stays */
+    chain->repetitions =
+        (uint32_t)fmax(1, fmin(CUDA_REPETITIONS_MAX, fmin(wanted, ticks / DRAW_TICKS)));
+    while (kept &&
+           launches %
+               chain->repetitions) /* draws have equally many launches, and their sum stays */
         chain->repetitions--;
     chain->launches = (launches + chain->repetitions - 1) / chain->repetitions * chain->repetitions;
-    chain->reference = launch_ns < long_ns ? launches_of(reference_ns, launch_ns, CUDA_REFERENCE_LAUNCHES) : 0;
+    chain->reference =
+        launch_ns < long_ns ? launches_of(reference_ns, launch_ns, CUDA_REFERENCE_LAUNCHES) : 0;
     chain->lead_in = alone ? 0 : launches_of(reference_ns, launch_ns, CUDA_LEAD_IN_LAUNCHES);
 }
 
-/* Sets the lengths of a chain that has its device, launch, cache state and buffer sets. They follow from the last of
- * `time`'s samples, whose number of launches is kept, or from a first estimate, which launches the cell. False if it
- * cannot be launched. */
-static bool set_lengths(struct cuda_chain *chain, const struct cell_time *time, const struct engine_options *options)
+/* Sets the lengths of a chain that has its device, launch, cache state and buffer sets. They follow
+ * from the last of `time`'s samples, whose number of launches is kept, or from a first estimate,
+ * which launches the cell. False if it cannot be launched. */
+static bool set_lengths(struct cuda_chain *chain, const struct cell_time *time,
+                        const struct engine_options *options)
 {
     const size_t before = time->summary.count;
     const uint32_t launches = before ? time->launches_per_sample : 0;
@@ -176,17 +199,19 @@ static bool set_lengths(struct cuda_chain *chain, const struct cell_time *time, 
     }
     if (options->slow_path == chain->launch->cell->path) {
         /* The launch of the spinning kernel is part of the added work. */
-        const double spin_ns = options->slow_share * launch_ns * chain->launches - chain->device->info->launch_ns;
+        const double spin_ns =
+            options->slow_share * launch_ns * chain->launches - chain->device->info->launch_ns;
 
         chain->slow_ns = spin_ns > 1 ? (uint64_t)spin_ns : 1;
     }
-    chain->seconds = 1e-9 * launch_ns *
-                     (chain->repetitions * (chain->lead_in + 2 * chain->reference) + chain->launches) *
-                     (1 + chain->replays);
+    chain->seconds =
+        1e-9 * launch_ns *
+        (chain->repetitions * (chain->lead_in + 2 * chain->reference) + chain->launches) *
+        (1 + chain->replays);
     return true;
 }
 
-/* -- sampling a cell ----------------------------------------------------------------------------------- */
+/* -- sampling a cell --------------------------------------------------------------------------- */
 
 static enum status fail(struct cuda_sampling *sampling, const char *what)
 {
@@ -202,11 +227,12 @@ static bool widen(double **values, size_t count)
     return wide;
 }
 
-/* Starts sampling a cell: determines the length of its samples, which launches the cell. `planned` is the number of
- * cells that are timed in all. STATUS_OK even if the cell failed; another status if the run has ended. Call
- * sampling_close in any case. */
+/* Starts sampling a cell: determines the length of its samples, which launches the cell. `planned`
+ * is the number of cells that are timed in all. STATUS_OK even if the cell failed; another status
+ * if the run has ended. Call sampling_close in any case. */
 static enum status sampling_open(struct cuda_sampling *sampling, struct cuda_device *device,
-                                 const struct cuda_launch *launch, size_t planned, const struct engine_options *options)
+                                 const struct cuda_launch *launch, size_t planned,
+                                 const struct engine_options *options)
 {
     struct cell_result *cell = sampling->result;
     struct cell_time *time = &cell->time;
@@ -214,7 +240,9 @@ static enum status sampling_open(struct cuda_sampling *sampling, struct cuda_dev
     uint32_t copies;
     size_t room;
 
-    sampling->chain = (struct cuda_chain){.device = device, .launch = launch, .cold = cell->cell.cache_state->flush};
+    sampling->chain = (struct cuda_chain){.device = device,
+                                          .launch = launch,
+                                          .cold = cell->cell.cache_state->flush};
     if ((sampling->done = launch->modules == 0))
         return STATUS_OK;
     sampling->chain.buffer_sets = cuda_launch_buffer_sets(device, launch);
@@ -226,9 +254,10 @@ static enum status sampling_open(struct cuda_sampling *sampling, struct cuda_dev
         time->summary.count = 0;
     sampling->before = time->summary.count;
     room = sampling->before > options->samples_max ? sampling->before : options->samples_max;
-    if (!stopping_criterion_open(&sampling->stopping_criterion, sampling->chain.buffer_sets, planned, launch->user,
-                                 room) ||
-        !widen(&sampling->totals_ns, room) || !widen(&time->samples_ns, room) || !widen(&time->clocks_mhz, room))
+    if (!stopping_criterion_open(&sampling->stopping_criterion, sampling->chain.buffer_sets,
+                                 planned, launch->user, room) ||
+        !widen(&sampling->totals_ns, room) || !widen(&time->samples_ns, room) ||
+        !widen(&time->clocks_mhz, room))
         return fail(sampling, "out of memory for samples");
     if (!set_lengths(&sampling->chain, time, options))
         return fail(sampling, "cannot launch");
@@ -237,7 +266,8 @@ static enum status sampling_open(struct cuda_sampling *sampling, struct cuda_dev
     time->code_copies = copies;
     sampling->stopping_criterion.each = sampling->chain.seconds;
     for (size_t i = 0; i < sampling->before; i++)
-        sampling->stopping_criterion.seconds += 1e-9 * time->samples_ns[i] * sampling->chain.launches;
+        sampling->stopping_criterion.seconds +=
+            1e-9 * time->samples_ns[i] * sampling->chain.launches;
     stopping_criterion_look(&sampling->stopping_criterion, time, options);
     return STATUS_OK;
 }
@@ -276,34 +306,40 @@ static size_t own_samples(const struct cuda_sampling *sampling)
 }
 
 /* Records a sample that has ended, if it counts, and checks whether there are enough. */
-static void take_sample(struct cuda_sampling *sampling, const struct engine_options *options, bool counts)
+static void take_sample(struct cuda_sampling *sampling, const struct engine_options *options,
+                        bool counts)
 {
     const struct clock_reading *clock = cuda_sample_reading(&sampling->chain);
-    const double ns = round(1e3 * cuda_sample_ns(&sampling->chain)) / 1e3; /* picoseconds: the timer ticks in ns */
+    /* picoseconds: the timer ticks in ns */
+    const double ns = round(1e3 * cuda_sample_ns(&sampling->chain)) / 1e3;
     const double total_ns =
-        (double)(clock->stamps_ns[CUDA_DRAW_STAMPS * sampling->chain.repetitions - 1] - clock->stamps_ns[0]);
+        (double)(clock->stamps_ns[CUDA_DRAW_STAMPS * sampling->chain.repetitions - 1] -
+                 clock->stamps_ns[0]);
     struct stopping_criterion *stopping_criterion = &sampling->stopping_criterion;
     struct cell_time *time = &sampling->result->time;
 
-    /* A cell that has settled stays so. An interrupted empty kernel can make a time negative; that time is dropped. */
+    /* A cell that has settled stays so. An interrupted empty kernel can make a time negative; that
+     * time is dropped. */
     sampling->discard_pending |= !counts || ns <= 0 || stopping_criterion->stop != STOP_NONE;
     if (sampling->discard_pending)
         return;
     if (sampling->before)
         sampling->result->flags |= FLAG_RESUMED;
-    time->clocks_mhz[time->summary.count] = clock->ns ? 1e3 * (double)clock->cycles / (double)clock->ns : 0;
+    time->clocks_mhz[time->summary.count] =
+        clock->ns ? 1e3 * (double)clock->cycles / (double)clock->ns : 0;
     sampling->totals_ns[own_samples(sampling)] = total_ns;
     time->samples_ns[time->summary.count++] = ns;
     stopping_criterion->seconds += 1e-9 * ns * sampling->chain.launches;
     stopping_criterion->each = fmax(stopping_criterion->each, 1e-9 * total_ns);
     if (!stopping_criterion_is_due(stopping_criterion, time, options))
         return;
-    stopping_criterion->uneven = time->summary.count < 2 * (size_t)stopping_criterion->buffer_sets &&
-                                 contended_samples(sampling->totals_ns, own_samples(sampling), 1) > 0;
+    stopping_criterion->uneven =
+        time->summary.count < 2 * (size_t)stopping_criterion->buffer_sets &&
+        contended_samples(sampling->totals_ns, own_samples(sampling), 1) > 0;
     stopping_criterion_look(stopping_criterion, time, options);
 }
 
-/* -- rounds -------------------------------------------------------------------------------------------- */
+/* -- rounds ------------------------------------------------------------------------------------ */
 
 /* Whether a fault is still to be planted. */
 static bool awaits_fault(const struct cuda_timing *timing)
@@ -316,8 +352,9 @@ static bool awaits_fault(const struct cuda_timing *timing)
 /* Shows progress, and asks whether to stop. */
 static void show_progress(struct cuda_timing *timing)
 {
-    timing->stopped = timing->progress->step(timing->progress->context, "timing",
-                                             timing->before + timing->count - timing->unsettled, timing->planned);
+    timing->stopped =
+        timing->progress->step(timing->progress->context, "timing",
+                               timing->before + timing->count - timing->unsettled, timing->planned);
 }
 
 /* The item of a turn. It writes the reading of that turn. */
@@ -329,8 +366,8 @@ static struct cuda_sampling *turn_sampling(const struct cuda_timing *timing, siz
     return sampling;
 }
 
-/* Handles failed launches of the turns from `first` to end - 1. Cells whose launches did not end fail; without such a
- * cell, the samples are lost. */
+/* Handles failed launches of the turns from `first` to end - 1. Cells whose launches did not end
+ * fail; without such a cell, the samples are lost. */
 static enum status drop_stretch(struct cuda_timing *timing, size_t first, size_t end)
 {
     struct cuda_device *device = timing->device;
@@ -354,10 +391,11 @@ static enum status drop_stretch(struct cuda_timing *timing, size_t first, size_t
     return STATUS_OK;
 }
 
-/* Launches the samples of a round from turn *next on, enough for a stretch. While the device works, makes graphs of the
- * `enqueued` group and releases the `past` one (NULL: none). Then it records the samples. */
-static enum status sample_stretch(struct cuda_timing *timing, size_t turns, size_t *next, struct cuda_timing *past,
-                                  struct cuda_timing *enqueued)
+/* Launches the samples of a round from turn *next on, enough for a stretch. While the device works,
+ * makes graphs of the `enqueued` group and releases the `past` one (NULL: none). Then it records
+ * the samples. */
+static enum status sample_stretch(struct cuda_timing *timing, size_t turns, size_t *next,
+                                  struct cuda_timing *past, struct cuda_timing *enqueued)
 {
     struct cuda_device *device = timing->device;
     struct cuda_calls *calls = &device->calls;
@@ -377,8 +415,10 @@ static enum status sample_stretch(struct cuda_timing *timing, size_t turns, size
             const size_t number = sampling->result->time.summary.count + sampling->enqueued++;
 
             device->tools.readings[*next] = (struct clock_reading){0};
-            calls->suspects[calls->suspect_count++] = (struct cuda_suspect){sampling->result, *next};
-            if (awaits_fault(timing) && timing->rounds >= FAULT_ROUND && sampling == &timing->samplings[FAULT_ITEM])
+            calls->suspects[calls->suspect_count++] =
+                (struct cuda_suspect){sampling->result, *next};
+            if (awaits_fault(timing) && timing->rounds >= FAULT_ROUND &&
+                sampling == &timing->samplings[FAULT_ITEM])
                 timing->planted = cuda_launch_fault(device, timing->options->fault);
             if (!cuda_sample_launch(&sampling->sample, &sampling->chain,
                                     (uint32_t)(number % sampling->chain.buffer_sets))) {
@@ -398,7 +438,8 @@ static enum status sample_stretch(struct cuda_timing *timing, size_t turns, size
             made = make_graphs(&enqueued->samplings[i], 1);
     if (!made)
         cuda_device_error(device);
-    while (past && past->count > 0 && cuda_device_is_busy(device)) /* a graph takes a tenth of a millisecond */
+    while (past && past->count > 0 &&
+           cuda_device_is_busy(device)) /* a graph takes a tenth of a millisecond */
         sampling_close(&past->samplings[--past->count]);
     if (!cuda_device_wait(device))
         return drop_stretch(timing, first, *next);
@@ -408,8 +449,9 @@ static enum status sample_stretch(struct cuda_timing *timing, size_t turns, size
     return STATUS_OK;
 }
 
-/* Chooses the cells of a round, and their order: all that have not settled, more often if they are few, and the one
- * that a fault should hit. Returns the number of turns, at most one for each item. */
+/* Chooses the cells of a round, and their order: all that have not settled, more often if they
+ * are few, and the one that a fault should hit. Returns the number of turns, at most one for
+ * each item. */
 static size_t choose_round(struct cuda_timing *timing)
 {
     size_t chosen = 0, items;
@@ -423,17 +465,19 @@ static size_t choose_round(struct cuda_timing *timing)
             timing->order[chosen++] = i;
     }
     items = chosen;
-    for (int more = 0; more < MORE_TURNS && chosen + items <= timing->count; more++, chosen += items)
+    for (int more = 0; more < MORE_TURNS && chosen + items <= timing->count;
+         more++, chosen += items)
         memcpy(timing->order + chosen, timing->order, items * sizeof(*timing->order));
     random_shuffle(&timing->random, timing->order, chosen);
     timing->warm = timing->seconds >= warm_seconds;
     return chosen;
 }
 
-/* Times all items until each has settled, by the options' limits, or until the user stops it; samples that a result has
- * already count. Cells that have not settled stay pending with their samples. `past` and `enqueued` as in
- * sample_stretch. */
-static enum status timing_run(struct cuda_timing *timing, struct cuda_timing *past, struct cuda_timing *enqueued)
+/* Times all items until each has settled, by the options' limits, or until the user stops it;
+ * samples that a result has already count. Cells that have not settled stay pending with their
+ * samples. `past` and `enqueued` as in sample_stretch. */
+static enum status timing_run(struct cuda_timing *timing, struct cuda_timing *past,
+                              struct cuda_timing *enqueued)
 {
     enum status status = STATUS_OK;
     size_t turns, interrupted = 0;
@@ -445,7 +489,8 @@ static enum status timing_run(struct cuda_timing *timing, struct cuda_timing *pa
 
         if (!sampling->done) {
             cuda_expect_cell(timing->device, sampling->result, 0);
-            if ((lacks_graphs(sampling) && !make_graphs(sampling, sampling->chain.buffer_sets - sampling->made)) ||
+            if ((lacks_graphs(sampling) &&
+                 !make_graphs(sampling, sampling->chain.buffer_sets - sampling->made)) ||
                 !cuda_sample_upload(&sampling->sample, &sampling->chain))
                 status = fail(sampling, "cannot make a graph");
         }
@@ -463,13 +508,16 @@ static enum status timing_run(struct cuda_timing *timing, struct cuda_timing *pa
         if (sampling->done)
             continue;
         if (!is_unsettled(sampling) && sampling->result->status == CELL_PENDING)
-            stopping_criterion_end(&sampling->stopping_criterion, sampling->result, timing->options);
-        interrupted += contended_samples(sampling->totals_ns, own_samples(sampling), sampling->chain.buffer_sets);
+            stopping_criterion_end(&sampling->stopping_criterion, sampling->result,
+                                   timing->options);
+        interrupted += contended_samples(sampling->totals_ns, own_samples(sampling),
+                                         sampling->chain.buffer_sets);
     }
     /* Something else used the device meanwhile: everything that was sampled together is flagged. */
     if (interrupted < INTERRUPTED_MANY)
         return status;
-    log_warning("something else has the GPU: %zu samples were interrupted; times are those of a shared GPU",
+    log_warning("something else has the GPU: %zu samples were interrupted; times are those of a "
+                "shared GPU",
                 interrupted);
     for (size_t i = 0; i < timing->count; i++)
         if (own_samples(&timing->samplings[i]) > 0)
@@ -477,7 +525,7 @@ static enum status timing_run(struct cuda_timing *timing, struct cuda_timing *pa
     return status;
 }
 
-/* -- groups -------------------------------------------------------------------------------------------- */
+/* -- groups ------------------------------------------------------------------------------------ */
 
 static void timing_close(struct cuda_timing *timing)
 {
@@ -490,11 +538,12 @@ static void timing_close(struct cuda_timing *timing)
     free(timing);
 }
 
-/* Starts the next group, which launches each cell to determine the length of its samples. *out is NULL if there is
- * none. Cells that fail become CELL_FAILED; the status is not STATUS_OK if the run has ended. The caller closes *out in
- * any case. */
-static enum status open_group(struct engine_session *session, struct result *result, const struct progress *progress,
-                              size_t planned, struct cuda_timing **out)
+/* Starts the next group, which launches each cell to determine the length of its samples. *out is
+ * NULL if there is none. Cells that fail become CELL_FAILED; the status is not STATUS_OK if the run
+ * has ended. The caller closes *out in any case. */
+static enum status open_group(struct engine_session *session, struct result *result,
+                              const struct progress *progress, size_t planned,
+                              struct cuda_timing **out)
 {
     size_t cells[TIMING_GROUP_MAX];
     const size_t count = timing_group_next(result, session->grouped, cells);
@@ -521,22 +570,28 @@ static enum status open_group(struct engine_session *session, struct result *res
         return log_memory("samples");
     for (; status == STATUS_OK && timing->count < count; timing->count++) {
         timing->samplings[timing->count].result = &result->cells[cells[timing->count]];
-        status = sampling_open(&timing->samplings[timing->count], &session->device,
-                               &session->cells[cells[timing->count]].launch, planned, session->options);
+        status =
+            sampling_open(&timing->samplings[timing->count], &session->device,
+                          &session->cells[cells[timing->count]].launch, planned, session->options);
     }
     return status;
 }
 
-/* Reads throttle reasons and temperature. From now on, values that NVML does not give count as not known. */
-static void read_state(struct engine_session *session, struct result *result, uint64_t *reasons, double *celsius)
+/* Reads throttle reasons and temperature. From now on, values that NVML does not give count as not
+ * known. */
+static void read_state(struct engine_session *session, struct result *result, uint64_t *reasons,
+                       double *celsius)
 {
     watch_begin(session->options->watchdog, "asking NVML", cuda_watchdog_slack(&session->device));
-    result->device.throttle_known = result->device.throttle_known && nvml_throttle_reasons(session->nvml, reasons);
-    result->temperature.known = result->temperature.known && nvml_temperature(session->nvml, celsius);
+    result->device.throttle_known =
+        result->device.throttle_known && nvml_throttle_reasons(session->nvml, reasons);
+    result->temperature.known =
+        result->temperature.known && nvml_temperature(session->nvml, celsius);
     watch_end(session->options->watchdog);
 }
 
-enum status cuda_time(struct engine_session *session, struct result *result, const struct progress *progress)
+enum status cuda_time(struct engine_session *session, struct result *result,
+                      const struct progress *progress)
 {
     struct cuda_device *device = &session->device;
     const size_t planned = timing_group_left(result, session->grouped);

@@ -11,10 +11,10 @@
 #include "npy.h"
 #include "text.h"
 
-/* -- calls of the case --------------------------------------------------------------------------------- */
+/* -- calls of the case ------------------------------------------------------------------------- */
 
-struct cbank_request cuda_case_request(const struct cuda_case *of, uint32_t buffer_set, enum cbank_call call,
-                                       uint32_t number)
+struct cbank_request cuda_case_request(const struct cuda_case *of, uint32_t buffer_set,
+                                       enum cbank_call call, uint32_t number)
 {
     struct cbank_request request = {.call = call, .number = number, .size = of->size};
 
@@ -25,8 +25,8 @@ struct cbank_request cuda_case_request(const struct cuda_case *of, uint32_t buff
     return request;
 }
 
-bool cuda_case_call(struct cuda_device *device, const struct cuda_user *user, struct cbank_request request,
-                    uint64_t elements)
+bool cuda_case_call(struct cuda_device *device, const struct cuda_user *user,
+                    struct cbank_request request, uint64_t elements)
 {
     enum { THREADS = 128, BLOCKS_PER_SM = 16 };
     const uint64_t most = (uint64_t)BLOCKS_PER_SM * device->info->sm_count;
@@ -35,25 +35,29 @@ bool cuda_case_call(struct cuda_device *device, const struct cuda_user *user, st
     void *parameters[] = {&request, &report};
 
     return elements == 0 ||
-           cuda_device_launch(device, user->call, (uint32_t)(blocks < most ? blocks : most), THREADS, 0, parameters);
+           cuda_device_launch(device, user->call, (uint32_t)(blocks < most ? blocks : most),
+                              THREADS, 0, parameters);
 }
 
-bool cuda_case_describe(struct cuda_device *device, struct cuda_user *user, struct cbank_request request)
+bool cuda_case_describe(struct cuda_device *device, struct cuda_user *user,
+                        struct cbank_request request)
 {
     struct cuda_memory *memory = device->memory;
     void *parameters[] = {&request, &memory->report};
 
     request.call = CBANK_CALL_DESCRIBE;
-    return (memory->report || CUDA(device, cudaMalloc, (void **)&memory->report, sizeof(user->report))) &&
+    return (memory->report ||
+            CUDA(device, cudaMalloc, (void **)&memory->report, sizeof(user->report))) &&
            cuda_device_set(device, memory->report, 0, sizeof(user->report)) &&
            cuda_device_launch(device, user->call, 1, 1, 0, parameters) &&
-           cuda_device_read(device, &user->report, memory->report, sizeof(user->report)) && cuda_device_wait(device);
+           cuda_device_read(device, &user->report, memory->report, sizeof(user->report)) &&
+           cuda_device_wait(device);
 }
 
-/* -- files --------------------------------------------------------------------------------------------- */
+/* -- files ------------------------------------------------------------------------------------- */
 
-enum status cuda_case_file(const struct cuda_user *user, const char *name, const struct cbank_buffer_report *elements,
-                           void *out)
+enum status cuda_case_file(const struct cuda_user *user, const char *name,
+                           const struct cbank_buffer_report *elements, void *out)
 {
     static const char *const types[] = {[CBANK_TYPE_BYTES] = "values",
                                         [CBANK_TYPE_UNSIGNED] = "unsigned integers",
@@ -74,31 +78,34 @@ enum status cuda_case_file(const struct cuda_user *user, const char *name, const
     if (file.array.is_float || file.array.is_signed)
         type = file.array.is_float ? CBANK_TYPE_FLOAT : CBANK_TYPE_SIGNED;
     /* A struct is saved as an array of its members. */
-    fits =
-        file.array.count * file.array.bytes == elements->elements * elements->element_bytes &&
-        (elements->type == CBANK_TYPE_BYTES || (elements->type == type && file.array.bytes == elements->element_bytes));
+    fits = file.array.count * file.array.bytes == elements->elements * elements->element_bytes &&
+           (elements->type == CBANK_TYPE_BYTES ||
+            (elements->type == type && file.array.bytes == elements->element_bytes));
     if (fits)
         memcpy(out, file.array.values, elements->elements * elements->element_bytes);
     else
         status = log_error(STATUS_USAGE,
-                           "%s: it has %" PRIu64 " %s of %" PRIu32 " bytes; the case of %s takes %" PRIu64
-                           " %s of %" PRIu32 " bytes",
-                           path, file.array.count, types[type], file.array.bytes, of, elements->elements,
-                           types[elements->type], elements->element_bytes);
+                           "%s: it has %" PRIu64 " %s of %" PRIu32
+                           " bytes; the case of %s takes %" PRIu64 " %s of %" PRIu32 " bytes",
+                           path, file.array.count, types[type], file.array.bytes, of,
+                           elements->elements, types[elements->type], elements->element_bytes);
     npy_close(&file);
     return status;
 }
 
-/* -- buffers ------------------------------------------------------------------------------------------- */
+/* -- buffers ----------------------------------------------------------------------------------- */
 
-/* Gives elements their contents, of a file or by the request: those of a buffer, or of a table, which also has them on
- * the host. *status as in cuda_case_fill. */
+/* Gives elements their contents, of a file or by the request: those of a buffer, or of a table,
+ * which also has them on the host. *status as in cuda_case_fill. */
 static bool fill(struct cuda_device *device, const struct cuda_case *of, const struct cuda_user *by,
-                 struct cbank_request request, const struct cbank_buffer_report *elements, enum status *status)
+                 struct cbank_request request, const struct cbank_buffer_report *elements,
+                 enum status *status)
 {
     const size_t bytes = elements->elements * elements->element_bytes;
-    void *const table = request.call == CBANK_CALL_ENTRIES ? of->tables[request.number].values : NULL;
-    void *const at = table ? (void *)(uintptr_t)request.tables[request.number] : request.buffers[request.number];
+    void *const table =
+        request.call == CBANK_CALL_ENTRIES ? of->tables[request.number].values : NULL;
+    void *const at =
+        table ? (void *)(uintptr_t)request.tables[request.number] : request.buffers[request.number];
     void *read = NULL;
     bool filled;
 
@@ -107,7 +114,8 @@ static bool fill(struct cuda_device *device, const struct cuda_case *of, const s
                  (!table || cuda_device_read(device, table, at, bytes));
     } else {
         read = table ? table : malloc(bytes + 1);
-        *status = read ? cuda_case_file(by, elements->file, elements, read) : log_memory("%s", elements->file);
+        *status = read ? cuda_case_file(by, elements->file, elements, read)
+                       : log_memory("%s", elements->file);
         filled = *status == STATUS_OK && cuda_device_write(device, at, read, bytes);
     }
     filled = filled && cuda_device_wait(device);
@@ -116,41 +124,50 @@ static bool fill(struct cuda_device *device, const struct cuda_case *of, const s
     return filled;
 }
 
-bool cuda_case_fill(struct cuda_device *device, struct cuda_case *of, const struct cuda_user *by, enum status *status,
-                    char reason[CELL_REASON_BYTES])
+bool cuda_case_fill(struct cuda_device *device, struct cuda_case *of, const struct cuda_user *by,
+                    enum status *status, char reason[CELL_REASON_BYTES])
 {
     const struct cbank_case_report *report = &of->report;
     uint32_t failed = 0;
     bool filled = true;
 
     for (uint32_t i = 0; i < report->buffer_count; i++) {
-        of->buffers[i] = (struct cuda_buffer){.bytes = report->buffers[i].elements * report->buffers[i].element_bytes,
-                                              .guard_bytes = CUDA_GUARD_BYTES,
-                                              .output = report->buffers[i].role == CBANK_ROLE_OUTPUT};
+        of->buffers[i] =
+            (struct cuda_buffer){.bytes =
+                                     report->buffers[i].elements * report->buffers[i].element_bytes,
+                                 .guard_bytes = CUDA_GUARD_BYTES,
+                                 .output = report->buffers[i].role == CBANK_ROLE_OUTPUT};
         of->bytes += of->buffers[i].bytes;
     }
     if (!cuda_buffers_extend(device, of->buffers, report->buffer_count, &failed))
-        return !cell_refuse(reason, "out of memory for buffer %" PRIu32 " of %zu bytes; ask for a smaller --size",
+        return !cell_refuse(reason,
+                            "out of memory for buffer %" PRIu32
+                            " of %zu bytes; ask for a smaller --size",
                             failed + 1, of->buffers[failed].bytes);
     snprintf(reason, CELL_REASON_BYTES, "cannot fill tables and buffers");
     for (uint32_t k = 0; filled && k < report->table_count; k++)
         /* Table offsets and buffer sets are copied with all of their 64 KB. */
-        filled = cuda_table_open(device, &of->tables[k], report->tables[k].entries * report->tables[k].entry_bytes) &&
-                 cuda_device_set(device, of->tables[k].memory.allocated[0], 0, of->tables[k].memory.bytes);
+        filled = cuda_table_open(device, &of->tables[k],
+                                 report->tables[k].entries * report->tables[k].entry_bytes) &&
+                 cuda_device_set(device, of->tables[k].memory.allocated[0], 0,
+                                 of->tables[k].memory.bytes);
     for (uint32_t k = 0; filled && k < report->table_count; k++) {
         struct cbank_buffer_report entries = {.elements = report->tables[k].entries,
-                                              .element_bytes = (uint32_t)report->tables[k].entry_bytes};
+                                              .element_bytes =
+                                                  (uint32_t)report->tables[k].entry_bytes};
 
         memcpy(entries.file, report->tables[k].file, sizeof(entries.file));
-        filled = fill(device, of, by, cuda_case_request(of, 0, CBANK_CALL_ENTRIES, k), &entries, status);
+        filled =
+            fill(device, of, by, cuda_case_request(of, 0, CBANK_CALL_ENTRIES, k), &entries, status);
     }
     /* In their order: the contents of one buffer may be a function of another's. */
     for (uint32_t i = 0; filled && i < report->buffer_count; i++)
-        filled = fill(device, of, by, cuda_case_request(of, 0, CBANK_CALL_FILL, i), &report->buffers[i], status);
+        filled = fill(device, of, by, cuda_case_request(of, 0, CBANK_CALL_FILL, i),
+                      &report->buffers[i], status);
     return filled;
 }
 
-/* -- buffer sets --------------------------------------------------------------------------------------- */
+/* -- buffer sets ------------------------------------------------------------------------------- */
 
 bool cuda_case_multiply(struct cuda_device *device, struct cuda_case *of)
 {
@@ -166,7 +183,7 @@ bool cuda_case_multiply(struct cuda_device *device, struct cuda_case *of)
     return multiplied;
 }
 
-/* -- release ------------------------------------------------------------------------------------------- */
+/* -- release ----------------------------------------------------------------------------------- */
 
 void cuda_user_close(struct cuda_device *device, struct cuda_user *user)
 {

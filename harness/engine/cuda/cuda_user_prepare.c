@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The phase `prepare` for users' kernels: loads builds, asks for their cases, and checks what these say. */
+ * The phase `prepare` for users' kernels: loads builds, asks for their cases, and checks what these
+ * say. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +13,10 @@
 
 enum { FILL_PATIENCE = 8 }; /* launches that filling a buffer may last as long as */
 
-/* -- code ---------------------------------------------------------------------------------------------- */
+/* -- code -------------------------------------------------------------------------------------- */
 
-bool cuda_user_sass(const struct kernel_build *build, struct kernel_sass *out, char reason[CELL_REASON_BYTES])
+bool cuda_user_sass(const struct kernel_build *build, struct kernel_sass *out,
+                    char reason[CELL_REASON_BYTES])
 {
     const char *symbol = kernel_symbol(build, reason);
 
@@ -22,7 +24,7 @@ bool cuda_user_sass(const struct kernel_build *build, struct kernel_sass *out, c
                       !cell_refuse(reason, "the build has no code of %s", symbol));
 }
 
-/* -- what a case says ---------------------------------------------------------------------------------- */
+/* -- what a case says -------------------------------------------------------------------------- */
 
 /* Limits of CUDA, the same on all GPUs. */
 static const uint64_t grid_most[] = {INT32_MAX, 65535, 65535}, block_most[] = {1024, 1024, 64};
@@ -34,22 +36,27 @@ static bool is_possible(uint64_t elements, uint64_t bytes)
 }
 
 /* Whether the launch, or a buffer, is one that no GPU has; then writes the reason. */
-static bool launch_obstacle(struct cuda_device *device, const struct cuda_user *user, char reason[CELL_REASON_BYTES])
+static bool launch_obstacle(struct cuda_device *device, const struct cuda_user *user,
+                            char reason[CELL_REASON_BYTES])
 {
     const struct cbank_case_report *report = &user->report;
     const uint64_t threads = (uint64_t)report->block[0] * report->block[1] * report->block[2];
-    const uint32_t most = cuda_function_attribute(device, user->functions[0], CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    const uint32_t most = cuda_function_attribute(device, user->functions[0],
+                                                  CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
 
     for (uint32_t i = 0; i < 3; i++)
         if (report->grid[i] < 1 || report->grid[i] > grid_most[i] || report->block[i] < 1 ||
             report->block[i] > block_most[i])
             return cell_refuse(reason,
                                "the case asks for a grid of %" PRIu32 " x %" PRIu32 " x %" PRIu32
-                               " and blocks of %" PRIu32 " x %" PRIu32 " x %" PRIu32 ", which CUDA does not have",
-                               report->grid[0], report->grid[1], report->grid[2], report->block[0], report->block[1],
-                               report->block[2]);
+                               " and blocks of %" PRIu32 " x %" PRIu32 " x %" PRIu32
+                               ", which CUDA does not have",
+                               report->grid[0], report->grid[1], report->grid[2], report->block[0],
+                               report->block[1], report->block[2]);
     if (most > 0 && threads > most)
-        return cell_refuse(reason, "the case asks for blocks of %" PRIu64 " threads; this kernel can have %" PRIu32,
+        return cell_refuse(reason,
+                           "the case asks for blocks of %" PRIu64
+                           " threads; this kernel can have %" PRIu32,
                            threads, most);
     for (uint32_t i = 0; i < report->buffer_count; i++)
         if (!is_possible(report->buffers[i].elements, report->buffers[i].element_bytes))
@@ -63,9 +70,10 @@ static bool launch_obstacle(struct cuda_device *device, const struct cuda_user *
     return false;
 }
 
-/* Lays the arguments out. False, with the reason, if one is not as the loaded kernel has it, as far as the driver
- * tells. */
-static bool lay_out(struct cuda_device *device, struct cuda_user *user, char reason[CELL_REASON_BYTES])
+/* Lays the arguments out. False, with the reason, if one is not as the loaded kernel has it, as far
+ * as the driver tells. */
+static bool lay_out(struct cuda_device *device, struct cuda_user *user,
+                    char reason[CELL_REASON_BYTES])
 {
     enum { ALIGNMENT = 16 };
     const struct cbank_case_report *report = &user->report;
@@ -80,7 +88,8 @@ static bool lay_out(struct cuda_device *device, struct cuda_user *user, char rea
         if ((code == CUDA_SUCCESS || code == CUDA_ERROR_INVALID_VALUE) && bytes != given)
             return !cell_refuse(reason,
                                 "argument %" PRIu32 " has %" PRIu32
-                                " bytes in the case and %zu in the kernel: the case launches another kernel "
+                                " bytes in the case and %zu in the kernel: the case launches "
+                                "another kernel "
                                 "than the file's %.100s",
                                 i + 1, given, bytes, user->sass.symbol);
         user->offsets[i] = user->argument_bytes;
@@ -89,20 +98,23 @@ static bool lay_out(struct cuda_device *device, struct cuda_user *user, char rea
     return true;
 }
 
-/* -- the case ------------------------------------------------------------------------------------------ */
+/* -- the case ---------------------------------------------------------------------------------- */
 
-/* Finds the case of a build, of the same buffers and tables, or makes it. NULL, with the reason, if that fails; *status as in cuda_case_fill. */
-static struct cuda_case *find_case(struct engine_session *session, const struct result *result, struct cuda_user *user,
-                                   uint64_t size, enum status *status, char reason[CELL_REASON_BYTES])
+/* Finds the case of a build, of the same buffers and tables, or makes it. NULL, with the reason, if
+ * that fails; *status as in cuda_case_fill. */
+static struct cuda_case *find_case(struct engine_session *session, const struct result *result,
+                                   struct cuda_user *user, uint64_t size, enum status *status,
+                                   char reason[CELL_REASON_BYTES])
 {
     struct cuda_case *of, **at = &session->device.memory->cases;
     bool planted = session->options->fault && session->options->fault->memory;
 
     for (; (of = *at); at = &of->next) {
         const struct cbank_case_report *a = &of->report, *b = &user->report;
-        bool same = of->size == size && of->hash == user->build->kernel.hash && a->buffer_count == b->buffer_count &&
-                    a->table_count == b->table_count &&
-                    memcmp((const void *)a->buffers, (const void *)b->buffers, sizeof(a->buffers)) == 0;
+        bool same =
+            of->size == size && of->hash == user->build->kernel.hash &&
+            a->buffer_count == b->buffer_count && a->table_count == b->table_count &&
+            memcmp((const void *)a->buffers, (const void *)b->buffers, sizeof(a->buffers)) == 0;
 
         for (uint32_t k = 0; same && k < a->table_count; k++)
             same = a->tables[k].entries == b->tables[k].entries &&
@@ -130,7 +142,8 @@ static struct cuda_case *find_case(struct engine_session *session, const struct 
 }
 
 /* Fills the constant banks of all copies, and makes textures. */
-static bool place_tables(struct cuda_device *device, struct cuda_user *user, char reason[CELL_REASON_BYTES])
+static bool place_tables(struct cuda_device *device, struct cuda_user *user,
+                         char reason[CELL_REASON_BYTES])
 {
     bool placed = true;
 
@@ -138,8 +151,9 @@ static bool place_tables(struct cuda_device *device, struct cuda_user *user, cha
         const struct cbank_table_report *report = &user->report.tables[k];
         struct cuda_table *table = &user->of->tables[k];
         const size_t bytes = report->entries * report->entry_bytes;
-        const char *const symbol =
-            report->space == CBANK_SPACE_CONSTANT ? kernel_constant_symbol(user->build, report->name) : NULL;
+        const char *const symbol = report->space == CBANK_SPACE_CONSTANT
+                                       ? kernel_constant_symbol(user->build, report->name)
+                                       : NULL;
 
         snprintf(reason, CELL_REASON_BYTES, "cannot place table %.60s", report->name);
         placed = report->space != CBANK_SPACE_TEXTURE ||
@@ -149,17 +163,20 @@ static bool place_tables(struct cuda_device *device, struct cuda_user *user, cha
             CUdeviceptr bank = 0;
             size_t room = 0;
 
-            placed = DRIVER(device, cuModuleGetGlobal, &bank, &room, user->modules[copy].module, symbol) &&
-                     room >= bytes && cuda_device_write(device, (void *)(uintptr_t)bank, table->values, bytes);
+            placed = DRIVER(device, cuModuleGetGlobal, &bank, &room, user->modules[copy].module,
+                            symbol) &&
+                     room >= bytes &&
+                     cuda_device_write(device, (void *)(uintptr_t)bank, table->values, bytes);
         }
     }
     return placed && cuda_device_wait(device);
 }
 
-/* -- builds -------------------------------------------------------------------------------------------- */
+/* -- builds ------------------------------------------------------------------------------------ */
 
 /* Loads all copies of a build, and asks for its case. False, with the reason, if a call fails. */
-static bool load(struct cuda_device *device, struct cuda_user *user, uint64_t size, char reason[CELL_REASON_BYTES])
+static bool load(struct cuda_device *device, struct cuda_user *user, uint64_t size,
+                 char reason[CELL_REASON_BYTES])
 {
     const struct kernel_build *build = user->build;
     struct cuda_module of = {.cubin = build->cubin, .cubin_bytes = build->cubin_bytes};
@@ -170,16 +187,18 @@ static bool load(struct cuda_device *device, struct cuda_user *user, uint64_t si
     snprintf(of.image, sizeof(of.image), "%.63s", text_file_name(build->file->path));
     for (uint32_t copy = 0; loaded && copy < CUDA_MODULE_COPIES; copy++)
         loaded = cuda_module_copy(device, &of, &user->modules[copy]) == STATUS_OK &&
-                 cuda_module_function(device, &user->modules[copy], user->sass.symbol, &user->functions[copy]);
+                 cuda_module_function(device, &user->modules[copy], user->sass.symbol,
+                                      &user->functions[copy]);
     if (!loaded || !cuda_module_function(device, &user->modules[0], "cbank_case_call", &user->call))
         return !cell_refuse(reason, "cannot load the kernel");
     return cuda_case_describe(device, user, (struct cbank_request){.size = size}) ||
            !cell_refuse(reason, "the case cannot be described");
 }
 
-/* Opens a build at the size of a cell. The cell is no longer pending if it cannot go on; *out is NULL then. */
-static enum status open_user(struct engine_session *session, const struct result *result, struct cell_result *cell,
-                             struct cuda_user **out)
+/* Opens a build at the size of a cell. The cell is no longer pending if it cannot go on; *out is
+ * NULL then. */
+static enum status open_user(struct engine_session *session, const struct result *result,
+                             struct cell_result *cell, struct cuda_user **out)
 {
     struct cuda_device *device = &session->device;
     const uint64_t size = cell->cell.elements;
@@ -197,8 +216,8 @@ static enum status open_user(struct engine_session *session, const struct result
     if (!load(device, user, size, reason))
         goto failed;
     if (report->error[0]) { /* at any size */
-        status = log_error(STATUS_USAGE, "%s:%" PRIu32 ": %.*s", user->build->file->path, report->error_line,
-                           CBANK_ERROR_BYTES, report->error);
+        status = log_error(STATUS_USAGE, "%s:%" PRIu32 ": %.*s", user->build->file->path,
+                           report->error_line, CBANK_ERROR_BYTES, report->error);
         goto closed;
     }
     user->shared_bytes = (uint32_t)report->shared_bytes;
@@ -207,11 +226,13 @@ static enum status open_user(struct engine_session *session, const struct result
     if (launch_obstacle(device, user, reason))
         goto failed;
     for (uint32_t copy = 0; copy < CUDA_MODULE_COPIES; copy++)
-        if (!cuda_function_allow_shared(device, user->functions[copy], user->shared_bytes, reason)) {
+        if (!cuda_function_allow_shared(device, user->functions[copy], user->shared_bytes,
+                                        reason)) {
             engine_end_cell(cell, CELL_SKIPPED, "%s", reason);
             goto closed;
         }
-    if (lay_out(device, user, reason) && (user->of = find_case(session, result, user, size, &status, reason)) &&
+    if (lay_out(device, user, reason) &&
+        (user->of = find_case(session, result, user, size, &status, reason)) &&
         place_tables(device, user, reason)) {
         for (at = &user->of->users; *at;)
             at = &(*at)->next;
@@ -226,8 +247,8 @@ closed:
     return status;
 }
 
-enum status cuda_user_prepare(struct engine_session *session, struct result *result, struct cell_result *cell,
-                              struct cuda_cell *cuda)
+enum status cuda_user_prepare(struct engine_session *session, struct result *result,
+                              struct cell_result *cell, struct cuda_cell *cuda)
 {
     struct cuda_device *device = &session->device;
     struct cell_case *const about = &cell->of_case;
@@ -239,7 +260,8 @@ enum status cuda_user_prepare(struct engine_session *session, struct result *res
 
     cuda_expect_cell(device, cell, FILL_PATIENCE);
     for (struct cuda_case *of = device->memory->cases; !user && of; of = of->next)
-        for (user = of->size == cell->cell.elements ? of->users : NULL; user && user->build != cell->cell.build;)
+        for (user = of->size == cell->cell.elements ? of->users : NULL;
+             user && user->build != cell->cell.build;)
             user = user->next;
     if (!user)
         status = open_user(session, result, cell, &user);
@@ -253,10 +275,12 @@ enum status cuda_user_prepare(struct engine_session *session, struct result *res
     memcpy(about->block, user->report.block, sizeof(about->block));
     DRIVER_TRY(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, &room, user->functions[0],
                (int)(about->block[0] * about->block[1] * about->block[2]), user->shared_bytes);
-    cell->kernel.registers = cuda_function_attribute(device, user->functions[0], CU_FUNC_ATTRIBUTE_NUM_REGS);
+    cell->kernel.registers =
+        cuda_function_attribute(device, user->functions[0], CU_FUNC_ATTRIBUTE_NUM_REGS);
     about->given = true;
     about->shared_bytes =
-        user->shared_bytes + cuda_function_attribute(device, user->functions[0], CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+        user->shared_bytes +
+        cuda_function_attribute(device, user->functions[0], CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
     about->blocks_per_sm = (uint32_t)room;
     about->items = user->report.items;
     if (user->sass.known)
@@ -265,15 +289,15 @@ enum status cuda_user_prepare(struct engine_session *session, struct result *res
     return STATUS_OK;
 }
 
-/* -- arguments ----------------------------------------------------------------------------------------- */
+/* -- arguments --------------------------------------------------------------------------------- */
 
 static bool is_in_memory(enum cbank_space space)
 {
     return space != CBANK_SPACE_CONSTANT && space != CBANK_SPACE_PARAM;
 }
 
-/* Counts buffer sets and table offsets, and asks for the arguments in each buffer set. Entries that are an argument lie
- * in it from now on. */
+/* Counts buffer sets and table offsets, and asks for the arguments in each buffer set. Entries that
+ * are an argument lie in it from now on. */
 static bool get_arguments(struct cuda_device *device, struct cuda_user *user)
 {
     const struct cbank_case_report *report = &user->report;
@@ -302,7 +326,8 @@ static bool get_arguments(struct cuda_device *device, struct cuda_user *user)
             return false;
         for (uint32_t k = 0; k < report->argument_count; k++) {
             const struct cbank_argument *argument = &report->arguments[k];
-            const struct cbank_table_report *table = argument->table ? &report->tables[argument->table - 1] : NULL;
+            const struct cbank_table_report *table =
+                argument->table ? &report->tables[argument->table - 1] : NULL;
 
             if (!table)
                 memcpy(arguments + user->offsets[k], argument->value, argument->bytes);
@@ -314,13 +339,14 @@ static bool get_arguments(struct cuda_device *device, struct cuda_user *user)
     return true;
 }
 
-struct cell_result *cuda_user_cell(const struct cuda_user *user, struct result *result, bool verified)
+struct cell_result *cuda_user_cell(const struct cuda_user *user, struct result *result,
+                                   bool verified)
 {
     for (size_t i = 0; i < result->cell_count; i++) {
         struct cell_result *cell = &result->cells[i];
 
-        if (cell->status == CELL_PENDING && cell->verified == verified && cell->cell.build == user->build &&
-            cell->cell.elements == user->of->size)
+        if (cell->status == CELL_PENDING && cell->verified == verified &&
+            cell->cell.build == user->build && cell->cell.elements == user->of->size)
             return cell;
     }
     return NULL;
@@ -344,18 +370,21 @@ enum status cuda_users_multiply(struct engine_session *session, struct result *r
             struct cell_result *cell;
 
             while (!got && status == STATUS_OK &&
-                   ((cell = cuda_user_cell(user, result, false)) || (cell = cuda_user_cell(user, result, true))))
+                   ((cell = cuda_user_cell(user, result, false)) ||
+                    (cell = cuda_user_cell(user, result, true))))
                 status = cuda_fail(device, cell, "the case cannot be described");
         }
     return status;
 }
 
-/* -- launches ------------------------------------------------------------------------------------------ */
+/* -- launches ---------------------------------------------------------------------------------- */
 
-bool cuda_user_launch(struct cuda_device *device, const struct cuda_user *user, struct cuda_turn turn)
+bool cuda_user_launch(struct cuda_device *device, const struct cuda_user *user,
+                      struct cuda_turn turn)
 {
     const struct cbank_case_report *report = &user->report;
-    unsigned char *arguments = user->arguments + turn.buffer_set % user->of->buffers[0].count * user->argument_bytes;
+    unsigned char *arguments =
+        user->arguments + turn.buffer_set % user->of->buffers[0].count * user->argument_bytes;
     void *parameters[CBANK_ARGUMENTS_MAX];
 
     for (uint32_t i = 0; i < report->argument_count; i++) {
@@ -374,7 +403,8 @@ bool cuda_user_launch(struct cuda_device *device, const struct cuda_user *user, 
             memcpy(parameters[i], &texture_or_address, sizeof(texture_or_address));
         }
     }
-    return DRIVER(device, cuLaunchKernel, user->functions[turn.buffer_set % CUDA_MODULE_COPIES], report->grid[0],
-                  report->grid[1], report->grid[2], report->block[0], report->block[1], report->block[2],
-                  user->shared_bytes, device->stream, parameters, NULL);
+    return DRIVER(device, cuLaunchKernel, user->functions[turn.buffer_set % CUDA_MODULE_COPIES],
+                  report->grid[0], report->grid[1], report->grid[2], report->block[0],
+                  report->block[1], report->block[2], user->shared_bytes, device->stream,
+                  parameters, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The phase `verify` of the CUDA engine: every output element of every cell against the CPU reference. */
+ * The phase `verify` of the CUDA engine: every output element of every cell against the CPU
+ * reference. */
 #include <math.h>
 
 #include "cuda_user.h"
@@ -17,8 +18,8 @@ struct check {
     uint32_t *output;
 };
 
-/* Compares the output of a launch with the reference, unless its cell has failed. A cell is verified after its last
- * module. Calls no device: another launch may be running. */
+/* Compares the output of a launch with the reference, unless its cell has failed. A cell is
+ * verified after its last module. Calls no device: another launch may be running. */
 static void compare(struct engine_session *session, const struct check *check)
 {
     struct cell_result *cell = check->cell;
@@ -28,7 +29,8 @@ static void compare(struct engine_session *session, const struct check *check)
     if (!cell || cell->status != CELL_PENDING)
         return;
 
-    const uint32_t *values = cuda_launch_values(&session->device, check->launch, check->turn.number);
+    const uint32_t *values =
+        cuda_launch_values(&session->device, check->launch, check->turn.number);
     const struct workload_data data = {session->device.memory->host_input, values, check->output};
     const bool refilled = cuda_launch_refills(check->launch);
 
@@ -42,10 +44,11 @@ static void compare(struct engine_session *session, const struct check *check)
     cell->verified = right && check->turn.number + 1 == check->launch->modules;
 }
 
-/* Launches the cell once in each of its modules, on buffer sets and table offsets from number i on, so that the
- * cells of a plan use all of them. The output is poisoned first. While a launch runs, *before is compared: the
- * previous launch, possibly of another cell. */
-static enum status verify_cell(struct engine_session *session, struct cell_result *cell, size_t i, struct check *before)
+/* Launches the cell once in each of its modules, on buffer sets and table offsets from number i on,
+ * so that the cells of a plan use all of them. The output is poisoned first. While a launch runs,
+ * *before is compared: the previous launch, possibly of another cell. */
+static enum status verify_cell(struct engine_session *session, struct cell_result *cell, size_t i,
+                               struct check *before)
 {
     struct cuda_device *device = &session->device;
     const struct cuda_launch *launch = &session->cells[i].launch;
@@ -58,10 +61,11 @@ static enum status verify_cell(struct engine_session *session, struct cell_resul
         const struct cuda_turn turn = {k, (uint32_t)((i + k) % buffer_sets), (uint32_t)(i + k)};
         const struct check check = {cell, launch, turn, outputs[before->output == outputs[0]]};
         uint32_t *output = cuda_launch_output(device, launch, turn);
-        /* A table that is written before every launch is first cleared. It is then restored, even after a failure:
-         * other cells read it, too. */
+        /* A table that is written before every launch is first cleared. It is then restored, even
+         * after a failure: other cells read it, too. */
         bool enqueued = cuda_launch_clear_table(device, launch, turn) &&
-                        cuda_device_set(device, output, POISON, bytes) && cuda_launch_cell(device, launch, turn) &&
+                        cuda_device_set(device, output, POISON, bytes) &&
+                        cuda_launch_cell(device, launch, turn) &&
                         cuda_device_read(device, check.output, output, bytes);
 
         enqueued = cuda_launch_restore_table(device, launch, turn) && enqueued;
@@ -74,7 +78,8 @@ static enum status verify_cell(struct engine_session *session, struct cell_resul
     return STATUS_OK;
 }
 
-enum status cuda_verify(struct engine_session *session, struct result *result, const struct progress *progress)
+enum status cuda_verify(struct engine_session *session, struct result *result,
+                        const struct progress *progress)
 {
     struct check before = {0};
     enum status status = STATUS_OK;

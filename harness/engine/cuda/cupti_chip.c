@@ -9,7 +9,7 @@
 #include "environment_error.h"
 #include "library.h"
 
-/* -- the libraries ------------------------------------------------------------------------------------- */
+/* -- the libraries ----------------------------------------------------------------------------- */
 
 #ifndef CBANK_CUDA_FOLDER
 #define CBANK_CUDA_FOLDER "/usr/local/cuda"
@@ -42,8 +42,8 @@ static const struct library_folder {
     {.folder = "", .below = ""}, /* the loader's path */
 };
 
-/* RTLD_NODELETE: after profiling, CUPTI's hooks stay in the driver, and unloading the library would crash the next CUDA
- * call. */
+/* RTLD_NODELETE: after profiling, CUPTI's hooks stay in the driver, and unloading the library would
+ * crash the next CUDA call. */
 static void *open_in(const char *folder, const char *name, int flags)
 {
     char path[CUPTI_FOLDER_BYTES + 64];
@@ -64,7 +64,8 @@ enum counter_status cupti_open(struct cupti **out, char reason[CUPTI_REASON_BYTE
         const char *root = folders[i].variable ? getenv(folders[i].variable) : folders[i].folder;
 
         if (!root || (folders[i].variable && !root[0]) ||
-            snprintf(cupti->folder, sizeof(cupti->folder), "%s%s", root, folders[i].below) >= CUPTI_FOLDER_BYTES)
+            snprintf(cupti->folder, sizeof(cupti->folder), "%s%s", root, folders[i].below) >=
+                CUPTI_FOLDER_BYTES)
             continue;
         /* Both libraries lie in one folder; without libcupti, neither stays open. */
         cupti->perf = open_in(cupti->folder, "libnvperf_host.so", RTLD_GLOBAL);
@@ -77,10 +78,13 @@ enum counter_status cupti_open(struct cupti **out, char reason[CUPTI_REASON_BYTE
     }
     if (!cupti || !cupti->library) {
         snprintf(reason, CUPTI_REASON_BYTES, "%s",
-                 cupti ? "libcupti not found; install the CUDA toolkit's CUPTI, or name its folder in CBANK_CUPTI_DIR"
+                 cupti ? "libcupti not found; install the CUDA toolkit's CUPTI, or name its folder "
+                         "in CBANK_CUPTI_DIR"
                        : "out of memory for CUPTI; free some memory");
-    } else if (!library_bind(cupti->library, symbols, sizeof(symbols) / sizeof(symbols[0]), &cupti->f, &missing)) {
-        snprintf(reason, CUPTI_REASON_BYTES, "libcupti in %.100s has no %s; CUDA 12.6 update 2 or later is needed",
+    } else if (!library_bind(cupti->library, symbols, sizeof(symbols) / sizeof(symbols[0]),
+                             &cupti->f, &missing)) {
+        snprintf(reason, CUPTI_REASON_BYTES,
+                 "libcupti in %.100s has no %s; CUDA 12.6 update 2 or later is needed",
                  folder_text(cupti), missing);
     } else {
         *out = cupti;
@@ -109,7 +113,7 @@ void cupti_describe(const struct cupti *cupti, char *text, size_t bytes)
     snprintf(text, bytes, "API version %u in %s", (unsigned)version, folder_text(cupti));
 }
 
-/* -- errors ------------------------------------------------------------------------------------------- */
+/* -- errors ------------------------------------------------------------------------------------ */
 
 enum counter_status cupti_failed(const struct cupti *cupti, CUptiResult code, const char *function,
                                  char reason[CUPTI_REASON_BYTES])
@@ -120,7 +124,7 @@ enum counter_status cupti_failed(const struct cupti *cupti, CUptiResult code, co
     return environment_error(ENVIRONMENT_CUPTI, (int)code, function, message, reason);
 }
 
-/* -- chips and their metrics --------------------------------------------------------------------------- */
+/* -- chips and their metrics ------------------------------------------------------------------- */
 
 static int compare_names(const void *a, const void *b)
 {
@@ -142,14 +146,16 @@ CUptiResult cupti_chip_open(struct cupti_chip *chip, const struct cupti *cupti, 
     static const CUpti_MetricType types[] = {CUPTI_METRIC_TYPE_COUNTER, CUPTI_METRIC_TYPE_RATIO,
                                              CUPTI_METRIC_TYPE_THROUGHPUT};
     CUpti_Profiler_Host_Initialize_Params initialize =
-        CUPTI_PARAMETERS(CUpti_Profiler_Host_Initialize, .profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER,
-                         .pChipName = name, .pCounterAvailabilityImage = availability);
+        CUPTI_PARAMETERS(CUpti_Profiler_Host_Initialize,
+                         .profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER, .pChipName = name,
+                         .pCounterAvailabilityImage = availability);
     CUptiResult code = cupti->f.cuptiProfilerHostInitialize(&initialize);
 
     *chip = (struct cupti_chip){.cupti = cupti, .host = initialize.pHostObject};
     for (size_t i = 0; code == CUPTI_SUCCESS && i < sizeof(types) / sizeof(types[0]); i++) {
         CUpti_Profiler_Host_GetBaseMetrics_Params base =
-            CUPTI_PARAMETERS(CUpti_Profiler_Host_GetBaseMetrics, .pHostObject = chip->host, .metricType = types[i]);
+            CUPTI_PARAMETERS(CUpti_Profiler_Host_GetBaseMetrics, .pHostObject = chip->host,
+                             .metricType = types[i]);
         const char **names;
 
         code = cupti->f.cuptiProfilerHostGetBaseMetrics(&base);
@@ -171,8 +177,8 @@ CUptiResult cupti_chip_open(struct cupti_chip *chip, const struct cupti *cupti, 
     return code;
 }
 
-bool cupti_chip_choose(const struct cupti_chip *chip, const struct counter *counter, const char **metric,
-                       const char **reason)
+bool cupti_chip_choose(const struct cupti_chip *chip, const struct counter *counter,
+                       const char **metric, const char **reason)
 {
     for (size_t i = 0; i < COUNTER_METRICS_MAX && counter->metrics[i]; i++) {
         char base[256];
@@ -208,9 +214,10 @@ bool cupti_each_chip(const struct cupti *cupti, const struct chip_visitor *visit
             has[k] = code == CUPTI_SUCCESS && cupti_chip_choose(&chip, &counters[k], &metric, &why);
         if (code != CUPTI_SUCCESS)
             cupti_failed(cupti, code, "cuptiProfilerHostInitialize", reason);
-        visitor->visit(visitor->context, &(struct chip_counters){.chip = chips.ppChipNames[i],
-                                                                 .has = has,
-                                                                 .reason = code == CUPTI_SUCCESS ? NULL : reason});
+        visitor->visit(visitor->context,
+                       &(struct chip_counters){.chip = chips.ppChipNames[i],
+                                               .has = has,
+                                               .reason = code == CUPTI_SUCCESS ? NULL : reason});
         cupti_chip_close(&chip);
     }
     free(has);

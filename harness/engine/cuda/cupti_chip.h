@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * CUPTI's libraries, its errors, and the metrics of a chip. Only for the sources of cupti_reader.h: includes vendor
- * headers. */
+ * CUPTI's libraries, its errors, and the metrics of a chip. Only for the sources of cupti_reader.h:
+ * includes vendor headers. */
 #pragma once
 
 #include <cupti_activity.h>
@@ -77,19 +77,20 @@ struct cupti_chip {
     size_t name_count;
 };
 
-/* The status that an error of the named function gives every counter, with the reason and the remedy. */
+/* The status that an error of the named function gives every counter, with the reason and the
+ * remedy. */
 enum counter_status cupti_failed(const struct cupti *cupti, CUptiResult code, const char *function,
                                  char reason[CUPTI_REASON_BYTES]);
 
-/* Opens a chip by name ("GH100"). It needs no GPU. `availability` is the device's counter availability image, or NULL.
- * On success the caller closes it. */
+/* Opens a chip by name ("GH100"). It needs no GPU. `availability` is the device's counter
+ * availability image, or NULL. On success the caller closes it. */
 CUptiResult cupti_chip_open(struct cupti_chip *chip, const struct cupti *cupti, const char *name,
                             const uint8_t *availability);
 
 /* Accepts a zeroed struct. */
 void cupti_chip_close(struct cupti_chip *chip);
 
-/* Chooses the metric of a counter: the first whose base name the chip has and that names a rollup. False if there is
- * none; then *metric is the last one tried, and *reason is a static text. */
-bool cupti_chip_choose(const struct cupti_chip *chip, const struct counter *counter, const char **metric,
-                       const char **reason);
+/* Chooses the metric of a counter: the first whose base name the chip has and that names a rollup.
+ * False if there is none; then *metric is the last one tried, and *reason is a static text. */
+bool cupti_chip_choose(const struct cupti_chip *chip, const struct counter *counter,
+                       const char **metric, const char **reason);

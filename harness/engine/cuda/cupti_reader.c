@@ -8,7 +8,7 @@
 
 #include "cupti_chip.h"
 
-/* -- sessions ------------------------------------------------------------------------------------------ */
+/* -- sessions ---------------------------------------------------------------------------------- */
 
 /* The state of one counter of the set. */
 struct session_counter {
@@ -39,7 +39,7 @@ struct cupti_session {
     struct image_bytes availability, config, counts;
 };
 
-/* -- opening ------------------------------------------------------------------------- */
+/* -- opening ----------------------------------------------------------------------------------- */
 
 static CUptiResult make_room(struct image_bytes *image, size_t bytes)
 {
@@ -49,17 +49,20 @@ static CUptiResult make_room(struct image_bytes *image, size_t bytes)
 
 static CUptiResult open_chip(struct cupti_session *session)
 {
-    return cupti_chip_open(&session->chip, session->cupti, session->chip_name, session->availability.data);
+    return cupti_chip_open(&session->chip, session->cupti, session->chip_name,
+                           session->availability.data);
 }
 
-static CUptiResult add_metrics(const struct cupti_session *session, const char **metrics, size_t count)
+static CUptiResult add_metrics(const struct cupti_session *session, const char **metrics,
+                               size_t count)
 {
-    return CUPTI_CALL(session->cupti->f.cuptiProfilerHostConfigAddMetrics, CUpti_Profiler_Host_ConfigAddMetrics,
-                      .pHostObject = session->chip.host, .ppMetricNames = metrics, .numMetrics = count);
+    return CUPTI_CALL(session->cupti->f.cuptiProfilerHostConfigAddMetrics,
+                      CUpti_Profiler_Host_ConfigAddMetrics, .pHostObject = session->chip.host,
+                      .ppMetricNames = metrics, .numMetrics = count);
 }
 
-/* Adds the metrics of all counters that are still ok in one call. CUPTI packs the metrics of one call into as few
- * passes as it can, and gives each call its own passes. */
+/* Adds the metrics of all counters that are still ok in one call. CUPTI packs the metrics of one
+ * call into as few passes as it can, and gives each call its own passes. */
 static CUptiResult add_chosen(struct cupti_session *session)
 {
     session->metric_count = 0;
@@ -71,7 +74,8 @@ static CUptiResult add_chosen(struct cupti_session *session)
         counter->slot = session->metric_count;
         session->metrics[session->metric_count++] = counter->metric;
     }
-    return session->metric_count > 0 ? add_metrics(session, session->metrics, session->metric_count) : CUPTI_SUCCESS;
+    return session->metric_count > 0 ? add_metrics(session, session->metrics, session->metric_count)
+                                     : CUPTI_SUCCESS;
 }
 
 /* Chooses a metric for each counter, and adds them. */
@@ -82,21 +86,23 @@ static CUptiResult choose_metrics(struct cupti_session *session)
 
     for (size_t i = 0; i < set->count; i++) {
         struct session_counter *out = &session->counters[i];
-        const bool has = cupti_chip_choose(&session->chip, &set->counters[i], &out->metric, &out->reason);
+        const bool has =
+            cupti_chip_choose(&session->chip, &set->counters[i], &out->metric, &out->reason);
 
         out->status = has ? COUNTER_OK : COUNTER_UNSUPPORTED;
     }
     if (add_chosen(session) == CUPTI_SUCCESS)
         return CUPTI_SUCCESS;
-    /* CUPTI takes all metrics of a call or none. The refused ones are found by trying each with a host object of its
-     * own. The session then gets a fresh one. */
+    /* CUPTI takes all metrics of a call or none. The refused ones are found by trying each with a
+     * host object of its own. The session then gets a fresh one. */
     for (size_t i = 0; i < set->count; i++) {
         struct session_counter *counter = &session->counters[i];
 
         if (counter->status != COUNTER_OK)
             continue;
         cupti_chip_close(&session->chip);
-        if (open_chip(session) != CUPTI_SUCCESS || add_metrics(session, &counter->metric, 1) != CUPTI_SUCCESS) {
+        if (open_chip(session) != CUPTI_SUCCESS ||
+            add_metrics(session, &counter->metric, 1) != CUPTI_SUCCESS) {
             counter->status = COUNTER_UNSUPPORTED;
             counter->reason = "CUPTI does not take the metric on this device";
         }
@@ -110,25 +116,29 @@ static CUptiResult choose_metrics(struct cupti_session *session)
 static CUptiResult set_up(struct cupti_session *session, const char **function)
 {
     const struct cupti_functions *f = &session->cupti->f;
-    CUptiResult code = CUPTI_CALL(f->cuptiProfilerInitialize, CUpti_Profiler_Initialize, .pPriv = NULL);
+    CUptiResult code =
+        CUPTI_CALL(f->cuptiProfilerInitialize, CUpti_Profiler_Initialize, .pPriv = NULL);
 
     *function = "cuptiProfilerInitialize";
     session->initialized = code == CUPTI_SUCCESS;
     if (code != CUPTI_SUCCESS)
         return code;
 
-    /* The name of the chip, and the image of the counters that this user may read on this device. */
+    /* The name of the chip, and the image of the counters that this user may read on this
+     * device. */
     CUpti_Device_GetChipName_Params chip =
         CUPTI_PARAMETERS(CUpti_Device_GetChipName, .deviceIndex = session->request.device);
     CUpti_Profiler_GetCounterAvailability_Params availability =
-        CUPTI_PARAMETERS(CUpti_Profiler_GetCounterAvailability, .ctx = session->request.cuda_context);
+        CUPTI_PARAMETERS(CUpti_Profiler_GetCounterAvailability,
+                         .ctx = session->request.cuda_context);
 
     *function = "cuptiProfilerGetCounterAvailability";
     if ((code = f->cuptiDeviceGetChipName(&chip)) != CUPTI_SUCCESS)
         return code;
     snprintf(session->chip_name, sizeof(session->chip_name), "%s", chip.pChipName);
     if ((code = f->cuptiProfilerGetCounterAvailability(&availability)) != CUPTI_SUCCESS ||
-        (code = make_room(&session->availability, availability.counterAvailabilityImageSize)) != CUPTI_SUCCESS)
+        (code = make_room(&session->availability, availability.counterAvailabilityImageSize)) !=
+            CUPTI_SUCCESS)
         return code;
     availability.pCounterAvailabilityImage = session->availability.data;
     if ((code = f->cuptiProfilerGetCounterAvailability(&availability)) != CUPTI_SUCCESS)
@@ -147,9 +157,10 @@ static CUptiResult set_up(struct cupti_session *session, const char **function)
     *function = "cuptiProfilerHostGetConfigImage";
     if ((code = f->cuptiProfilerHostGetConfigImageSize(&config)) != CUPTI_SUCCESS ||
         (code = make_room(&session->config, config.configImageSize)) != CUPTI_SUCCESS ||
-        (code = CUPTI_CALL(f->cuptiProfilerHostGetConfigImage, CUpti_Profiler_Host_GetConfigImage,
-                           .pHostObject = session->chip.host, .configImageSize = session->config.bytes,
-                           .pConfigImage = session->config.data)) != CUPTI_SUCCESS)
+        (code =
+             CUPTI_CALL(f->cuptiProfilerHostGetConfigImage, CUpti_Profiler_Host_GetConfigImage,
+                        .pHostObject = session->chip.host, .configImageSize = session->config.bytes,
+                        .pConfigImage = session->config.data)) != CUPTI_SUCCESS)
         return code;
 
     /* This reserves the device's counters. */
@@ -162,7 +173,8 @@ static CUptiResult set_up(struct cupti_session *session, const char **function)
     session->profiler = enable.pRangeProfilerObject;
 
     CUpti_RangeProfiler_GetCounterDataSize_Params counts =
-        CUPTI_PARAMETERS(CUpti_RangeProfiler_GetCounterDataSize, .pRangeProfilerObject = session->profiler,
+        CUPTI_PARAMETERS(CUpti_RangeProfiler_GetCounterDataSize,
+                         .pRangeProfilerObject = session->profiler,
                          .pMetricNames = session->metrics, .numMetrics = session->metric_count,
                          .maxNumOfRanges = session->request.ranges_max,
                          .maxNumRangeTreeNodes = (uint32_t)session->request.ranges_max);
@@ -171,8 +183,8 @@ static CUptiResult set_up(struct cupti_session *session, const char **function)
     return code == CUPTI_SUCCESS ? make_room(&session->counts, counts.counterDataSize) : code;
 }
 
-/* The error that says why this device and system cannot count, as far as CUPTI tells; else `code`. Asked after a
- * failure alone: an answer cannot take away counters that can be read. */
+/* The error that says why this device and system cannot count, as far as CUPTI tells; else `code`.
+ * Asked after a failure alone: an answer cannot take away counters that can be read. */
 static CUptiResult why_unsupported(const struct cupti *cupti, uint32_t device, CUptiResult code)
 {
     CUpti_Profiler_DeviceSupported_Params asked =
@@ -198,7 +210,8 @@ static CUptiResult why_unsupported(const struct cupti *cupti, uint32_t device, C
     return code;
 }
 
-enum counter_status cupti_session_open(const struct cupti *cupti, const struct cupti_request *request,
+enum counter_status cupti_session_open(const struct cupti *cupti,
+                                       const struct cupti_request *request,
                                        struct cupti_session **out, char reason[CUPTI_REASON_BYTES])
 {
     const size_t count = request->counters->count + 1;
@@ -208,15 +221,17 @@ enum counter_status cupti_session_open(const struct cupti *cupti, const struct c
     enum counter_status status;
 
     if (session) {
-        *session = (struct cupti_session){.cupti = cupti,
-                                          .request = *request,
-                                          .counters = calloc(count, sizeof(*session->counters)),
-                                          .metrics = calloc(count, sizeof(*session->metrics)),
-                                          .metric_values = calloc(count, sizeof(*session->metric_values))};
+        *session =
+            (struct cupti_session){.cupti = cupti,
+                                   .request = *request,
+                                   .counters = calloc(count, sizeof(*session->counters)),
+                                   .metrics = calloc(count, sizeof(*session->metrics)),
+                                   .metric_values = calloc(count, sizeof(*session->metric_values))};
         watch_begin(request->watchdog, "setting up CUPTI", request->watchdog_slack);
         if (session->counters && session->metrics && session->metric_values)
             code = set_up(session, &function);
-        if (code != CUPTI_SUCCESS && (why = why_unsupported(cupti, request->device, code)) != code) {
+        if (code != CUPTI_SUCCESS &&
+            (why = why_unsupported(cupti, request->device, code)) != code) {
             code = why;
             function = "cuptiProfilerDeviceSupported";
         }
@@ -247,7 +262,8 @@ void cupti_session_close(struct cupti_session *session)
                    .pRangeProfilerObject = session->profiler);
     cupti_chip_close(&session->chip);
     if (session->initialized)
-        CUPTI_CALL(session->cupti->f.cuptiProfilerDeInitialize, CUpti_Profiler_DeInitialize, .pPriv = NULL);
+        CUPTI_CALL(session->cupti->f.cuptiProfilerDeInitialize, CUpti_Profiler_DeInitialize,
+                   .pPriv = NULL);
     watch_end(session->request.watchdog);
     free(session->counters);
     free(session->metrics);
@@ -263,7 +279,7 @@ const char *cupti_session_chip(const struct cupti_session *session)
     return session->chip_name;
 }
 
-/* -- collecting --------------------------------------------------------------------------------------- */
+/* -- collecting -------------------------------------------------------------------------------- */
 
 /* Starts a call that may wait for the device, guarded by the watchdog. */
 static void watched_begin(struct cupti_session *session, const char *function)
@@ -283,12 +299,13 @@ static CUptiResult watched_end(struct cupti_session *session, CUptiResult code)
      watched_end((session), CUPTI_CALL((session)->cupti->f.function, type, __VA_ARGS__)))
 
 /* One pass over all ranges. Sets *submitted after the last pass. */
-static CUptiResult collect_pass(struct cupti_session *session, const struct cupti_ranges *ranges, bool *submitted)
+static CUptiResult collect_pass(struct cupti_session *session, const struct cupti_ranges *ranges,
+                                bool *submitted)
 {
     CUpti_RangeProfiler_Stop_Params stop =
         CUPTI_PARAMETERS(CUpti_RangeProfiler_Stop, .pRangeProfilerObject = session->profiler);
-    CUptiResult code =
-        WATCHED(session, cuptiRangeProfilerStart, CUpti_RangeProfiler_Start, .pRangeProfilerObject = session->profiler);
+    CUptiResult code = WATCHED(session, cuptiRangeProfilerStart, CUpti_RangeProfiler_Start,
+                               .pRangeProfilerObject = session->profiler);
 
     for (size_t i = 0; code == CUPTI_SUCCESS && i < ranges->count; i++) {
         char name[32];
@@ -312,7 +329,8 @@ static CUptiResult collect_pass(struct cupti_session *session, const struct cupt
     return code;
 }
 
-enum counter_status cupti_session_collect(struct cupti_session *session, const struct cupti_ranges *ranges,
+enum counter_status cupti_session_collect(struct cupti_session *session,
+                                          const struct cupti_ranges *ranges,
                                           char reason[CUPTI_REASON_BYTES])
 {
     CUpti_RangeProfiler_DecodeData_Params decode =
@@ -323,15 +341,18 @@ enum counter_status cupti_session_collect(struct cupti_session *session, const s
     if (session->metric_count == 0)
         return COUNTER_OK;
     code = WATCHED(session, cuptiRangeProfilerCounterDataImageInitialize,
-                   CUpti_RangeProfiler_CounterDataImage_Initialize, .pRangeProfilerObject = session->profiler,
+                   CUpti_RangeProfiler_CounterDataImage_Initialize,
+                   .pRangeProfilerObject = session->profiler,
                    .counterDataSize = session->counts.bytes, .pCounterData = session->counts.data);
     if (code == CUPTI_SUCCESS)
-        code = WATCHED(session, cuptiRangeProfilerSetConfig, CUpti_RangeProfiler_SetConfig,
-                       .pRangeProfilerObject = session->profiler, .configSize = session->config.bytes,
-                       .pConfig = session->config.data, .counterDataImageSize = session->counts.bytes,
-                       .pCounterDataImage = session->counts.data, .range = CUPTI_UserRange,
-                       .replayMode = CUPTI_UserReplay, .maxRangesPerPass = session->request.ranges_max,
-                       .numNestingLevels = 1, .minNestingLevel = 1, .passIndex = 0, .targetNestingLevel = 1);
+        code =
+            WATCHED(session, cuptiRangeProfilerSetConfig, CUpti_RangeProfiler_SetConfig,
+                    .pRangeProfilerObject = session->profiler, .configSize = session->config.bytes,
+                    .pConfig = session->config.data, .counterDataImageSize = session->counts.bytes,
+                    .pCounterDataImage = session->counts.data, .range = CUPTI_UserRange,
+                    .replayMode = CUPTI_UserReplay, .maxRangesPerPass = session->request.ranges_max,
+                    .numNestingLevels = 1, .minNestingLevel = 1, .passIndex = 0,
+                    .targetNestingLevel = 1);
     while (code == CUPTI_SUCCESS && !submitted)
         code = collect_pass(session, ranges, &submitted);
     if (code == CUPTI_SUCCESS) {
@@ -350,17 +371,20 @@ bool cupti_session_values(struct cupti_session *session, size_t range, struct co
 {
     const bool evaluated =
         session->metric_count == 0 ||
-        CUPTI_CALL(session->cupti->f.cuptiProfilerHostEvaluateToGpuValues, CUpti_Profiler_Host_EvaluateToGpuValues,
-                   .pHostObject = session->chip.host, .pCounterDataImage = session->counts.data,
+        CUPTI_CALL(session->cupti->f.cuptiProfilerHostEvaluateToGpuValues,
+                   CUpti_Profiler_Host_EvaluateToGpuValues, .pHostObject = session->chip.host,
+                   .pCounterDataImage = session->counts.data,
                    .counterDataImageSize = session->counts.bytes, .rangeIndex = range,
                    .ppMetricNames = session->metrics, .numMetrics = session->metric_count,
                    .pMetricValues = session->metric_values) == CUPTI_SUCCESS;
 
     for (size_t i = 0; i < session->request.counters->count; i++) {
         const struct session_counter *counter = &session->counters[i];
-        const double read = evaluated ? session->metric_values[counter->slot] : NAN, whole = round(read);
-        /* CUPTI evaluates a metric in floating point from counts of several units, so 1600000 may come as
-         * 1600000.0000000002. A value that close to a whole number is taken as that number. */
+        const double read = evaluated ? session->metric_values[counter->slot] : NAN,
+                     whole = round(read);
+        /* CUPTI evaluates a metric in floating point from counts of several units, so 1600000
+         * may come as 1600000.0000000002. A value that close to a whole number is taken as that
+         * number. */
         const double value = fabs(read - whole) <= 1e-12 * fabs(whole) ? whole : read;
         struct counter_value *out = &values[i];
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Reads hardware counters through CUPTI's Range Profiler and Profiler Host API.
  *
- * Both libraries (libcupti, libnvperf_host) are opened at run time. The host part, which knows chips and metric names,
- * works on a machine without a GPU. This uses user ranges and user replay: the caller prepares the state of the caches
- * before every pass of every range. Includes no vendor header. */
+ * Both libraries (libcupti, libnvperf_host) are opened at run time. The host part, which knows
+ * chips and metric names, works on a machine without a GPU. This uses user ranges and user replay:
+ * the caller prepares the state of the caches before every pass of every range. Includes no vendor
+ * header. */
 #pragma once
 
 #include "engine.h"
@@ -14,9 +15,10 @@ enum { CUPTI_REASON_BYTES = ENGINE_REASON_BYTES };
 /* The two libraries, open. */
 struct cupti;
 
-/* Opens the libraries: if CBANK_CUPTI_DIR is set, only from there. Else it tries CUDA_HOME, CUDA_PATH, the toolkit that
- * the program was built with, /usr/local/cuda, and the loader's own path. Returns COUNTER_OK, or the status that every
- * counter gets, with the reason and the remedy in `reason`. On success the caller closes *out. */
+/* Opens the libraries: if CBANK_CUPTI_DIR is set, only from there. Else it tries CUDA_HOME,
+ * CUDA_PATH, the toolkit that the program was built with, /usr/local/cuda, and the loader's own
+ * path. Returns COUNTER_OK, or the status that every counter gets, with the reason and the remedy
+ * in `reason`. On success the caller closes *out. */
 enum counter_status cupti_open(struct cupti **out, char reason[CUPTI_REASON_BYTES]);
 
 /* Closes the libraries; accepts NULL. Close the sessions first. */
@@ -51,9 +53,10 @@ struct cupti_ranges {
     void *context;
 };
 
-/* Opens counting on a device. Every kernel must have run once before. If this chip lacks a counter, the others still
- * work: see cupti_session_values. On success the caller closes *out. */
-enum counter_status cupti_session_open(const struct cupti *cupti, const struct cupti_request *request,
+/* Opens counting on a device. Every kernel must have run once before. If this chip lacks a counter,
+ * the others still work: see cupti_session_values. On success the caller closes *out. */
+enum counter_status cupti_session_open(const struct cupti *cupti,
+                                       const struct cupti_request *request,
                                        struct cupti_session **out, char reason[CUPTI_REASON_BYTES]);
 
 /* Marks the device as lost: closing then calls nothing. */
@@ -66,10 +69,12 @@ void cupti_session_close(struct cupti_session *session);
 const char *cupti_session_chip(const struct cupti_session *session);
 
 /* Runs every pass over all ranges. The values replace those of an earlier collection. */
-enum counter_status cupti_session_collect(struct cupti_session *session, const struct cupti_ranges *ranges,
+enum counter_status cupti_session_collect(struct cupti_session *session,
+                                          const struct cupti_ranges *ranges,
                                           char reason[CUPTI_REASON_BYTES]);
 
-/* Sets status, reason, metric (the one chosen or tried) and value of values[i], for counter i of the set, in one range
- * of the last collection. The value is NaN if the counter is not collected or the hardware gave nothing. False if the
- * range cannot be evaluated. */
-bool cupti_session_values(struct cupti_session *session, size_t range, struct counter_value *values);
+/* Sets status, reason, metric (the one chosen or tried) and value of values[i], for counter i of
+ * the set, in one range of the last collection. The value is NaN if the counter is not collected or
+ * the hardware gave nothing. False if the range cannot be evaluated. */
+bool cupti_session_values(struct cupti_session *session, size_t range,
+                          struct counter_value *values);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The CUDA engine: measures a plan on a real device. Its phases are cuda_prepare.c, cuda_verify.c, cuda_timing.c and
- * cuda_count.c. */
+ * The CUDA engine: measures a plan on a real device. Its phases are cuda_prepare.c, cuda_verify.c,
+ * cuda_timing.c and cuda_count.c. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 
 static const double loading_seconds = 120; /* at most: CUPTI may be on a slow file system */
 
-/* -- open and close ----------------------------------------------------------------------------------- */
+/* -- open and close ---------------------------------------------------------------------------- */
 
 static void *load_cupti(void *argument)
 {
@@ -46,7 +46,8 @@ static void cuda_close(struct engine_session *session)
     free(session);
 }
 
-static enum status cuda_open(const struct engine_options *options, struct result *result, struct engine_session **out)
+static enum status cuda_open(const struct engine_options *options, struct result *result,
+                             struct engine_session **out)
 {
     struct engine_session *session = calloc(1, sizeof(*session));
     const struct cuda_request request = {
@@ -88,7 +89,7 @@ static enum status cuda_open(const struct engine_options *options, struct result
     return STATUS_OK;
 }
 
-/* -- errors of the device ------------------------------------------------------------------------------ */
+/* -- errors of the device ---------------------------------------------------------------------- */
 
 /* Flags the cells of this process if errors grew meanwhile, and logs each kind once. */
 void cuda_observe(struct engine_session *session, struct result *result)
@@ -96,7 +97,8 @@ void cuda_observe(struct engine_session *session, struct result *result)
     const uint32_t noted = session->grew;
     char text[512];
 
-    watch_begin(session->options->watchdog, "reading errors by NVML", cuda_watchdog_slack(&session->device));
+    watch_begin(session->options->watchdog, "reading errors by NVML",
+                cuda_watchdog_slack(&session->device));
     session->grew |= nvml_health_end(session->nvml, &result->health);
     watch_end(session->options->watchdog);
     if (session->grew == noted)

@@ -20,8 +20,8 @@ struct cuda_cell {
     bool pending;                /* a cell of this process */
 };
 
-/* CUPTI's libraries are large: a separate thread loads them while cells are prepared and verified. The thread has ended
- * before anything is timed, and touches no GPU. */
+/* CUPTI's libraries are large: a separate thread loads them while cells are prepared and verified.
+ * The thread has ended before anything is timed, and touches no GPU. */
 struct loading {
     struct parallel_task task;
     struct watchdog *watchdog; /* guards the wait for it */
@@ -34,7 +34,8 @@ struct engine_session {
     const struct engine_options *options;
     struct cuda_device device;
     struct nvml *nvml;
-    uint32_t grew; /* kinds of errors of the device that have grown so far, by enum health_quantity */
+    /* kinds of errors of the device that have grown so far, by enum health_quantity */
+    uint32_t grew;
     struct cuda_cell *cells; /* one for each cell of the result */
     bool *grouped; /* for each cell: whether it is or was in a group that is timed together */
     struct loading loading;
@@ -43,12 +44,14 @@ struct engine_session {
 };
 
 /* Its phases. */
-engine_phase cuda_prepare, cuda_verify, cuda_time, cuda_set_up_counting, cuda_count, cuda_measure_durations;
+engine_phase cuda_prepare, cuda_verify, cuda_time, cuda_set_up_counting, cuda_count,
+    cuda_measure_durations;
 
 /* Waits until CUPTI is loaded. */
 void cuda_loading_end(struct loading *loading);
 
-/* Flags the cells of this process if errors of the device grew meanwhile, and warns of each kind once. */
+/* Flags the cells of this process if errors of the device grew meanwhile, and warns of each kind
+ * once. */
 void cuda_observe(struct engine_session *session, struct result *result);
 
 /* The engine's view of the machine: the last two hooks of struct engine. */

@@ -9,8 +9,8 @@
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-static const char reason_absent[] =
-    "this build has no CUDA engine; install the CUDA toolkit (12.6 update 2 or later for counters) and run make again";
+static const char reason_absent[] = "this build has no CUDA engine; install the CUDA toolkit (12.6 "
+                                    "update 2 or later for counters) and run make again";
 
 static uint32_t absent_device_count(const char **reason)
 {
@@ -37,10 +37,12 @@ const struct engine engine_cuda = {
     .diagnose = absent_diagnose,
 };
 
-enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double watchdog_slack, struct cuda_probe **out,
-                            struct device_info *info, struct probe_source *source)
+enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double watchdog_slack,
+                            struct cuda_probe **out, struct device_info *info,
+                            struct probe_source *source)
 {
-    return log_error(STATUS_ENVIRONMENT, "%s, or analyse a recorded file with --replay", reason_absent);
+    return log_error(STATUS_ENVIRONMENT, "%s, or analyse a recorded file with --replay",
+                     reason_absent);
 }
 
 void cuda_probe_close(struct cuda_probe *probe)

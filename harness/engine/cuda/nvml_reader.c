@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The declarations of NVML that this program needs, written from its documentation: not every toolkit installation has
- * its header. The ABI of these functions has been stable since NVML 7. */
+ * The declarations of NVML that this program needs, written from its documentation: not every
+ * toolkit installation has its header. The ABI of these functions has been stable since NVML 7. */
 #include "nvml_reader.h"
 
 #include <dlfcn.h>
@@ -37,28 +37,31 @@ enum {
 };
 
 /* Every function that is used: F(function, member, parameters). */
-#define NVML_FUNCTIONS(F)                                                                               \
-    F(nvmlInit_v2, init, (void))                                                                        \
-    F(nvmlDeviceGetHandleByPciBusId_v2, handle_by_bus_id, (const char *, nvml_device *))                \
-    F(nvmlSystemGetDriverVersion, driver_version, (char *, unsigned))                                   \
-    F(nvmlDeviceGetVbiosVersion, vbios_version, (nvml_device, char *, unsigned))                        \
-    F(nvmlDeviceGetEccMode, ecc_mode, (nvml_device, int *, int *))                                      \
-    F(nvmlDeviceGetMigMode, mig_mode, (nvml_device, unsigned *, unsigned *))                            \
-    F(nvmlDeviceGetMaxClockInfo, max_clock, (nvml_device, int, unsigned *))                             \
-    F(nvmlDeviceGetClockInfo, clock, (nvml_device, int, unsigned *))                                    \
-    F(nvmlDeviceGetCurrentClocksThrottleReasons, throttle_reasons, (nvml_device, unsigned long long *)) \
+#define NVML_FUNCTIONS(F)                                                                \
+    F(nvmlInit_v2, init, (void))                                                         \
+    F(nvmlDeviceGetHandleByPciBusId_v2, handle_by_bus_id, (const char *, nvml_device *)) \
+    F(nvmlSystemGetDriverVersion, driver_version, (char *, unsigned))                    \
+    F(nvmlDeviceGetVbiosVersion, vbios_version, (nvml_device, char *, unsigned))         \
+    F(nvmlDeviceGetEccMode, ecc_mode, (nvml_device, int *, int *))                       \
+    F(nvmlDeviceGetMigMode, mig_mode, (nvml_device, unsigned *, unsigned *))             \
+    F(nvmlDeviceGetMaxClockInfo, max_clock, (nvml_device, int, unsigned *))              \
+    F(nvmlDeviceGetClockInfo, clock, (nvml_device, int, unsigned *))                     \
+    F(nvmlDeviceGetCurrentClocksThrottleReasons, throttle_reasons,                       \
+      (nvml_device, unsigned long long *))                                               \
     F(nvmlDeviceGetComputeRunningProcesses, processes, (nvml_device, unsigned *, void *))
 
 /* Functions for temperature and errors, which a library may lack. */
-#define NVML_OPTIONAL(F)                                                                                       \
-    F(nvmlDeviceGetTemperature, temperature, (nvml_device, int, unsigned *))                                   \
-    F(nvmlDeviceGetTotalEccErrors, ecc_errors, (nvml_device, int, int, unsigned long long *))                  \
-    F(nvmlDeviceGetRetiredPages, retired_pages, (nvml_device, int, unsigned *, void *))                        \
-    F(nvmlDeviceGetRetiredPagesPendingStatus, retirement_pending, (nvml_device, int *))                        \
-    F(nvmlDeviceGetRemappedRows, remapped_rows, (nvml_device, unsigned *, unsigned *, unsigned *, unsigned *)) \
-    F(nvmlEventSetCreate, event_set_create, (nvml_event_set *))                                                \
-    F(nvmlDeviceRegisterEvents, register_events, (nvml_device, unsigned long long, nvml_event_set))            \
-    F(nvmlEventSetWait_v2, event_set_wait, (nvml_event_set, struct nvml_event *, unsigned))                    \
+#define NVML_OPTIONAL(F)                                                                      \
+    F(nvmlDeviceGetTemperature, temperature, (nvml_device, int, unsigned *))                  \
+    F(nvmlDeviceGetTotalEccErrors, ecc_errors, (nvml_device, int, int, unsigned long long *)) \
+    F(nvmlDeviceGetRetiredPages, retired_pages, (nvml_device, int, unsigned *, void *))       \
+    F(nvmlDeviceGetRetiredPagesPendingStatus, retirement_pending, (nvml_device, int *))       \
+    F(nvmlDeviceGetRemappedRows, remapped_rows,                                               \
+      (nvml_device, unsigned *, unsigned *, unsigned *, unsigned *))                          \
+    F(nvmlEventSetCreate, event_set_create, (nvml_event_set *))                               \
+    F(nvmlDeviceRegisterEvents, register_events,                                              \
+      (nvml_device, unsigned long long, nvml_event_set))                                      \
+    F(nvmlEventSetWait_v2, event_set_wait, (nvml_event_set, struct nvml_event *, unsigned))   \
     F(nvmlEventSetFree, event_set_free, (nvml_event_set))
 
 struct nvml_functions {
@@ -89,7 +92,8 @@ struct nvml {
 };
 
 /* Calls a function that the library may lack. */
-#define CALL(nvml, function, ...) ((nvml)->f.function ? (nvml)->f.function(__VA_ARGS__) : NVML_ERROR_FUNCTION_NOT_FOUND)
+#define CALL(nvml, function, ...) \
+    ((nvml)->f.function ? (nvml)->f.function(__VA_ARGS__) : NVML_ERROR_FUNCTION_NOT_FOUND)
 
 struct nvml *nvml_open(const char *pci_bus_id)
 {
@@ -100,7 +104,8 @@ struct nvml *nvml_open(const char *pci_bus_id)
         return NULL;
     nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!nvml->library ||
-        !library_bind(nvml->library, symbols, sizeof(symbols) / sizeof(symbols[0]), &nvml->f, &missing) ||
+        !library_bind(nvml->library, symbols, sizeof(symbols) / sizeof(symbols[0]), &nvml->f,
+                      &missing) ||
         nvml->f.init() != NVML_SUCCESS) {
         free(nvml);
         return NULL;
@@ -154,7 +159,8 @@ bool nvml_temperature(const struct nvml *nvml, double *celsius)
 {
     unsigned value;
 
-    if (!nvml || CALL(nvml, temperature, nvml->device, NVML_TEMPERATURE_GPU, &value) != NVML_SUCCESS)
+    if (!nvml ||
+        CALL(nvml, temperature, nvml->device, NVML_TEMPERATURE_GPU, &value) != NVML_SUCCESS)
         return false;
     *celsius = value;
     return true;
@@ -177,14 +183,15 @@ bool nvml_process_count(const struct nvml *nvml, unsigned *count)
     return code == NVML_SUCCESS || code == NVML_ERROR_INSUFFICIENT_SIZE;
 }
 
-/* -- errors of the device ------------------------------------------------------------------------------ */
+/* -- errors of the device ---------------------------------------------------------------------- */
 
 /* Fills out->values, and the reason for each value that cannot be read. */
 static void read_health(const struct nvml *nvml, struct health_reading *out, const char **reasons)
 {
     const nvml_device device = nvml->device;
     unsigned long long corrected = 0, uncorrected = 0;
-    unsigned single = 0, multiple = 0; /* pages: with no room for addresses, NVML returns their number */
+    /* pages: with no room for addresses, NVML returns their number */
+    unsigned single = 0, multiple = 0;
     unsigned rows = 0, rows_uncorrectable = 0, rows_pending = 0, rows_failed = 0;
     int pending = 0;
     const int codes[] = {
@@ -203,8 +210,10 @@ static void read_health(const struct nvml *nvml, struct health_reading *out, con
     } readings[] = {
         {HEALTH_ecc_corrected, codes[0], (double)corrected},
         {HEALTH_ecc_uncorrected, codes[1], (double)uncorrected},
-        {HEALTH_retired_pages_single_bit, codes[2] == NVML_ERROR_INSUFFICIENT_SIZE ? NVML_SUCCESS : codes[2], single},
-        {HEALTH_retired_pages_double_bit, codes[3] == NVML_ERROR_INSUFFICIENT_SIZE ? NVML_SUCCESS : codes[3], multiple},
+        {HEALTH_retired_pages_single_bit,
+         codes[2] == NVML_ERROR_INSUFFICIENT_SIZE ? NVML_SUCCESS : codes[2], single},
+        {HEALTH_retired_pages_double_bit,
+         codes[3] == NVML_ERROR_INSUFFICIENT_SIZE ? NVML_SUCCESS : codes[3], multiple},
         {HEALTH_retirement_pending, codes[4], pending != 0},
         {HEALTH_remapped_rows_correctable, codes[5], rows},
         {HEALTH_remapped_rows_uncorrectable, codes[5], rows_uncorrectable},
@@ -218,9 +227,10 @@ static void read_health(const struct nvml *nvml, struct health_reading *out, con
 
         out->values[readings[i].quantity] = code == NVML_SUCCESS ? readings[i].value : NAN;
         if (code != NVML_SUCCESS)
-            reasons[readings[i].quantity] = code == NVML_ERROR_FUNCTION_NOT_FOUND ? "this NVML has no such function"
-                                            : nvml->f.error_string                ? nvml->f.error_string(code)
-                                                                                  : "NVML does not say";
+            reasons[readings[i].quantity] = code == NVML_ERROR_FUNCTION_NOT_FOUND
+                                                ? "this NVML has no such function"
+                                            : nvml->f.error_string ? nvml->f.error_string(code)
+                                                                   : "NVML does not say";
     }
 }
 
@@ -230,7 +240,8 @@ void nvml_health_begin(struct nvml *nvml, struct health *health)
     memset(health->reasons, 0, sizeof(health->reasons));
     if (!nvml)
         return;
-    /* From this request on, the driver keeps events until they are fetched, so nothing has to wait for them. */
+    /* From this request on, the driver keeps events until they are fetched, so nothing has to wait
+     * for them. */
     nvml->events_code = CALL(nvml, event_set_create, &nvml->events);
     if (nvml->events_code == NVML_SUCCESS)
         nvml->events_code = CALL(nvml, register_events, nvml->device, NVML_EVENT_XID, nvml->events);

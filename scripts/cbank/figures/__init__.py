@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: MIT
-"""Figures of documents: kinds.py is the table of them, draw.py draws, style.py says how it looks; the others say what is drawn."""
+"""Figures of documents: kinds.py is the table of them, draw.py draws, style.py says how it
+looks; the others say what is drawn."""

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Draws figures. There are three ways: lines against a number, dots in named rows, and a map of squares.
+"""Draws figures. There are three ways: lines against a number, dots in named rows, and a map of
+squares.
 
-A Drawing holds a table with exactly what is drawn. All ways have the columns `panel` (its title), `series` (what has a look of
-its own) and `flags` (where not empty, the mark is hollow). Lines have `x`, `y`, `low` and `high` (ends of the interval of y).
-A row with a `reference` is a thin line at y, and at x where that is known. Dots have `row` (its name), `x`, `low` and `high`
-(of x), and `text`, on the right of the row. Maps have `row`, `column`, `x` (the colour) and `text`, a letter.
+A Drawing holds a table with exactly what is drawn. All ways have the columns `panel` (its title),
+`series` (what has a look of its own) and `flags` (where not empty, the mark is hollow). Lines have
+`x`, `y`, `low` and `high` (ends of the interval of y). A row with a `reference` is a thin line at
+y, and at x where that is known. Dots have `row` (its name), `x`, `low` and `high` (of x), and
+`text`, on the right of the row. Maps have `row`, `column`, `x` (the colour) and `text`, a letter.
 
-A picture holds axes, labels and a legend, and fits one or two columns of a journal. Its sentence stands beside it.
+A picture holds axes, labels and a legend, and fits one or two columns of a journal. Its sentence
+stands beside it.
 """
 
 from __future__ import annotations
@@ -54,25 +57,49 @@ class Drawing:
     note: str = None  # what has to be known, for the caption
     warning: str = None  # without it the picture misleads: it stands in the legend
     aside: str = ""  # what the texts on the right of rows are
-    band: tuple = None  # share of the x axis where nothing differs: (low, high); dots of all series are at the same height then
+    # share of the x axis where nothing differs: (low, high); dots of all series are at the same
+    # height then
+    band: tuple = None
     across: int = None  # panels side by side; None: as many as fit
     way: str = None  # lines, dots or map
 
     def __post_init__(self) -> None:
-        """Texts of documents become one line each, without control characters: an SVG has no place for those."""
-        texts = {column: self.rows[column].map(lambda its: printable(its) if isinstance(its, str) else its)
-                 for column in self.rows if self.rows[column].dtype == object}
+        """Texts of documents become one line each, without control characters: an SVG has no
+        place for those."""
+        texts = {
+            column: self.rows[column].map(
+                lambda its: printable(its) if isinstance(its, str) else its
+            )
+            for column in self.rows
+            if self.rows[column].dtype == object
+        }
         self.rows = self.rows.assign(**texts)
-        self.sentence, self.note, self.warning = (its and printable(its) for its in (self.sentence, self.note, self.warning))
-        self.labels = {panel and printable(panel): tuple(map(printable, its)) for panel, its in self.labels.items()}
+        self.sentence, self.note, self.warning = (
+            its and printable(its) for its in (self.sentence, self.note, self.warning)
+        )
+        self.labels = {
+            panel and printable(panel): tuple(map(printable, its))
+            for panel, its in self.labels.items()
+        }
 
     @property
     def conditions(self) -> str:
-        """Facts without which the picture would be misread, as sentences; empty where nothing has."""
-        flags = sorted({flag for text in self.rows.get("flags", pandas.Series(dtype=str)).dropna() for flag in str(text).split()})
-        said = [self.warning, self.note, f"hollow marks: {', '.join(flags)}" if flags else None,
-                f"grey band: the same within {100 * (self.band[1] - 1):g} %" if self.band else None,
-                f"on the right: {self.aside}" if self.aside else None]
+        """Facts without which the picture would be misread, as sentences; empty where nothing
+        has."""
+        flags = sorted(
+            {
+                flag
+                for text in self.rows.get("flags", pandas.Series(dtype=str)).dropna()
+                for flag in str(text).split()
+            }
+        )
+        said = [
+            self.warning,
+            self.note,
+            f"hollow marks: {', '.join(flags)}" if flags else None,
+            f"grey band: the same within {100 * (self.band[1] - 1):g} %" if self.band else None,
+            f"on the right: {self.aside}" if self.aside else None,
+        ]
         return " ".join(f"{its[0].upper()}{its[1:]}." for its in said if its)
 
     def provenance(self) -> dict[str, str]:
@@ -80,33 +107,61 @@ class Drawing:
         made = {"figure": self.kind}
         for i, document in enumerate(self.documents, 1):
             tool, device = document.content.get("tool") or {}, document.content.get("device") or {}
-            facts = {"source": document.name, "sha256": document.sha256, "engine": document.content.get("engine"),
-                     "device": device.get("name"), "driver": device.get("driver"),
-                     "tool": tool and f"cbank {tool.get('version')}, commit {tool.get('git_commit') or 'unknown'}"}
-            made.update((key if len(self.documents) == 1 else f"{key} {i}", printable(value)) for key, value in facts.items() if value)
+            facts = {
+                "source": document.name,
+                "sha256": document.sha256,
+                "engine": document.content.get("engine"),
+                "device": device.get("name"),
+                "driver": device.get("driver"),
+                "tool": (
+                    tool
+                    and f"cbank {tool.get('version')}, commit {tool.get('git_commit') or 'unknown'}"
+                ),
+            }
+            made.update(
+                (key if len(self.documents) == 1 else f"{key} {i}", printable(value))
+                for key, value in facts.items()
+                if value
+            )
         return made
 
 
-# -- pages --------------------------------------------------------------------------------------------------------
+# -- pages -----------------------------------------------------------------------------------------
 
 
 def pages(drawing: Drawing, width_mm: float) -> list[Drawing]:
-    """The drawing on as many pages as it needs: panels stay whole unless one alone is higher than a page."""
+    """The drawing on as many pages as it needs: panels stay whole unless one alone is higher
+    than a page."""
     across, head_mm = across_of(drawing, width_mm), head_of(drawing, looks_of(drawing), width_mm)[0]
     alone_mm = min(PAGE_MM, PROPORTION * width_mm)
-    most = max(1, int((alone_mm - head_mm - FIXED_MM[drawing.way]) / SHRINK / row_mm(drawing)))  # rows of a panel
+    # rows of a panel
+    most = max(1, int((alone_mm - head_mm - FIXED_MM[drawing.way]) / SHRINK / row_mm(drawing)))
     units, made, room = [], [], 0
     for _, members in drawing.rows.groupby("panel", sort=False):
         names = members["row"].unique() if "row" in members else [None]
-        units += [members[members["row"].isin(names[i:i + most])] for i in range(0, len(names), most)] if len(names) > most else [members]
+        units += (
+            [members[members["row"].isin(names[i : i + most])] for i in range(0, len(names), most)]
+            if len(names) > most
+            else [members]
+        )
     for i in range(0, len(units), across):
-        least = FIXED_MM[drawing.way] + SHRINK * max(flexible_mm(drawing, members) for members in units[i:i + across])
+        least = FIXED_MM[drawing.way] + SHRINK * max(
+            flexible_mm(drawing, members) for members in units[i : i + across]
+        )
         if not made or least > room or made[-1][-1]["panel"].iloc[0] == units[i]["panel"].iloc[0]:
             made.append([])
             room = PAGE_MM - head_mm
-        made[-1] += units[i:i + across]
+        made[-1] += units[i : i + across]
         room -= least
-    return [dataclasses.replace(drawing, stem=drawing.stem + f"-{i}" * (len(made) > 1), rows=pandas.concat(part), across=across) for i, part in enumerate(made, 1)]
+    return [
+        dataclasses.replace(
+            drawing,
+            stem=drawing.stem + f"-{i}" * (len(made) > 1),
+            rows=pandas.concat(part),
+            across=across,
+        )
+        for i, part in enumerate(made, 1)
+    ]
 
 
 def flexible_mm(drawing: Drawing, members: pandas.DataFrame) -> float:
@@ -117,30 +172,49 @@ def flexible_mm(drawing: Drawing, members: pandas.DataFrame) -> float:
 def row_mm(drawing: Drawing) -> float:
     if drawing.way == "lines":
         return LINES_MM
-    return 4.2 if drawing.way == "map" or drawing.band else max(4.4, drawing.rows["series"].nunique() + 1.2)
+    return (
+        4.2
+        if drawing.way == "map" or drawing.band
+        else max(4.4, drawing.rows["series"].nunique() + 1.2)
+    )
 
 
 def across_of(drawing: Drawing, width_mm: float) -> int:
-    """Panels side by side: those of lines in few rows with few gaps, dots where their rows have the same names."""
+    """Panels side by side: those of lines in few rows with few gaps, dots where their rows have
+    the same names."""
     count, wide = drawing.rows["panel"].nunique(), width_mm >= style.WIDE_MM
     if drawing.across or drawing.way == "lines":
-        return drawing.across or (1 if count == 1 else min((3, 4), key=lambda most: (max(3, -(-count // most)), -count % most)) if wide and count > 2 else
-                                  2 if wide or count > 3 else 1)
-    alike = drawing.way == "map" or drawing.rows.groupby("panel")["row"].apply(lambda rows: tuple(rows.unique())).nunique() == 1
+        return drawing.across or (
+            1
+            if count == 1
+            else (
+                min((3, 4), key=lambda most: (max(3, -(-count // most)), -count % most))
+                if wide and count > 2
+                else 2
+                if wide or count > 3
+                else 1
+            )
+        )
+    alike = (
+        drawing.way == "map"
+        or drawing.rows.groupby("panel")["row"].apply(lambda rows: tuple(rows.unique())).nunique()
+        == 1
+    )
     return min(3, count) if wide and alike else 1
 
 
-# -- a page -------------------------------------------------------------------------------------------------------
+# -- a page ----------------------------------------------------------------------------------------
 
 
 def draw(drawing: Drawing, width_mm: float) -> Figure:
     """A matplotlib Figure of one page; inside style.sheet()."""
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
+
     looks, across = looks_of(drawing), across_of(drawing, width_mm)
     parts = [members for _, members in drawing.rows.groupby("panel", sort=False)]
     fixed_mm, flexible = FIXED_MM[drawing.way], [flexible_mm(drawing, members) for members in parts]
-    flexible = [max(flexible[i:i + across]) for i in range(0, len(flexible), across)]
+    flexible = [max(flexible[i : i + across]) for i in range(0, len(flexible), across)]
     head_mm, labels = head_of(drawing, looks, width_mm)
     most_mm = PAGE_MM if len(parts) > 1 else min(PAGE_MM, PROPORTION * width_mm)
     scale = min(1, max(SHRINK, (most_mm - head_mm - fixed_mm * len(flexible)) / sum(flexible)))
@@ -149,9 +223,23 @@ def draw(drawing: Drawing, width_mm: float) -> Figure:
     head, body = figure.subfigures(2, 1, height_ratios=[head_mm, sum(heights)])
     if labels or drawing.warning:
         line = {} if drawing.way == "lines" else {"linestyle": "none"}
-        handles = [Line2D([], [], **{"linestyle": looks[label].dashes, **line, **style.marks(looks[label])}) for label in labels]
-        head.legend(handles, labels, title=drawing.warning, loc="lower center", ncol=columns_of(labels, width_mm), borderaxespad=0.1)
-    grid = body.subplots(len(heights), across, squeeze=False, gridspec_kw={"height_ratios": heights})
+        handles = [
+            Line2D(
+                [], [], **{"linestyle": looks[label].dashes, **line, **style.marks(looks[label])}
+            )
+            for label in labels
+        ]
+        head.legend(
+            handles,
+            labels,
+            title=drawing.warning,
+            loc="lower center",
+            ncol=columns_of(labels, width_mm),
+            borderaxespad=0.1,
+        )
+    grid = body.subplots(
+        len(heights), across, squeeze=False, gridspec_kw={"height_ratios": heights}
+    )
     for axes, members in itertools.zip_longest(grid.flat, parts):
         if members is None:
             axes.set_visible(False)
@@ -159,38 +247,71 @@ def draw(drawing: Drawing, width_mm: float) -> Figure:
             WAYS[drawing.way](axes, drawing, members, looks, width_mm / across)
     name(drawing, grid, parts, width_mm / across, heights)
     if drawing.way == "map":
-        bar = body.colorbar(grid.flat[0].collections[0], ax=list(grid.flat), location="bottom", shrink=0.6, aspect=40, pad=0.02)
+        bar = body.colorbar(
+            grid.flat[0].collections[0],
+            ax=list(grid.flat),
+            location="bottom",
+            shrink=0.6,
+            aspect=40,
+            pad=0.02,
+        )
         bar.set_label("change of time, %")
     return figure
 
 
-def name(drawing: Drawing, grid: np.ndarray, parts: list[pandas.DataFrame], panel_mm: float, heights: list[float]) -> None:
-    """Titles and labels of the panels; what the panel on the left or below says of an axis is not said again."""
+def name(
+    drawing: Drawing,
+    grid: np.ndarray,
+    parts: list[pandas.DataFrame],
+    panel_mm: float,
+    heights: list[float],
+) -> None:
+    """Titles and labels of the panels; what the panel on the left or below says of an axis is
+    not said again."""
     across = grid.shape[1]
     for i, (axes, members) in enumerate(zip(grid.flat, parts)):
         of_x, of_y = labels_of(drawing, members)
-        names_mm = LETTER_MM * members["row"].str.len().max() if drawing.way != "lines" and i % across == 0 else 0
-        letters = max(10, int((panel_mm - 8 - (names_mm if across == 1 else 8 * (drawing.way != "lines"))) / LETTER_MM / 1.15))
+        names_mm = (
+            LETTER_MM * members["row"].str.len().max()
+            if drawing.way != "lines" and i % across == 0
+            else 0
+        )
+        letters = max(
+            10,
+            int(
+                (panel_mm - 8 - (names_mm if across == 1 else 8 * (drawing.way != "lines")))
+                / LETTER_MM
+                / 1.15
+            ),
+        )
         aside = len(drawing.aside) + 2 if drawing.aside else 0
-        axes.set_title("\n".join(textwrap.wrap(members["panel"].iloc[0], letters - aside)), loc="left")
+        axes.set_title(
+            "\n".join(textwrap.wrap(members["panel"].iloc[0], letters - aside)), loc="left"
+        )
         axes.set_title(drawing.aside, loc="right", fontsize="small")
         if i + across >= len(parts) or labels_of(drawing, parts[i + across])[0] != of_x:
             axes.set_xlabel("\n".join(textwrap.wrap(of_x, letters)))
         if i % across == 0 or labels_of(drawing, parts[i - 1])[1] != of_y:
-            axes.set_ylabel("\n".join(textwrap.wrap(of_y, int((heights[i // across] - 8) / LETTER_MM / 1.1))))
+            axes.set_ylabel(
+                "\n".join(textwrap.wrap(of_y, int((heights[i // across] - 8) / LETTER_MM / 1.1)))
+            )
         if drawing.way == "dots" and i % across:
             axes.set_yticklabels([])
 
 
 def looks_of(drawing: Drawing) -> dict[str, style.Look]:
-    return style.looks_of(drawing.rows["series"].dropna().astype(str)) if drawing.way != "map" else {}
+    return (
+        style.looks_of(drawing.rows["series"].dropna().astype(str)) if drawing.way != "map" else {}
+    )
 
 
 def labels_of(drawing: Drawing, members: pandas.DataFrame) -> tuple[str, str]:
     return drawing.labels.get(members["panel"].iloc[0]) or drawing.labels[None]
 
 
-def head_of(drawing: Drawing, looks: dict[str, style.Look], width_mm: float) -> tuple[float, list[str]]:
+def head_of(
+    drawing: Drawing, looks: dict[str, style.Look], width_mm: float
+) -> tuple[float, list[str]]:
     """(height of the legend, its labels)."""
     labels = list(looks) if len(looks) > 1 or drawing.way == "dots" else []
     rows = -(-len(labels) // columns_of(labels, width_mm)) + bool(drawing.warning)
@@ -202,33 +323,44 @@ def columns_of(labels: list[str], width_mm: float) -> int:
     return max(1, min(len(labels), int(width_mm / (LETTER_MM * longest + HANDLE_MM))))
 
 
-# -- axes ---------------------------------------------------------------------------------------------------------
+# -- axes ------------------------------------------------------------------------------------------
 
 
 def fixed_ticks(axis: Axis, ticks: Iterable[float], texts: Iterable[str]) -> None:
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+
     axis.set_major_locator(FixedLocator(list(ticks)))
     axis.set_major_formatter(FixedFormatter(list(texts)))
     axis.set_minor_locator(NullLocator())
 
 
 def log_axis(axes: Axes, which: str, low: float, high: float, most: int = 6) -> None:
-    """A logarithmic axis from low to high, with at most so many round numbers written as they are."""
+    """A logarithmic axis from low to high, with at most so many round numbers written as they
+    are."""
     axis = getattr(axes, f"{which}axis")
     getattr(axes, f"set_{which}scale")("log")
     getattr(axes, f"set_{which}lim")(low, high)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    fine = [[step / count for step in range(count, 10 * count)] for count in (20, 10, 4, 2)]  # less than a decade
+    # less than a decade
+    fine = [[step / count for step in range(count, 10 * count)] for count in (20, 10, 4, 2)]
     for steps in (*fine, (1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1, 3), (1,)):
-        ticks = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
+        ticks = [
+            step * 10.0**power
+            for power in powers
+            for step in steps
+            if low <= step * 10.0**power <= high
+        ]
         if len(ticks) <= (min(4, most) if steps in fine else most):
             break
-    ticks = ticks[::-(-len(ticks) // most) or 1]
+    ticks = ticks[:: -(-len(ticks) // most) or 1]
     fixed_ticks(axis, ticks, [style.count_text(float(f"{tick:.3g}")) for tick in ticks])
 
 
-def number_axis(axes: Axes, values: list[float], text: Callable[[float], str], room_mm: float) -> None:
-    """An x axis of whole numbers: logarithmic where they spread, with as many of them written as there is room for."""
+def number_axis(
+    axes: Axes, values: list[float], text: Callable[[float], str], room_mm: float
+) -> None:
+    """An x axis of whole numbers: logarithmic where they spread, with as many of them written as
+    there is room for."""
     values = sorted(set(values))
     spread = values[0] > 0 and values[-1] >= 16 * values[0]
     scaled = math.log2 if spread else float
@@ -236,20 +368,35 @@ def number_axis(axes: Axes, values: list[float], text: Callable[[float], str], r
         axes.set_xscale("log", base=2)
     whole, kept = scaled(values[-1]) - scaled(values[0]) or 1, []
     powers = [2**power for power in range(64) if values[0] <= 2**power <= values[-1]]
-    ticks = powers if spread and len(values) > 12 else values[::-(-len(values) // 12)]
+    ticks = powers if spread and len(values) > 12 else values[:: -(-len(values) // 12)]
     for value in ticks:
         letters = len(text(value)) + len(text(kept[-1])) if kept else 0
-        if not kept or (scaled(value) - scaled(kept[-1])) / whole * room_mm >= LETTER_MM * letters / 2 + 1.5:
+        if (
+            not kept
+            or (scaled(value) - scaled(kept[-1])) / whole * room_mm >= LETTER_MM * letters / 2 + 1.5
+        ):
             kept.append(value)
     fixed_ticks(axes.xaxis, kept, [text(value) for value in kept])
     low, high = scaled(values[0]) - 0.04 * whole, scaled(values[-1]) + 0.04 * whole
     axes.set_xlim(*((2**low, 2**high) if spread else (low, high)))
 
 
-def value_axis(axes: Axes, which: str, rows: pandas.DataFrame, value: str, base: float | None = None, band: tuple = (), most: int = 6) -> None:
-    """An axis of times or cycles: logarithmic where they spread, else from 0 on or about `base`, with all of `band`."""
+def value_axis(
+    axes: Axes,
+    which: str,
+    rows: pandas.DataFrame,
+    value: str,
+    base: float | None = None,
+    band: tuple = (),
+    most: int = 6,
+) -> None:
+    """An axis of times or cycles: logarithmic where they spread, else from 0 on or about `base`,
+    with all of `band`."""
     from matplotlib.ticker import MaxNLocator
-    ends = pandas.concat([rows[value], rows["low"], rows["high"], pandas.Series(band, dtype=float)]).dropna()
+
+    ends = pandas.concat(
+        [rows[value], rows["low"], rows["high"], pandas.Series(band, dtype=float)]
+    ).dropna()
     low, high = float(ends.min()), float(ends.max())
     if base is None and low > 0 and high > 4 * low or base and low > 0 and high > 2 * low:
         log_axis(axes, which, low / 1.15, high * 1.15, most)
@@ -263,33 +410,74 @@ def value_axis(axes: Axes, which: str, rows: pandas.DataFrame, value: str, base:
 
 
 def errors(rows: pandas.DataFrame, value: str) -> list[np.ndarray]:
-    """Lengths below and above the values; 0 where there is no interval. Matplotlib calls float() on a series of one, which pandas warns of."""
+    """Lengths below and above the values; 0 where there is no interval. Matplotlib calls float()
+    on a series of one, which pandas warns of."""
     low, high = (rows[end].fillna(rows[value]) for end in ("low", "high"))
-    return [(rows[value] - low).clip(lower=0).to_numpy(), (high - rows[value]).clip(lower=0).to_numpy()]
+    return [
+        (rows[value] - low).clip(lower=0).to_numpy(),
+        (high - rows[value]).clip(lower=0).to_numpy(),
+    ]
 
 
-# -- ways ---------------------------------------------------------------------------------------------------------
+# -- ways ------------------------------------------------------------------------------------------
 
 
-def draw_lines(axes: Axes, drawing: Drawing, members: pandas.DataFrame, looks: dict[str, style.Look], panel_mm: float) -> None:
+def draw_lines(
+    axes: Axes,
+    drawing: Drawing,
+    members: pandas.DataFrame,
+    looks: dict[str, style.Look],
+    panel_mm: float,
+) -> None:
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
     points = members[members["reference"].isna()] if "reference" in members else members
     if pandas.api.types.is_datetime64_any_dtype(points["x"]):
         locator = AutoDateLocator(minticks=3, maxticks=5)
         axes.xaxis.set_major_locator(locator)
         axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))
     else:
-        number_axis(axes, points["x"].tolist(), style.size_text if "bytes" in labels_of(drawing, members)[0] else style.count_text, panel_mm - 18)
+        number_axis(
+            axes,
+            points["x"].tolist(),
+            style.size_text if "bytes" in labels_of(drawing, members)[0] else style.count_text,
+            panel_mm - 18,
+        )
     value_axis(axes, "y", members, "y", 1 if drawing.kind == "history" else None, most=4)
     for name, look in looks.items():
         of = points[points["series"] == name].sort_values("x", kind="stable")
-        for _, its in of.groupby("uuid", dropna=False) if look is style.REST else [(None, of)] if len(of) else []:
-            many = {"marker": "", "linewidth": 0.5} if len(its) > 40 else {"markersize": 1.6} if len(its) > 16 else {}
-            axes.errorbar(its["x"], its["y"], errors(its, "y"), elinewidth=0.5, capsize=0, linestyle=look.dashes,
-                          **{**style.marks(look, markersize=2.6), **many})
+        for _, its in (
+            of.groupby("uuid", dropna=False)
+            if look is style.REST
+            else [(None, of)]
+            if len(of)
+            else []
+        ):
+            many = (
+                {"marker": "", "linewidth": 0.5}
+                if len(its) > 40
+                else {"markersize": 1.6}
+                if len(its) > 16
+                else {}
+            )
+            axes.errorbar(
+                its["x"],
+                its["y"],
+                errors(its, "y"),
+                elinewidth=0.5,
+                capsize=0,
+                linestyle=look.dashes,
+                **{**style.marks(look, markersize=2.6), **many},
+            )
             flagged = its[its["flags"].fillna("") != ""] if "flags" in its else its.head(0)
             if len(flagged):
-                axes.plot(flagged["x"], flagged["y"], linestyle="none", zorder=3, **style.marks(look, True, markersize=3.2))
+                axes.plot(
+                    flagged["x"],
+                    flagged["y"],
+                    linestyle="none",
+                    zorder=3,
+                    **style.marks(look, True, markersize=3.2),
+                )
     if len(points) < len(members):
         for row in members[members["reference"].notna()].itertuples():
             thin = {"color": "black", "linestyle": style.DOTTED, "linewidth": 0.7, "zorder": 1}
@@ -298,10 +486,18 @@ def draw_lines(axes: Axes, drawing: Drawing, members: pandas.DataFrame, looks: d
                 axes.axvline(row.x, **thin)
 
 
-def draw_dots(axes: Axes, drawing: Drawing, members: pandas.DataFrame, looks: dict[str, style.Look], panel_mm: float) -> None:
+def draw_dots(
+    axes: Axes,
+    drawing: Drawing,
+    members: pandas.DataFrame,
+    looks: dict[str, style.Look],
+    panel_mm: float,
+) -> None:
     names = list(members["row"].unique())
     base = 1 if drawing.band else None
-    value_axis(axes, "x", members, "x", base, drawing.band or (), 4 if panel_mm < style.WIDE_MM else 6)
+    value_axis(
+        axes, "x", members, "x", base, drawing.band or (), 4 if panel_mm < style.WIDE_MM else 6
+    )
     if drawing.band:
         axes.axvspan(*drawing.band, facecolor="0.88", zorder=0)
         axes.axvline(base, color="black", linewidth=0.6, zorder=1)
@@ -310,12 +506,21 @@ def draw_dots(axes: Axes, drawing: Drawing, members: pandas.DataFrame, looks: di
     for i, name in enumerate(looks):
         its = members[members["series"] == name]
         aside = 0 if drawing.band else 0.76 * ((i + 0.5) / len(looks) - 0.5)
-        hollow = its["flags"].fillna("") != "" if "flags" in its else pandas.Series(False, its.index)
+        hollow = (
+            its["flags"].fillna("") != "" if "flags" in its else pandas.Series(False, its.index)
+        )
         for flagged in (False, True):
             rows = its[hollow == flagged]
             if not rows.empty:
-                axes.errorbar(rows["x"], rows["row"].map(positions) + aside, xerr=errors(rows, "x"), linestyle="none", elinewidth=0.7,
-                              capsize=0, **style.marks(looks[name], flagged, markersize=2.4 if small else 3.2))
+                axes.errorbar(
+                    rows["x"],
+                    rows["row"].map(positions) + aside,
+                    xerr=errors(rows, "x"),
+                    linestyle="none",
+                    elinewidth=0.7,
+                    capsize=0,
+                    **style.marks(looks[name], flagged, markersize=2.4 if small else 3.2),
+                )
     axes.set_ylim(len(names) - 0.5, -0.5)
     fixed_ticks(axes.yaxis, range(len(names)), names)
     axes.tick_params(axis="y", length=0)
@@ -323,7 +528,11 @@ def draw_dots(axes: Axes, drawing: Drawing, members: pandas.DataFrame, looks: di
     if not drawing.band:
         for y in range(len(names) - 1):
             axes.axhline(y + 0.5, color="0.85", linewidth=0.3, zorder=0)
-    texts = members.dropna(subset=["text"]).drop_duplicates("row") if "text" in members else members.head(0)
+    texts = (
+        members.dropna(subset=["text"]).drop_duplicates("row")
+        if "text" in members
+        else members.head(0)
+    )
     if len(texts):
         right = axes.secondary_yaxis("right")
         fixed_ticks(right.yaxis, texts["row"].map(positions), texts["text"])
@@ -331,17 +540,39 @@ def draw_dots(axes: Axes, drawing: Drawing, members: pandas.DataFrame, looks: di
         right.spines["right"].set_visible(False)
 
 
-def draw_map(axes: Axes, drawing: Drawing, members: pandas.DataFrame, _looks: dict[str, style.Look], _panel_mm: float) -> None:
+def draw_map(
+    axes: Axes,
+    drawing: Drawing,
+    members: pandas.DataFrame,
+    _looks: dict[str, style.Look],
+    _panel_mm: float,
+) -> None:
     """A row a node, a square a GPU in the order of slots; white where there is no time."""
     names = list(members["row"].unique())
     most = max(2.0, float(drawing.rows["x"].abs().max() or 0))
-    table = members.pivot_table(index="row", columns="column", values="x", sort=False, dropna=False).reindex(names)
-    axes.pcolormesh(range(table.shape[1]), range(len(names)), table.to_numpy(dtype=float), cmap="cividis_r", vmin=-most, vmax=most,
-                    shading="nearest")
+    table = members.pivot_table(
+        index="row", columns="column", values="x", sort=False, dropna=False
+    ).reindex(names)
+    axes.pcolormesh(
+        range(table.shape[1]),
+        range(len(names)),
+        table.to_numpy(dtype=float),
+        cmap="cividis_r",
+        vmin=-most,
+        vmax=most,
+        shading="nearest",
+    )
     for row in members.itertuples():
         if row.text:
-            axes.text(row.column, names.index(row.row), row.text, ha="center", va="center", fontsize="small",
-                      color="white" if row.x > 0.2 * most else "black")
+            axes.text(
+                row.column,
+                names.index(row.row),
+                row.text,
+                ha="center",
+                va="center",
+                fontsize="small",
+                color="white" if row.x > 0.2 * most else "black",
+            )
     axes.set_ylim(len(names) - 0.5, -0.5)
     fixed_ticks(axes.yaxis, range(len(names)), names)
     axes.set_xticks([])
@@ -351,7 +582,7 @@ def draw_map(axes: Axes, drawing: Drawing, members: pandas.DataFrame, _looks: di
 WAYS = {"lines": draw_lines, "dots": draw_dots, "map": draw_map}
 
 
-# -- files --------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 FORMATS = ("pdf", "svg", "png")
 
@@ -363,10 +594,14 @@ def csv_text(drawing: Drawing) -> str:
 
 def picture_bytes(figure: Figure, drawing: Drawing, form: str) -> bytes:
     """The same bytes for the same drawing: there are no dates in them."""
-    title, said = f"cbank {drawing.kind}", "; ".join(f"{key}: {value}" for key, value in drawing.provenance().items())
-    metadata = {"pdf": {"Title": title, "Subject": said, "Creator": "cbank", "CreationDate": None},
-                "svg": {"Title": title, "Description": said, "Creator": "cbank", "Date": None},
-                "png": {"Title": title, "Description": said, "Software": "cbank"}}[form]
+    title, said = f"cbank {drawing.kind}", "; ".join(
+        f"{key}: {value}" for key, value in drawing.provenance().items()
+    )
+    metadata = {
+        "pdf": {"Title": title, "Subject": said, "Creator": "cbank", "CreationDate": None},
+        "svg": {"Title": title, "Description": said, "Creator": "cbank", "Date": None},
+        "png": {"Title": title, "Description": said, "Software": "cbank"},
+    }[form]
     file = io.BytesIO()
     figure.savefig(file, format=form, metadata=metadata)
     return file.getvalue()

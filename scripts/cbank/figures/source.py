@@ -35,15 +35,30 @@ class Source:
             said.append("modelled, not measured")
         if self.kind == "result" and not self.content["complete"]:
             said.append("incomplete run")
-        if self.kind == "comparison" and any(self.content[side]["engine"] != "cuda" for side in ("base", "new")):
+        if self.kind == "comparison" and any(
+            self.content[side]["engine"] != "cuda" for side in ("base", "new")
+        ):
             said.append("one side is modelled, not measured")
         return "; ".join(said) or None
 
 
-FACTS = {"distinct": "{} addresses", "stride_bytes": "{} B apart", "radius": "radius {}", "width_bytes": "{} B wide",
-         "table_bytes": "{} table", "loads": "{} loads", "in_flight": "{} in flight", "run_threads": "of {} threads",
-         "skew_percent": "exponent {} %", "warps_per_sm": "{} warps an SM", "polluter_bytes": "{} streamed",
-         "refill_bytes": "{} written", "elements": "{} elements", "block_size": "blocks of {}", "modules": "{} modules"}
+FACTS = {
+    "distinct": "{} addresses",
+    "stride_bytes": "{} B apart",
+    "radius": "radius {}",
+    "width_bytes": "{} B wide",
+    "table_bytes": "{} table",
+    "loads": "{} loads",
+    "in_flight": "{} in flight",
+    "run_threads": "of {} threads",
+    "skew_percent": "exponent {} %",
+    "warps_per_sm": "{} warps an SM",
+    "polluter_bytes": "{} streamed",
+    "refill_bytes": "{} written",
+    "elements": "{} elements",
+    "block_size": "blocks of {}",
+    "modules": "{} modules",
+}
 
 
 def fact_text(key: str, value: object) -> str:
@@ -54,22 +69,40 @@ def fact_text(key: str, value: object) -> str:
         value = style.count_text(value)
     elif key in ("table_bytes", "polluter_bytes", "refill_bytes") and not isinstance(value, str):
         value = style.bytes_text(value)
-    return FACTS.get(key, "{}" if key in CELL_KEYS else f"{key.replace('_', ' ')} {{}}").format(value)
+    return FACTS.get(key, "{}" if key in CELL_KEYS else f"{key.replace('_', ' ')} {{}}").format(
+        value
+    )
 
 
-def told_apart(rows: pandas.DataFrame, keys: list[str], always: Sequence[str] = ()) -> tuple[str, pandas.Series]:
+def told_apart(
+    rows: pandas.DataFrame, keys: list[str], always: Sequence[str] = ()
+) -> tuple[str, pandas.Series]:
     """(what all rows have in common as words, a Series of what tells each from the others)."""
     keys = [key for key in keys if key in rows and (key != "block_size" or rows[key].any())]
     varied = [key for key in keys if key in always or rows[key].nunique(dropna=False) > 1]
-    common = [fact_text(key, rows[key].iloc[0]) for key in keys if key not in varied and pandas.notna(rows[key].iloc[0])]
-    texts = [", ".join(fact_text(key, value) for key, value in zip(varied, values) if pandas.notna(value))
-             for values in zip(*(rows[key] for key in varied))] if varied else [""] * len(rows)
+    common = [
+        fact_text(key, rows[key].iloc[0])
+        for key in keys
+        if key not in varied and pandas.notna(rows[key].iloc[0])
+    ]
+    texts = (
+        [
+            ", ".join(
+                fact_text(key, value) for key, value in zip(varied, values) if pandas.notna(value)
+            )
+            for values in zip(*(rows[key] for key in varied))
+        ]
+        if varied
+        else [""] * len(rows)
+    )
     return ", ".join(common), pandas.Series(texts, rows.index, dtype=str)
 
 
 def parameter_names(rows: pandas.DataFrame) -> list[str]:
     """Names of the parameters that any cell has."""
-    return sorted({word.split("=")[0] for text in rows["parameters"].unique() for word in text.split()})
+    return sorted(
+        {word.split("=")[0] for text in rows["parameters"].unique() for word in text.split()}
+    )
 
 
 def in_unit(rows: pandas.DataFrame, along: str) -> tuple[pandas.DataFrame, str]:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""How figures look, and numbers as words. A path has the same colour, marker and dashes in every figure."""
+"""How figures look, and numbers as words. A path has the same colour, marker and dashes in every
+figure."""
 
 from __future__ import annotations
 
@@ -10,7 +11,16 @@ from collections.abc import Iterable, Iterator
 
 # Okabe and Ito's palette, which people with any colour vision tell apart, and a grey.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE, GREY = (
-    "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
+    "#000000",
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+    "#F0E442",
+    "#0072B2",
+    "#D55E00",
+    "#CC79A7",
+    "#999999",
+)
 
 SOLID, DASHED, DOTTED, DASH_DOT = (0, ()), (0, (4, 1.5)), (0, (1, 1.2)), (0, (4, 1.2, 1, 1.2))
 LONG, LOOSE, TWO_DOTS, CLOSE = (0, (8, 2)), (0, (1, 3)), (0, (4, 1.2, 1, 1.2, 1, 1.2)), (0, (2, 1))
@@ -38,16 +48,30 @@ PATHS = {
     "constant_operand": Look(SKY, ">", DOTTED),
 }
 # Series that are no paths, in the order in which they come.
-SERIES = [Look(color, marker, dashes) for color, marker, dashes in (
-    (RED, "o", SOLID), (BLUE, "s", DASHED), (YELLOW, "^", DASH_DOT), (BLACK, "D", LONG), (SKY, "v", DOTTED), (GREEN, "P", TWO_DOTS),
-    (PURPLE, "X", CLOSE), (ORANGE, "h", LOOSE), (GREY, "<", SOLID))]
+SERIES = [
+    Look(color, marker, dashes)
+    for color, marker, dashes in (
+        (RED, "o", SOLID),
+        (BLUE, "s", DASHED),
+        (YELLOW, "^", DASH_DOT),
+        (BLACK, "D", LONG),
+        (SKY, "v", DOTTED),
+        (GREEN, "P", TWO_DOTS),
+        (PURPLE, "X", CLOSE),
+        (ORANGE, "h", LOOSE),
+        (GREY, "<", SOLID),
+    )
+]
 REST = Look("0.75", "", SOLID)  # series that are not named one by one
 
 WIDTHS_MM = {"one": 85, "two": 175}  # columns of common journals and proceedings
 WIDE_MM = 130  # from here on panels stand side by side
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SHEETS = {name: os.path.join(HERE, f"{name}.mplstyle") for name in ("cbank", "ieee", "acm", "nature")}  # by the name for --style
+# by the name for --style
+SHEETS = {
+    name: os.path.join(HERE, f"{name}.mplstyle") for name in ("cbank", "ieee", "acm", "nature")
+}
 
 
 def in_order(series: Iterable[str]) -> list[str]:
@@ -57,7 +81,8 @@ def in_order(series: Iterable[str]) -> list[str]:
 
 
 def looks_of(series: Iterable[str]) -> dict[str, Look]:
-    """{name: Look} of all series of a figure. A name may have words behind that of a path: constant (2 KB)."""
+    """{name: Look} of all series of a figure. A name may have words behind that of a path:
+    constant (2 KB)."""
     made = {}
     for name in in_order(series):
         path = name.split(" ")[0]
@@ -74,22 +99,35 @@ def ink(look: Look) -> str:
 
 def marks(look: Look, flagged: bool = False, **more: object) -> dict:
     """Keywords of marks; hollow ones are flagged."""
-    return {"marker": look.marker, "markerfacecolor": "white" if flagged else look.color, "markeredgecolor": "black",
-            "markeredgewidth": 0.4, "color": ink(look), **more}
+    return {
+        "marker": look.marker,
+        "markerfacecolor": "white" if flagged else look.color,
+        "markeredgecolor": "black",
+        "markeredgewidth": 0.4,
+        "color": ink(look),
+        **more,
+    }
 
 
 @contextlib.contextmanager
 def sheet(own: str | None = None) -> Iterator[None]:
-    """matplotlib with the settings of figures alone, whatever the user's own are; `own`: one of SHEETS or a file, on top."""
+    """matplotlib with the settings of figures alone, whatever the user's own are; `own`: one of
+    SHEETS or a file, on top."""
     import matplotlib.style
     from matplotlib.font_manager import fontManager
-    with matplotlib.style.context(["default", SHEETS["cbank"]] + ([SHEETS.get(own, own)] if own else [])):
-        there = {font.name for font in fontManager.ttflist}  # matplotlib warns of each letter of a font that is not
-        matplotlib.rcParams["font.family"] = [name for name in matplotlib.rcParams["font.family"] if name in there] or ["DejaVu Sans"]
+
+    with matplotlib.style.context(
+        ["default", SHEETS["cbank"]] + ([SHEETS.get(own, own)] if own else [])
+    ):
+        # matplotlib warns of each letter of a font that is not
+        there = {font.name for font in fontManager.ttflist}
+        matplotlib.rcParams["font.family"] = [
+            name for name in matplotlib.rcParams["font.family"] if name in there
+        ] or ["DejaVu Sans"]
         yield
 
 
-# -- numbers as words ---------------------------------------------------------------------------------------------
+# -- numbers as words ------------------------------------------------------------------------------
 
 TIME_UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 
@@ -107,7 +145,9 @@ def time_text(ns: float) -> str:
 def size_text(size: float) -> str:
     """On an axis of bytes: 64, 2k, 1M."""
     size = int(size)
-    factor, name = next((unit for unit in ((1 << 20, "M"), (1 << 10, "k")) if size and size % unit[0] == 0), (1, ""))
+    factor, name = next(
+        (unit for unit in ((1 << 20, "M"), (1 << 10, "k")) if size and size % unit[0] == 0), (1, "")
+    )
     return f"{size // factor}{name}"
 
 

@@ -11,7 +11,7 @@ struct indices {
 
 __device__ __noinline__ float looked_up(int k)
 {
-    return coefficients[k] * 2; // load: table=coefficients variation=data/unknown stride=- depth=0/1
+    return coefficients[k] * 2; // load: coefficients data/unknown depth 0/1
 }
 
 KERNEL called_with_data(float *out, const int *__restrict__ index, int n)
@@ -26,7 +26,7 @@ KERNEL called_with_data(float *out, const int *__restrict__ index, int n)
 
 __device__ __noinline__ float looked_up_uniform(int k)
 {
-    return coefficients[k] * 3; // load: table=coefficients variation=grid stride=- depth=0
+    return coefficients[k] * 3; // load: coefficients grid depth 0
 }
 
 KERNEL called_with_argument(float *out, int n)
@@ -36,7 +36,7 @@ KERNEL called_with_argument(float *out, int n)
 
 __device__ __noinline__ float looked_up_twice(int k)
 {
-    return others[k] * 4; // load: table=others variation=data/unknown stride=- depth=0
+    return others[k] * 4; // load: others data/unknown depth 0
 }
 
 /* Called with a uniform index and with another: the worse counts. */
@@ -50,14 +50,21 @@ __device__ __noinline__ int index_of(int n)
     return n * 2 + 1;
 }
 
-KERNEL index_returned(float *out, int n) STORES(coefficients[(int)(index_of(n))]) // load: table=coefficients variation=grid stride=- depth=0
+KERNEL index_returned(float *out, int n)
+{
+    out[THREAD] = coefficients[(int)(index_of(n))]; // load: coefficients grid depth 0
+}
 
 __device__ __noinline__ int index_of_thread()
 {
     return threadIdx.x & 31;
 }
 
-KERNEL index_of_thread_returned(float *out) STORES(coefficients[(int)(index_of_thread())]) // load: table=coefficients variation=affine/thread stride=4 depth=0
+KERNEL index_of_thread_returned(float *out)
+{
+    out[THREAD] =
+        coefficients[(int)(index_of_thread())]; // load: coefficients affine:4/thread depth 0
+}
 
 /* A call may change registers, but not those that its caller keeps. */
 KERNEL index_kept_over_call(float *out, int n, int m)
@@ -65,12 +72,12 @@ KERNEL index_kept_over_call(float *out, int n, int m)
     const int k = n * 3 % 29;
     const float before = looked_up_uniform(m & 15);
 
-    out[THREAD] = before + others[k]; // load: table=others variation=grid stride=- depth=0
+    out[THREAD] = before + others[k]; // load: others grid depth 0
 }
 
 template <int scale> __device__ float scaled(int n)
 {
-    return coefficients[n * scale]; // load: table=coefficients variation=grid stride=- depth=0
+    return coefficients[n * scale]; // load: coefficients grid depth 0
 }
 
 KERNEL of_template(float *out, int n)
@@ -85,7 +92,8 @@ template <class F> __device__ float with(F f, int n)
 
 KERNEL of_lambda(float *out, int n)
 {
-    out[THREAD] = with([=](int k) { return coefficients[k + n]; }, n); // load: table=coefficients variation=grid stride=- depth=0
+    out[THREAD] =
+        with([=](int k) { return coefficients[k + n]; }, n); // load: coefficients grid depth 0
 }
 
 KERNEL struct_copied(float *out, const struct indices given)
@@ -94,14 +102,14 @@ KERNEL struct_copied(float *out, const struct indices given)
 
     if (copy.third > 7)
         copy.first = copy.second;
-    out[THREAD] = coefficients[copy.first]; // load: table=coefficients variation=grid stride=- depth=0
+    out[THREAD] = coefficients[copy.first]; // load: coefficients grid depth 0
 }
 
 KERNEL struct_of_memory(float *out, const struct indices *__restrict__ given, int n)
 {
     const struct indices copy = given[n];
 
-    out[THREAD] = coefficients[copy.second & 31]; // load: table=coefficients variation=grid stride=- depth=0
+    out[THREAD] = coefficients[copy.second & 31]; // load: coefficients grid depth 0
 }
 
 /* 16 indices in an array that is indexed by data lie in local memory. */
@@ -113,13 +121,14 @@ KERNEL index_in_local_array(float *out, const int *__restrict__ index, int n)
     for (int k = 0; k < 16; k++)
         of[k] = index[k * n & 1023];
     const int slot = index[THREAD] & 15;
-    const int k = of[slot]; // load: table=of variation=data/unknown stride=- depth=0
+    const int k = of[slot]; // load: of data/unknown depth 0
 
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=data/unknown stride=- depth=0
+    out[THREAD] = coefficients[k]; // load: coefficients data/unknown depth 0
 }
 
 /* 64 registers and more values that live: indices go to the stack and come back. */
-extern "C" __global__ void __launch_bounds__(1024) spilled(float *out, const float *__restrict__ given, int n, int m)
+extern "C" __global__ void __launch_bounds__(1024)
+    spilled(float *out, const float *__restrict__ given, int n, int m)
 {
     float of[64];
     const int k = (n * 5 + m) % 31;
@@ -130,9 +139,9 @@ extern "C" __global__ void __launch_bounds__(1024) spilled(float *out, const flo
     ROLLED
     for (int j = 0; j < n; j++)
         IN_FULL
-        for (int i = 0; i < 64; i++)
-            of[i] = of[i] * of[(i + 5) % 64] + others[(k + i) & 63]; // load: table=others variation=grid stride=- depth=1
-    float sum = coefficients[k]; // load: table=coefficients variation=grid stride=- depth=0
+    for (int i = 0; i < 64; i++)
+        of[i] = of[i] * of[(i + 5) % 64] + others[(k + i) & 63]; // load: others grid depth 1
+    float sum = coefficients[k]; // load: coefficients grid depth 0
 
     IN_FULL
     for (int i = 0; i < 64; i++)
@@ -148,7 +157,7 @@ KERNEL index_through_volatile(float *out, int n)
     kept[1] = n + 1;
     const int k = kept[1];
 
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=grid stride=- depth=0
+    out[THREAD] = coefficients[k]; // load: coefficients grid depth 0
 }
 
 KERNEL thread_index_through_volatile(float *out, int n)
@@ -159,12 +168,14 @@ KERNEL thread_index_through_volatile(float *out, int n)
     kept[1] = n + 1;
     const int k = kept[0];
 
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=thread stride=- depth=0
+    out[THREAD] = coefficients[k]; // load: coefficients thread depth 0
 }
 
 __device__ __noinline__ float recursive(int n, float sum)
 {
-    return n <= 0 ? sum : recursive(n - 2, sum * 0.5f + coefficients[n]); // load: table=coefficients variation=grid stride=- depth=0/1
+    return n <= 0 ? sum
+                  : recursive(n - 2,
+                              sum * 0.5f + coefficients[n]); // load: coefficients grid depth 0/1
 }
 
 KERNEL of_recursion(float *out, int n)
@@ -176,12 +187,13 @@ KERNEL function_pointer(float *out, const int *__restrict__ index, int n)
 {
     float (*const function)(int) = n > 5 ? looked_up_twice : looked_up;
 
-    out[THREAD] = function(index[THREAD]) + coefficients[n]; // load: table=coefficients variation=grid stride=- depth=0
+    out[THREAD] = function(index[THREAD]) + coefficients[n]; // load: coefficients grid depth 0
 }
 
 /* Compilers leave a long loop by a CALL, here to where the function returns. */
-#define FOUR_TIMES(...)    __VA_ARGS__ __VA_ARGS__ __VA_ARGS__ __VA_ARGS__
-#define SIXTEEN_TIMES(...) FOUR_TIMES(__VA_ARGS__) FOUR_TIMES(__VA_ARGS__) FOUR_TIMES(__VA_ARGS__) FOUR_TIMES(__VA_ARGS__)
+#define FOUR_TIMES(...) __VA_ARGS__ __VA_ARGS__ __VA_ARGS__ __VA_ARGS__
+#define SIXTEEN_TIMES(...) \
+    FOUR_TIMES(__VA_ARGS__) FOUR_TIMES(__VA_ARGS__) FOUR_TIMES(__VA_ARGS__) FOUR_TIMES(__VA_ARGS__)
 
 __device__ __noinline__ int mixed(int n, int m)
 {
@@ -197,4 +209,7 @@ __device__ __noinline__ int mixed(int n, int m)
     }
 }
 
-KERNEL behind_a_long_loop(float *out, int n, int m) STORES(coefficients[mixed(n, m)]) // load: table=coefficients variation=grid stride=- depth=0
+KERNEL behind_a_long_loop(float *out, int n, int m)
+{
+    out[THREAD] = coefficients[mixed(n, m)]; // load: coefficients grid depth 0
+}

@@ -10,7 +10,7 @@ KERNEL predicated(float *out, int n, int m)
     float value = 1;
 
     if (m > 3)
-        value = coefficients[n]; // load: table=coefficients variation=grid stride=- depth=0
+        value = coefficients[n]; // load: coefficients grid depth 0
     out[THREAD] = value;
 }
 
@@ -19,7 +19,7 @@ KERNEL predicated_by_thread(float *out, int n)
     float value = 1;
 
     if (threadIdx.x & 1)
-        value = coefficients[n]; // load: table=coefficients variation=grid stride=- depth=0
+        value = coefficients[n]; // load: coefficients grid depth 0
     out[THREAD] = value;
 }
 
@@ -27,8 +27,8 @@ KERNEL early_exit(float *out, const float *__restrict__ given, int n)
 {
     if (THREAD >= n * 10)
         return;
-    out[THREAD] = coefficients[n] * // load: table=coefficients variation=grid stride=- depth=0
-                  given[THREAD]; // load: table=given variation=affine stride=4 depth=0
+    out[THREAD] = coefficients[n] * // load: coefficients grid depth 0
+                  given[THREAD]; // load: given affine:4 depth 0
 }
 
 KERNEL chosen_by_argument(float *out, int n, int m)
@@ -39,7 +39,7 @@ KERNEL chosen_by_argument(float *out, int n, int m)
         k = m + 2;
     else
         k = n;
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=grid stride=- depth=0
+    out[THREAD] = coefficients[k]; // load: coefficients grid depth 0
 }
 
 KERNEL chosen_by_thread(float *out, int n, int m)
@@ -50,12 +50,24 @@ KERNEL chosen_by_thread(float *out, int n, int m)
         k = m + 2;
     else
         k = n;
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=thread stride=- depth=0
+    out[THREAD] = coefficients[k]; // load: coefficients thread depth 0
 }
 
-KERNEL chosen_by_data(float *out, const int *__restrict__ index, int n) STORES(coefficients[(int)(index[THREAD] > 15 ? 3 : n)]) // load: table=coefficients variation=data/unknown stride=- depth=0
-KERNEL chosen_by_block(float *out, int n) STORES(coefficients[(int)(blockIdx.x & 1 ? n + 3 : n * 2)]) // load: table=coefficients variation=block stride=- depth=0
-KERNEL chosen_by_warp(float *out, int n) STORES(coefficients[(int)(threadIdx.x / 32 & 1 ? n + 3 : n * 2)]) // load: table=coefficients variation=warp/thread stride=- depth=0
+KERNEL chosen_by_data(float *out, const int *__restrict__ index, int n)
+{
+    out[THREAD] =
+        coefficients[(int)(index[THREAD] > 15 ? 3 : n)]; // load: coefficients data/unknown depth 0
+}
+KERNEL chosen_by_block(float *out, int n)
+{
+    out[THREAD] =
+        coefficients[(int)(blockIdx.x & 1 ? n + 3 : n * 2)]; // load: coefficients block depth 0
+}
+KERNEL chosen_by_warp(float *out, int n)
+{
+    out[THREAD] = coefficients[(
+        int)(threadIdx.x / 32 & 1 ? n + 3 : n * 2)]; // load: coefficients warp/thread depth 0
+}
 
 /* Both sides give the same. */
 KERNEL chosen_alike(float *out, int n)
@@ -65,7 +77,7 @@ KERNEL chosen_alike(float *out, int n)
     if (threadIdx.x & 1)
         out[THREAD + 1000] = 1;
     k += 2;
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=grid stride=- depth=0
+    out[THREAD] = coefficients[k]; // load: coefficients grid depth 0
 }
 
 KERNEL assigned_in_divergent_branch(float *out, const int *__restrict__ index, int n)
@@ -77,7 +89,7 @@ KERNEL assigned_in_divergent_branch(float *out, const int *__restrict__ index, i
         __threadfence();
         k = n + 4;
     }
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=data/unknown stride=- depth=0
+    out[THREAD] = coefficients[k]; // load: coefficients data/unknown depth 0
 }
 
 KERNEL switch_on_argument(float *out, int n, int m)
@@ -85,14 +97,25 @@ KERNEL switch_on_argument(float *out, int n, int m)
     int k;
 
     switch (n) {
-    case 0: k = m; break;
-    case 1: k = m * 2; break;
-    case 2: k = 9; break;
-    case 5: k = m >> 1; break;
-    case 9: k = 17; break;
-    default: k = m + 5;
+    case 0:
+        k = m;
+        break;
+    case 1:
+        k = m * 2;
+        break;
+    case 2:
+        k = 9;
+        break;
+    case 5:
+        k = m >> 1;
+        break;
+    case 9:
+        k = 17;
+        break;
+    default:
+        k = m + 5;
     }
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=grid stride=- depth=0
+    out[THREAD] = coefficients[k]; // load: coefficients grid depth 0
 }
 
 KERNEL switch_on_data(float *out, const int *__restrict__ index, int n)
@@ -100,17 +123,29 @@ KERNEL switch_on_data(float *out, const int *__restrict__ index, int n)
     int k;
 
     switch (index[THREAD]) {
-    case 0: k = n; break;
-    case 1: k = n * 2; break;
-    case 2: k = 9; break;
-    case 5: k = n >> 1; break;
-    case 9: k = 17; break;
-    default: k = n + 5;
+    case 0:
+        k = n;
+        break;
+    case 1:
+        k = n * 2;
+        break;
+    case 2:
+        k = 9;
+        break;
+    case 5:
+        k = n >> 1;
+        break;
+    case 9:
+        k = 17;
+        break;
+    default:
+        k = n + 5;
     }
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=data/unknown stride=- depth=0
+    out[THREAD] = coefficients[k]; // load: coefficients data/unknown depth 0
 }
 
-/* A table of jumps in a loop: what it jumps to follows the loads, and their counter is the loop's. */
+/* A table of jumps in a loop: what it jumps to follows the loads, and their counter is the
+ * loop's. */
 KERNEL switch_in_loop(float *out, const int *__restrict__ index, int n)
 {
     float sum = 0;
@@ -118,14 +153,29 @@ KERNEL switch_in_loop(float *out, const int *__restrict__ index, int n)
     ROLLED
     for (int k = 0; k < n; k++)
         switch (index[THREAD + k]) {
-        case 0: sum += coefficients[k]; break; // load: table=coefficients variation=grid stride=- depth=1
-        case 1: sum *= sum; break;
-        case 2: sum -= 3; break;
-        case 3: sum = sqrtf(sum); break;
-        case 4: sum /= others[k]; break; // load: table=others variation=grid stride=- depth=1
-        case 5: sum = 1 / sum; break;
-        case 6: sum += out[k]; break;
-        default: sum = k;
+        case 0:
+            sum += coefficients[k];
+            break; // load: coefficients grid depth 1
+        case 1:
+            sum *= sum;
+            break;
+        case 2:
+            sum -= 3;
+            break;
+        case 3:
+            sum = sqrtf(sum);
+            break;
+        case 4:
+            sum /= others[k];
+            break; // load: others grid depth 1
+        case 5:
+            sum = 1 / sum;
+            break;
+        case 6:
+            sum += out[k];
+            break;
+        default:
+            sum = k;
         }
     out[THREAD] = sum;
 }
@@ -135,9 +185,9 @@ KERNEL loads_on_both_sides(float *out, int n)
     float value;
 
     if (threadIdx.x & 1)
-        value = coefficients[n]; // load: table=coefficients variation=grid/thread stride=- depth=0
+        value = coefficients[n]; // load: coefficients grid/thread depth 0
     else
-        value = others[n + 1]; // load: table=others variation=grid/thread stride=- depth=0
+        value = others[n + 1]; // load: others grid/thread depth 0
     out[THREAD] = value;
 }
 
@@ -145,14 +195,14 @@ KERNEL two_tables_by_argument(float *out, const float *a, const float *b, int n)
 {
     const float *const chosen = n & 1 ? a : b;
 
-    out[THREAD] = chosen[n]; // load: table=a variation=grid stride=- depth=0
+    out[THREAD] = chosen[n]; // load: a grid depth 0
 }
 
 KERNEL two_tables_by_thread(float *out, const float *a, const float *b, int n)
 {
     const float *const chosen = threadIdx.x & 1 ? a : b;
 
-    out[THREAD] = chosen[n]; // load: table=a variation=thread/grid stride=- depth=0
+    out[THREAD] = chosen[n]; // load: a thread/grid depth 0
 }
 
 KERNEL irreducible(float *out, const float *__restrict__ given, int n, int m)
@@ -165,7 +215,7 @@ KERNEL irreducible(float *out, const float *__restrict__ given, int n, int m)
 before:
     sum = sum * given[THREAD + k] + 1;
 inside:
-    sum += coefficients[k]; // load: table=coefficients variation=constant/grid stride=- depth=1
+    sum += coefficients[k]; // load: coefficients constant/grid depth 1
     if (++k < n)
         goto before;
     out[THREAD] = sum;
@@ -179,7 +229,7 @@ KERNEL state_machine(float *out, const int *__restrict__ index, int n)
     ROLLED
     for (int k = 0; k < n; k++) {
         state = (state * 5 + index[k]) & 31;
-        sum = sum * 0.5f + coefficients[state]; // load: table=coefficients variation=grid stride=- depth=1
+        sum = sum * 0.5f + coefficients[state]; // load: coefficients grid depth 1
     }
     out[THREAD] = sum;
 }
@@ -192,7 +242,7 @@ KERNEL state_machine_of_thread(float *out, const int *__restrict__ index, int n)
     ROLLED
     for (int k = 0; k < n; k++) {
         state = (state * 5 + index[THREAD + k]) & 31;
-        sum = sum * 0.5f + coefficients[state]; // load: table=coefficients variation=data stride=- depth=1
+        sum = sum * 0.5f + coefficients[state]; // load: coefficients data depth 1
     }
     out[THREAD] = sum;
 }

@@ -11,8 +11,8 @@ KERNEL rolled(float *out, const float *__restrict__ given, int n)
 
     ROLLED
     for (int k = 0; k < n; k++)
-        sum += coefficients[k] * // load: table=coefficients variation=grid stride=- depth=1
-               given[THREAD + k]; // load: table=given variation=affine stride=4 depth=1
+        sum += coefficients[k] * // load: coefficients grid depth 1
+               given[THREAD + k]; // load: given affine:4 depth 1
     out[THREAD] = sum;
 }
 
@@ -21,8 +21,8 @@ KERNEL unrolled_with_remainder(float *out, const float *__restrict__ given, int 
     float sum = 0;
 
     for (int k = 0; k < n; k++)
-        sum += coefficients[k] * // load: table=coefficients variation=grid stride=- depth=1
-               given[THREAD + k]; // load: table=given variation=affine stride=4 depth=1
+        sum += coefficients[k] * // load: coefficients grid depth 1
+               given[THREAD + k]; // load: given affine:4 depth 1
     out[THREAD] = sum;
 }
 
@@ -32,8 +32,8 @@ KERNEL unrolled_signed(float *out, const float *given, int n)
     float sum = 0;
 
     for (int k = 0; k < n; k++)
-        sum += coefficients[k] * // load: table=coefficients variation=grid stride=- depth=1
-               given[at + k]; // load: table=given variation=affine stride=4 depth=1
+        sum += coefficients[k] * // load: coefficients grid depth 1
+               given[at + k]; // load: given affine:4 depth 1
     out[at] = sum;
 }
 
@@ -43,7 +43,7 @@ KERNEL unrolled_in_full(float *out, const float *__restrict__ given)
 
     IN_FULL
     for (int k = 0; k < 8; k++)
-        sum = sum * given[THREAD] + coefficients[k]; // load: table=coefficients variation=constant stride=- depth=0
+        sum = sum * given[THREAD] + coefficients[k]; // load: coefficients constant depth 0
     out[THREAD] = sum;
 }
 
@@ -53,7 +53,7 @@ KERNEL known_bounds(float *out, const float *__restrict__ given)
 
     ROLLED
     for (int k = 0; k < 48; k++)
-        sum = sum * given[THREAD] + coefficients[k]; // load: table=coefficients variation=grid stride=- depth=1
+        sum = sum * given[THREAD] + coefficients[k]; // load: coefficients grid depth 1
     out[THREAD] = sum;
 }
 
@@ -63,7 +63,7 @@ KERNEL backward(float *out, int n)
 
     ROLLED
     for (int k = n - 1; k >= 0; k--)
-        sum = sum * 0.5f + coefficients[k]; // load: table=coefficients variation=grid stride=- depth=1
+        sum = sum * 0.5f + coefficients[k]; // load: coefficients grid depth 1
     out[THREAD] = sum;
 }
 
@@ -73,7 +73,7 @@ KERNEL strided(float *out, int n)
 
     ROLLED
     for (int k = 0; k < 48; k += n)
-        sum = sum * 0.5f + coefficients[k]; // load: table=coefficients variation=grid stride=- depth=1
+        sum = sum * 0.5f + coefficients[k]; // load: coefficients grid depth 1
     out[THREAD] = sum;
 }
 
@@ -83,7 +83,7 @@ KERNEL shifted(float *out, int n)
 
     ROLLED
     for (int k = 32; k > n >> 3; k >>= 1)
-        sum = sum * 0.5f + coefficients[k]; // load: table=coefficients variation=grid stride=- depth=1
+        sum = sum * 0.5f + coefficients[k]; // load: coefficients grid depth 1
     out[THREAD] = sum;
 }
 
@@ -94,8 +94,8 @@ KERNEL nested(float *out, const float *__restrict__ given, int n)
     ROLLED
     for (int j = 0; j < n; j++)
         ROLLED
-        for (int k = 0; k < n; k++)
-            sum += coefficients[j + k] * given[THREAD + j]; // load: table=coefficients variation=grid stride=- depth=2
+    for (int k = 0; k < n; k++)
+        sum += coefficients[j + k] * given[THREAD + j]; // load: coefficients grid depth 2
     out[THREAD] = sum;
 }
 
@@ -105,7 +105,7 @@ KERNEL from_block_on(float *out, int n)
 
     ROLLED
     for (int k = blockIdx.x; k < n; k++)
-        sum = sum * 0.5f + coefficients[k]; // load: table=coefficients variation=block stride=- depth=1
+        sum = sum * 0.5f + coefficients[k]; // load: coefficients block depth 1
     out[THREAD] = sum;
 }
 
@@ -115,7 +115,8 @@ KERNEL from_thread_on(float *out, int n)
 
     ROLLED
     for (int k = 0; k < n; k++)
-        sum = sum * 0.5f + coefficients[(threadIdx.x & 31) + k]; // load: table=coefficients variation=affine stride=4 depth=1
+        sum = sum * 0.5f +
+              coefficients[(threadIdx.x & 31) + k]; // load: coefficients affine:4 depth 1
     out[THREAD] = sum;
 }
 
@@ -123,15 +124,15 @@ KERNEL grid_stride(float *out, const float *__restrict__ given, int n)
 {
     ROLLED
     for (int i = THREAD; i < n * 40; i += gridDim.x * blockDim.x)
-        out[i] = given[i] * // load: table=given variation=affine stride=4 depth=1
-                 coefficients[n]; // load: table=coefficients variation=grid stride=- depth=0/1
+        out[i] = given[i] * // load: given affine:4 depth 1
+                 coefficients[n]; // load: coefficients grid depth 0/1
 }
 
 KERNEL block_stride(float *out, int n)
 {
     ROLLED
     for (int i = blockIdx.x; i < n; i += gridDim.x)
-        out[THREAD + i] = coefficients[i]; // load: table=coefficients variation=block stride=- depth=1
+        out[THREAD + i] = coefficients[i]; // load: coefficients block depth 1
 }
 
 /* The threads of a warp that are still in the loop share its counter. */
@@ -142,7 +143,7 @@ KERNEL divergent_bounds(float *out, const int *__restrict__ index)
 
     ROLLED
     for (int k = 0; k < n; k++)
-        sum = sum * 0.5f + coefficients[k]; // load: table=coefficients variation=grid stride=- depth=1
+        sum = sum * 0.5f + coefficients[k]; // load: coefficients grid depth 1
     out[THREAD] = sum;
 }
 
@@ -155,7 +156,7 @@ KERNEL behind_divergent_loop(float *out, const int *__restrict__ index)
     ROLLED
     while (k < 31 && index[k + n] != 7)
         k++;
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=data/unknown stride=- depth=0
+    out[THREAD] = coefficients[k]; // load: coefficients data/unknown depth 0
 }
 
 KERNEL behind_uniform_loop(float *out, const int *__restrict__ index, int n)
@@ -163,9 +164,9 @@ KERNEL behind_uniform_loop(float *out, const int *__restrict__ index, int n)
     int k = 0;
 
     ROLLED
-    while (k < 31 && index[k + n] != 7) // load: table=index variation=grid stride=- depth=1
+    while (k < 31 && index[k + n] != 7) // load: index grid depth 1
         k++;
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=grid stride=- depth=0
+    out[THREAD] = coefficients[k]; // load: coefficients grid depth 0
 }
 
 KERNEL left_by_break(float *out, const int *__restrict__ index, int n)
@@ -174,9 +175,9 @@ KERNEL left_by_break(float *out, const int *__restrict__ index, int n)
 
     ROLLED
     for (int k = 0; k < n; k++) {
-        if (index[THREAD + k] == 3) // load: table=index variation=affine stride=4 depth=1
+        if (index[THREAD + k] == 3) // load: index affine:4 depth 1
             break;
-        sum = sum * 0.5f + coefficients[k]; // load: table=coefficients variation=grid stride=- depth=1
+        sum = sum * 0.5f + coefficients[k]; // load: coefficients grid depth 1
     }
     out[THREAD] = sum;
 }
@@ -190,7 +191,7 @@ KERNEL counts_apart(float *out, const int *__restrict__ index, int n)
     ROLLED
     for (int k = 0; k < n; k++)
         if (index[THREAD + k] & 1) {
-            sum = sum * 0.5f + coefficients[taken]; // load: table=coefficients variation=data/unknown stride=- depth=1
+            sum = sum * 0.5f + coefficients[taken]; // load: coefficients data/unknown depth 1
             taken++;
         }
     out[THREAD] = sum;
@@ -202,7 +203,7 @@ KERNEL steps_by_data(float *out, const int *__restrict__ index, int n)
 
     ROLLED
     for (int k = 0; k < 32; k += 1 + index[THREAD] % 3)
-        sum = sum * 0.5f + coefficients[k]; // load: table=coefficients variation=data/unknown stride=- depth=1
+        sum = sum * 0.5f + coefficients[k]; // load: coefficients data/unknown depth 1
     out[THREAD] = sum + n;
 }
 
@@ -213,7 +214,7 @@ KERNEL pointer_walks(float *out, const float *__restrict__ given, int n)
 
     ROLLED
     while (at != end)
-        sum = sum * 0.5f + *at++; // load: table=given variation=grid stride=- depth=1
+        sum = sum * 0.5f + *at++; // load: given grid depth 1
     out[THREAD] = sum;
 }
 
@@ -223,8 +224,8 @@ KERNEL two_counters(float *out, int n)
 
     ROLLED
     for (int j = 0, k = n; j < k; j++, k--)
-        sum += coefficients[j] * // load: table=coefficients variation=grid stride=- depth=1
-               wide[k]; // load: table=wide variation=grid stride=- depth=1
+        sum += coefficients[j] * // load: coefficients grid depth 1
+               wide[k]; // load: wide grid depth 1
     out[THREAD] = (float)sum;
 }
 
@@ -235,8 +236,8 @@ KERNEL triangle(float *out, int n)
     ROLLED
     for (int j = 0; j < n; j++)
         ROLLED
-        for (int k = j; k < n; k++)
-            sum = sum * 0.5f + coefficients[k - j]; // load: table=coefficients variation=grid stride=- depth=2
+    for (int k = j; k < n; k++)
+        sum = sum * 0.5f + coefficients[k - j]; // load: coefficients grid depth 2
     out[THREAD] = sum;
 }
 
@@ -247,7 +248,7 @@ KERNEL at_least_once(float *out, int n)
 
     ROLLED
     do
-        sum = sum * 0.5f + coefficients[k]; // load: table=coefficients variation=grid stride=- depth=1
+        sum = sum * 0.5f + coefficients[k]; // load: coefficients grid depth 1
     while (++k < n);
     out[THREAD] = sum;
 }
@@ -259,7 +260,7 @@ KERNEL wraps_around(float *out, int n)
 
     ROLLED
     for (int j = 0; j < n; j++) {
-        sum = sum * 0.5f + coefficients[k]; // load: table=coefficients variation=grid stride=- depth=1
+        sum = sum * 0.5f + coefficients[k]; // load: coefficients grid depth 1
         k = k + 5 >= 32 ? k + 5 - 32 : k + 5;
     }
     out[THREAD] = sum;

@@ -22,34 +22,37 @@ __constant__ struct record records[32];
 
 KERNEL index_from_memory(float *out, const int *__restrict__ index)
 {
-    const int k = index[THREAD]; // load: table=index variation=affine stride=4 depth=0
+    const int k = index[THREAD]; // load: index affine:4 depth 0
 
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=data stride=- depth=0
+    out[THREAD] = coefficients[k]; // load: coefficients data depth 0
 }
 
-KERNEL index_from_memory_masked(float *out, const int *__restrict__ index) STORES(coefficients[(int)(index[THREAD] * 2 & 63)]) // load: table=coefficients variation=data stride=- depth=0
+KERNEL index_from_memory_masked(float *out, const int *__restrict__ index)
+{
+    out[THREAD] = coefficients[(int)(index[THREAD] * 2 & 63)]; // load: coefficients data depth 0
+}
 
 KERNEL index_from_bytes(float *out, const unsigned char *__restrict__ index)
 {
-    const int k = index[THREAD] & 31; // load: table=index variation=affine stride=1 depth=0
+    const int k = index[THREAD] & 31; // load: index affine:1 depth 0
 
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=data stride=- depth=0
+    out[THREAD] = coefficients[k]; // load: coefficients data depth 0
 }
 
 KERNEL of_all_widths(double *out, const int *__restrict__ index)
 {
     const int k = index[THREAD];
 
-    out[THREAD] = bytes[k] + // load: table=bytes variation=data stride=- depth=0
-                  halves[k] + // load: table=halves variation=data stride=- depth=0
-                  wide[k]; // load: table=wide variation=data stride=- depth=0
+    out[THREAD] = bytes[k] + // load: bytes data depth 0
+                  halves[k] + // load: halves data depth 0
+                  wide[k]; // load: wide data depth 0
 }
 
 KERNEL of_structs(float *out, const int *__restrict__ index)
 {
     const int k = index[THREAD];
 
-    out[THREAD] = records[k].y; // load: table=records variation=data stride=- depth=0
+    out[THREAD] = records[k].y; // load: records data depth 0
 }
 
 KERNEL chased(float *out, const int *__restrict__ index, int n)
@@ -58,7 +61,7 @@ KERNEL chased(float *out, const int *__restrict__ index, int n)
 
     ROLLED
     for (int j = 0; j < n; j++)
-        k = chains[k]; // load: table=chains variation=data stride=- depth=1
+        k = chains[k]; // load: chains data depth 1
     out[THREAD] = k;
 }
 
@@ -68,7 +71,7 @@ KERNEL chased_uniform(float *out, int n)
 
     ROLLED
     for (int j = 0; j < n; j++)
-        k = chains[k]; // load: table=chains variation=grid stride=- depth=1
+        k = chains[k]; // load: chains grid depth 1
     out[THREAD] = k;
 }
 
@@ -76,7 +79,7 @@ KERNEL in_parameters(float *out, const int *__restrict__ index, const struct tab
 {
     const int k = index[THREAD];
 
-    out[THREAD] = table.of[k]; // load: table=table variation=data stride=- depth=0
+    out[THREAD] = table.of[k]; // load: table data depth 0
 }
 
 KERNEL in_parameters_uniform(float *out, const struct table table, int n)
@@ -85,22 +88,25 @@ KERNEL in_parameters_uniform(float *out, const struct table table, int n)
 
     ROLLED
     for (int k = 0; k < n; k++)
-        sum = sum * 0.5f + table.of[k]; // load: table=table variation=grid stride=- depth=1
+        sum = sum * 0.5f + table.of[k]; // load: table grid depth 1
     out[THREAD] = sum;
 }
 
-KERNEL in_parameters_per_thread(float *out, const struct table table) STORES(table.of[threadIdx.x & 31]) // load: table=table variation=affine stride=4 depth=0
+KERNEL in_parameters_per_thread(float *out, const struct table table)
+{
+    out[THREAD] = table.of[threadIdx.x & 31]; // load: table affine:4 depth 0
+}
 
 KERNEL in_shared_memory(float *out, const int *__restrict__ index)
 {
     __shared__ float staged[64];
 
     if (threadIdx.x < 64)
-        staged[threadIdx.x] = coefficients[threadIdx.x]; // load: table=coefficients variation=affine stride=4 depth=0
+        staged[threadIdx.x] = coefficients[threadIdx.x]; // load: coefficients affine:4 depth 0
     __syncthreads();
     const int k = index[THREAD];
 
-    out[THREAD] = staged[k]; // load: table=staged variation=data stride=- depth=0
+    out[THREAD] = staged[k]; // load: staged data depth 0
 }
 
 KERNEL in_shared_memory_uniform(float *out, const float *__restrict__ given, int n)
@@ -109,11 +115,11 @@ KERNEL in_shared_memory_uniform(float *out, const float *__restrict__ given, int
     float sum = 0;
 
     if (threadIdx.x < 64)
-        staged[threadIdx.x] = given[threadIdx.x]; // load: table=given variation=affine stride=4 depth=0
+        staged[threadIdx.x] = given[threadIdx.x]; // load: given affine:4 depth 0
     __syncthreads();
     ROLLED
     for (int k = 0; k < n; k++)
-        sum = sum * 0.5f + staged[k]; // load: table=staged variation=grid stride=- depth=1
+        sum = sum * 0.5f + staged[k]; // load: staged grid depth 1
     out[THREAD] = sum;
 }
 
@@ -123,20 +129,29 @@ KERNEL in_shared_memory_per_thread(float *out, const float *__restrict__ given)
 
     staged[threadIdx.x] = given[THREAD];
     __syncthreads();
-    out[THREAD] = staged[threadIdx.x + 1]; // load: table=staged variation=affine stride=4 depth=0
+    out[THREAD] = staged[threadIdx.x + 1]; // load: staged affine:4 depth 0
 }
 
-KERNEL in_global_variable(float *out, const int *__restrict__ index) STORES(in_global_memory[(int)(index[THREAD])]) // load: table=in_global_memory variation=data stride=- depth=0
-KERNEL in_global_variable_uniform(float *out, int n) STORES(in_global_memory[n]) // load: table=in_global_memory variation=grid stride=- depth=0
+KERNEL in_global_variable(float *out, const int *__restrict__ index)
+{
+    out[THREAD] = in_global_memory[(int)(index[THREAD])]; // load: in_global_memory data depth 0
+}
+KERNEL in_global_variable_uniform(float *out, int n)
+{
+    out[THREAD] = in_global_memory[n]; // load: in_global_memory grid depth 0
+}
 
 KERNEL read_only(float *out, const int *index, const float *given)
 {
     const int k = __ldg(index + THREAD);
 
-    out[THREAD] = __ldg(given + k); // load: table=given variation=data stride=- depth=0
+    out[THREAD] = __ldg(given + k); // load: given data depth 0
 }
 
-KERNEL read_only_uniform(float *out, const float *given, int n) STORES(__ldg(given + n)) // load: table=given variation=grid stride=- depth=0
+KERNEL read_only_uniform(float *out, const float *given, int n)
+{
+    out[THREAD] = __ldg(given + n); // load: given grid depth 0
+}
 
 KERNEL generic(float *out, const int *__restrict__ index, const float *given, int n)
 {
@@ -146,22 +161,23 @@ KERNEL generic(float *out, const int *__restrict__ index, const float *given, in
     __syncthreads();
     const int k = index[THREAD];
 
-    out[THREAD] = (n > 6 ? staged : given)[k]; // load: table=staged variation=data/unknown stride=- depth=0
+    out[THREAD] = (n > 6 ? staged : given)[k]; // load: staged data/unknown depth 0
 }
 
-KERNEL in_local_memory(float *out, const int *__restrict__ index, const float *__restrict__ given, int n)
+KERNEL in_local_memory(float *out, const int *__restrict__ index, const float *__restrict__ given,
+                       int n)
 {
     float copied[32];
     float sum = 0;
 
     ROLLED
     for (int k = 0; k < 32; k++)
-        copied[k] = given[k]; // load: table=given variation=grid stride=- depth=1
+        copied[k] = given[k]; // load: given grid depth 1
     ROLLED
     for (int j = 0; j < n; j++) {
         const int k = index[THREAD + j];
 
-        sum = sum * 0.5f + copied[k]; // load: table=copied variation=data/unknown stride=- depth=1
+        sum = sum * 0.5f + copied[k]; // load: copied data/unknown depth 1
     }
     out[THREAD] = sum;
 }
@@ -172,11 +188,12 @@ __device__ __noinline__ struct table table_of(const float *given)
 
     ROLLED
     for (int k = 0; k < 64; k++)
-        made.of[k] = given[k]; // load: table=given variation=grid stride=- depth=1
+        made.of[k] = given[k]; // load: given grid depth 1
     return made;
 }
 
-KERNEL returned_by_value(float *out, const int *__restrict__ index, const float *__restrict__ given, int n)
+KERNEL returned_by_value(float *out, const int *__restrict__ index, const float *__restrict__ given,
+                         int n)
 {
     const struct table made = table_of(given);
     float sum = 0;
@@ -185,7 +202,7 @@ KERNEL returned_by_value(float *out, const int *__restrict__ index, const float 
     for (int j = 0; j < n; j++) {
         const int k = index[THREAD + j];
 
-        sum = sum * 0.5f + made.of[k]; // load: table=made variation=data/unknown stride=- depth=1
+        sum = sum * 0.5f + made.of[k]; // load: made data/unknown depth 1
     }
     out[THREAD] = sum;
 }
@@ -194,23 +211,29 @@ KERNEL by_texture(float *out, const int *__restrict__ index, cudaTextureObject_t
 {
     const int k = index[THREAD];
 
-    out[THREAD] = tex1Dfetch<float>(texture, k); // load: table=texture variation=data stride=- depth=0
+    out[THREAD] = tex1Dfetch<float>(texture, k); // load: texture data depth 0
 }
 
 KERNEL by_texture_uniform(float *out, cudaTextureObject_t texture, int n)
 {
-    out[THREAD] = tex1Dfetch<float>(texture, n); // load: table=texture variation=grid stride=- depth=0
+    out[THREAD] = tex1Dfetch<float>(texture, n); // load: texture grid depth 0
 }
-KERNEL fetched_by_each_thread(float *out, cudaTextureObject_t texture) STORES(tex1Dfetch<float>(texture, (int)THREAD)) // load: table=texture variation=affine stride=4 depth=0
+KERNEL fetched_by_each_thread(float *out, cudaTextureObject_t texture)
+{
+    out[THREAD] = tex1Dfetch<float>(texture, (int)THREAD); // load: texture affine:4 depth 0
+}
 
-KERNEL negative_offsets(float *out, int n) STORES(coefficients[60 - n]) // load: table=coefficients variation=grid stride=- depth=0
+KERNEL negative_offsets(float *out, int n)
+{
+    out[THREAD] = coefficients[60 - n]; // load: coefficients grid depth 0
+}
 
 KERNEL pointer_into_table(float *out, const int *__restrict__ index, int n)
 {
     const float *const row = coefficients + n;
     const int k = index[THREAD];
 
-    out[THREAD] = row[k]; // load: table=coefficients variation=data stride=- depth=0
+    out[THREAD] = row[k]; // load: coefficients data depth 0
 }
 
 KERNEL rows_of_table(float *out, const int *__restrict__ index, int n)
@@ -220,22 +243,26 @@ KERNEL rows_of_table(float *out, const int *__restrict__ index, int n)
 
     ROLLED
     for (int k = 0; k < 4; k++)
-        sum = sum * 0.5f + coefficients[row * 2 + k & 63]; // load: table=coefficients variation=grid stride=- depth=1
+        sum = sum * 0.5f + coefficients[row * 2 + k & 63]; // load: coefficients grid depth 1
     out[THREAD] = sum;
 }
 
-KERNEL two_64_bit_indices(float *out, const float *given, const long long *__restrict__ at, long long pitch, int n)
+KERNEL two_64_bit_indices(float *out, const float *given, const long long *__restrict__ at,
+                          long long pitch, int n)
 {
-    const long long row = at[n] & 7; // load: table=at variation=grid stride=- depth=0
+    const long long row = at[n] & 7; // load: at grid depth 0
 
-    out[THREAD] = given[row * pitch + threadIdx.x]; // load: table=given variation=affine stride=4 depth=0
+    out[THREAD] = given[row * pitch + threadIdx.x]; // load: given affine:4 depth 0
 }
 
-KERNEL sines(float *out, const float *__restrict__ given) STORES(sinf(given[THREAD])) // load: table=given variation=affine stride=4 depth=0
+KERNEL sines(float *out, const float *__restrict__ given)
+{
+    out[THREAD] = sinf(given[THREAD]); // load: given affine:4 depth 0
+}
 
 KERNEL packed_in_register(float *out, const int *__restrict__ index)
 {
-    const int k = index[THREAD]; // load: table=index variation=affine stride=4 depth=0
+    const int k = index[THREAD]; // load: index affine:4 depth 0
 
     out[THREAD] = __byte_perm(0x03020100, 0x07060504, k & 7);
 }
@@ -244,7 +271,7 @@ KERNEL stored_meanwhile(float *out, int *index, int n)
 {
     index[THREAD] = n;
     __threadfence_block();
-    const int k = index[THREAD ^ 1]; // load: table=index variation=uneven stride=- addresses=32 depth=0
+    const int k = index[THREAD ^ 1]; // load: index uneven:32 depth 0
 
-    out[THREAD] = coefficients[k & 63]; // load: table=coefficients variation=data stride=- depth=0
+    out[THREAD] = coefficients[k & 63]; // load: coefficients data depth 0
 }

@@ -4,8 +4,16 @@
 
 __constant__ float coefficients[64];
 
-KERNEL from_lane_zero(float *out, const int *__restrict__ index) STORES(coefficients[(int)(__shfl_sync(ALL_LANES, index[THREAD], 0))]) // load: table=coefficients variation=warp stride=- depth=0
-KERNEL from_lane_of_argument(float *out, const int *__restrict__ index, int n) STORES(coefficients[(int)(__shfl_sync(ALL_LANES, index[THREAD], n))]) // load: table=coefficients variation=warp stride=- depth=0
+KERNEL from_lane_zero(float *out, const int *__restrict__ index)
+{
+    out[THREAD] = coefficients[(
+        int)(__shfl_sync(ALL_LANES, index[THREAD], 0))]; // load: coefficients warp depth 0
+}
+KERNEL from_lane_of_argument(float *out, const int *__restrict__ index, int n)
+{
+    out[THREAD] = coefficients[(
+        int)(__shfl_sync(ALL_LANES, index[THREAD], n))]; // load: coefficients warp depth 0
+}
 
 KERNEL from_each_lane_in_turn(float *out, const int *__restrict__ index)
 {
@@ -16,28 +24,51 @@ KERNEL from_each_lane_in_turn(float *out, const int *__restrict__ index)
     for (int lane = 0; lane < 32; lane++) {
         const int k = __shfl_sync(ALL_LANES, mine, lane);
 
-        sum = sum * 0.5f + coefficients[k]; // load: table=coefficients variation=warp stride=- depth=1
+        sum = sum * 0.5f + coefficients[k]; // load: coefficients warp depth 1
     }
     out[THREAD] = sum;
 }
 
-KERNEL from_lane_zero_of_eight(float *out, const int *__restrict__ index) STORES(coefficients[(int)(__shfl_sync(ALL_LANES, index[THREAD], 0, 8))]) // load: table=coefficients variation=data/unknown stride=- depth=0
-KERNEL from_neighbour(float *out, const int *__restrict__ index) STORES(coefficients[(int)(__shfl_xor_sync(ALL_LANES, index[THREAD], 1))]) // load: table=coefficients variation=data/unknown stride=- depth=0
-KERNEL from_lane_of_data(float *out, const int *__restrict__ index) STORES(coefficients[(int)(__shfl_sync(ALL_LANES, index[THREAD], index[THREAD + 7]))]) // load: table=coefficients variation=data/unknown stride=- depth=0
+KERNEL from_lane_zero_of_eight(float *out, const int *__restrict__ index)
+{
+    out[THREAD] = coefficients[(int)(__shfl_sync(ALL_LANES, index[THREAD], 0,
+                                                 8))]; // load: coefficients data/unknown depth 0
+}
+KERNEL from_neighbour(float *out, const int *__restrict__ index)
+{
+    out[THREAD] =
+        coefficients[(int)(__shfl_xor_sync(ALL_LANES, index[THREAD],
+                                           1))]; // load: coefficients data/unknown depth 0
+}
+KERNEL from_lane_of_data(float *out, const int *__restrict__ index)
+{
+    out[THREAD] = coefficients[(
+        int)(__shfl_sync(ALL_LANES, index[THREAD],
+                         index[THREAD + 7]))]; // load: coefficients data/unknown depth 0
+}
 KERNEL uniform_through_shuffle(float *out, int n)
 {
-    out[THREAD] = coefficients[(int)(__shfl_down_sync(ALL_LANES, n, 3))]; // load: table=coefficients variation=grid/warp/thread stride=- depth=0
+    out[THREAD] = coefficients[(
+        int)(__shfl_down_sync(ALL_LANES, n, 3))]; // load: coefficients grid/warp/thread depth 0
 }
-KERNEL thread_of_neighbour(float *out, int n) STORES(coefficients[__shfl_xor_sync(ALL_LANES, threadIdx.x >> (n & 3), 4) & 63]) // load: table=coefficients variation=thread stride=- depth=0
+KERNEL thread_of_neighbour(float *out, int n)
+{
+    out[THREAD] = coefficients[__shfl_xor_sync(ALL_LANES, threadIdx.x >> (n & 3), 4) &
+                               63]; // load: coefficients thread depth 0
+}
 
 KERNEL by_vote(float *out, const int *__restrict__ index)
 {
     const unsigned k = __popc(__ballot_sync(ALL_LANES, index[THREAD] > 15));
 
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=warp stride=- depth=0
+    out[THREAD] = coefficients[k]; // load: coefficients warp depth 0
 }
 
-KERNEL by_any(float *out, const int *__restrict__ index, int n) STORES(coefficients[(int)(__any_sync(ALL_LANES, index[THREAD] == 9) ? n : 4)]) // load: table=coefficients variation=warp stride=- depth=0
+KERNEL by_any(float *out, const int *__restrict__ index, int n)
+{
+    out[THREAD] = coefficients[(
+        int)(__any_sync(ALL_LANES, index[THREAD] == 9) ? n : 4)]; // load: coefficients warp depth 0
+}
 
 KERNEL first_of_vote(float *out, const int *__restrict__ index)
 {
@@ -48,7 +79,7 @@ KERNEL first_of_vote(float *out, const int *__restrict__ index)
     while (left) {
         const int k = __ffs(left) - 1;
 
-        sum = sum * 0.5f + coefficients[k]; // load: table=coefficients variation=warp stride=- depth=1
+        sum = sum * 0.5f + coefficients[k]; // load: coefficients warp depth 1
         left &= left - 1;
     }
     out[THREAD] = sum;
@@ -59,7 +90,7 @@ KERNEL rank_in_vote(float *out, const int *__restrict__ index)
     const unsigned ballot = __ballot_sync(ALL_LANES, index[THREAD] > 15);
     const int k = __popc(ballot & ((1u << (threadIdx.x & 31)) - 1));
 
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=data/unknown stride=- depth=0
+    out[THREAD] = coefficients[k]; // load: coefficients data/unknown depth 0
 }
 
 KERNEL sum_of_lanes(float *out, const int *__restrict__ index)
@@ -71,7 +102,7 @@ KERNEL sum_of_lanes(float *out, const int *__restrict__ index)
         sum += __shfl_xor_sync(ALL_LANES, sum, by);
     const int k = __shfl_sync(ALL_LANES, sum, 0) & 63;
 
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=warp stride=- depth=0
+    out[THREAD] = coefficients[k]; // load: coefficients warp depth 0
 }
 
 KERNEL queue_of_warp(float *out, int *next)
@@ -81,12 +112,13 @@ KERNEL queue_of_warp(float *out, int *next)
     if ((threadIdx.x & 31) == 0)
         k = atomicAdd(next, 1) & 63;
     k = __shfl_sync(ALL_LANES, k, 0);
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=warp stride=- depth=0
+    out[THREAD] = coefficients[k]; // load: coefficients warp depth 0
 }
 
 KERNEL queue_of_thread(float *out, int *next)
 {
-    out[THREAD] = coefficients[(int)(atomicAdd(next, 1) & 63)]; // load: table=coefficients variation=data/unknown stride=- depth=0
+    out[THREAD] =
+        coefficients[(int)(atomicAdd(next, 1) & 63)]; // load: coefficients data/unknown depth 0
 }
 
 KERNEL queue_of_block(float *out, int *next)
@@ -96,9 +128,13 @@ KERNEL queue_of_block(float *out, int *next)
     if (threadIdx.x == 0)
         taken = atomicAdd(next, 1) & 63;
     __syncthreads();
-    const int k = taken; // load: table=taken variation=constant/block stride=- depth=0
+    const int k = taken; // load: taken constant/block depth 0
 
-    out[THREAD] = coefficients[k]; // load: table=coefficients variation=block stride=- depth=0
+    out[THREAD] = coefficients[k]; // load: coefficients block depth 0
 }
 
-KERNEL counted_by_barrier(float *out, const int *__restrict__ index) STORES(coefficients[(int)(__syncthreads_count(index[THREAD] > 15) & 63)]) // load: table=coefficients variation=block stride=- depth=0
+KERNEL counted_by_barrier(float *out, const int *__restrict__ index)
+{
+    out[THREAD] = coefficients[(int)(__syncthreads_count(index[THREAD] > 15) &
+                                     63)]; // load: coefficients block depth 0
+}

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Counts the addresses of each load of a warp. clang calls a function at each load and at each basic block of a kernel
+ * Counts the addresses of each load of a warp. clang calls a function at each load and at each
+ * basic block of a kernel
  * (-fsanitize-coverage=trace-loads,bb,no-prune,trace-pc). No code of a GPU is looked at.
  *
- * Loads are one execution of a warp where threads are at the same instruction, in the same calls, in the same iteration
- * of each loop. In the code that clang makes without optimization, the blocks of a loop follow each other: a jump back
- * begins an iteration, and a block behind all jumps back ends the loop. */
+ * Loads are one execution of a warp where threads are at the same instruction, in the same calls,
+ * in the same iteration of each loop. In the code that clang makes without optimization, the blocks
+ * of a loop follow each other: a jump back begins an iteration, and a block behind all jumps back
+ * ends the loop. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +26,8 @@ extern "C" struct simulated_thread {
 } simulated_now;
 struct simulated_thread simulated_now;
 
-/* A loop that a call is in: the last block that jumps back to its first, and how often that was done. */
+/* A loop that a call is in: the last block that jumps back to its first, and how often that was
+ * done. */
 struct loop {
     uintptr_t latch;
     uint64_t iteration;
@@ -51,7 +54,8 @@ static unsigned long long exchanged[64][WARP];
 static void (*entry)(void *);
 static void *entry_arguments;
 
-/* -- what was loaded ----------------------------------------------------------------------------------- */
+/* -- what was loaded
+ * ----------------------------------------------------------------------------------- */
 
 typedef std::vector<uintptr_t> moment; /* calls, and iterations of their loops */
 typedef std::map<std::pair<unsigned, unsigned>, uintptr_t> addresses; /* by block and thread */
@@ -69,7 +73,8 @@ static call &call_of(void *frame)
     const uintptr_t at = (uintptr_t)frame, from = ((uintptr_t *)frame)[1];
     std::vector<call> &calls = threads[current].calls;
 
-    while (!calls.empty() && (calls.back().frame < at || (calls.back().frame == at && calls.back().from != from)))
+    while (!calls.empty() &&
+           (calls.back().frame < at || (calls.back().frame == at && calls.back().from != from)))
         calls.pop_back();
     if (calls.empty() || calls.back().frame != at)
         calls.push_back({at, from, 0, {}});
@@ -96,10 +101,11 @@ static void loaded(uintptr_t instruction, uintptr_t address, void *frame)
         on_stack ? address - stack : address;
 }
 
-#define LOAD(bytes)                                                                                     \
-    extern "C" void __sanitizer_cov_load##bytes(void *address)                                          \
-    {                                                                                                   \
-        loaded((uintptr_t)__builtin_return_address(0), (uintptr_t)address, __builtin_frame_address(1)); \
+#define LOAD(bytes)                                                        \
+    extern "C" void __sanitizer_cov_load##bytes(void *address)             \
+    {                                                                      \
+        loaded((uintptr_t)__builtin_return_address(0), (uintptr_t)address, \
+               __builtin_frame_address(1));                                \
     }
 LOAD(1)
 LOAD(2)
@@ -146,7 +152,8 @@ static bool are_apart_alike(const load &one, const load &other)
 }
 
 /* What holds for each execution of a load: the strongest. */
-static void print_load(const char *kernel, uintptr_t instruction, const load &one, const load &other)
+static void print_load(const char *kernel, uintptr_t instruction, const load &one,
+                       const load &other)
 {
     std::set<uintptr_t> all;
     bool grid = true, block = true, warp = true, affine = true, has_stride = false;
@@ -161,9 +168,11 @@ static void print_load(const char *kernel, uintptr_t instruction, const load &on
         for (const auto &[who, address] : execution.second) {
             const unsigned in = who.first * 64 + who.second / WARP;
             const auto &[thread, its] = first.insert({in, {who.second, address}}).first->second;
-            const long long apart = (long long)who.second - thread, bytes = (long long)(address - its);
+            const long long apart = (long long)who.second - thread,
+                            bytes = (long long)(address - its);
 
-            of_grid.insert(address), of_block[who.first].insert(address), of_warp[in].insert(address);
+            of_grid.insert(address), of_block[who.first].insert(address),
+                of_warp[in].insert(address);
             all.insert(address);
             if (apart) {
                 if (!has_stride)
@@ -182,18 +191,20 @@ static void print_load(const char *kernel, uintptr_t instruction, const load &on
     }
     if (one.on_stack && all.size() == 1)
         return; /* a variable */
-    printf("%s %ux%u %#lx %#lx %s %s %lld %zu\n", kernel, simulated_now.block_size[0], simulated_now.block_size[1], (unsigned long)instruction - 1, (unsigned long)*all.begin(),
+    printf("%s %ux%u %#lx %#lx %s %s %lld %zu\n", kernel, simulated_now.block_size[0],
+           simulated_now.block_size[1], (unsigned long)instruction - 1, (unsigned long)*all.begin(),
            one.on_stack ? "stack" : "memory",
-           grid                   ? "grid"
-           : block                ? "block"
-           : warp                 ? "warp"
-           : affine && has_stride ? "affine"
+           grid                          ? "grid"
+           : block                       ? "block"
+           : warp                        ? "warp"
+           : affine && has_stride        ? "affine"
            : are_apart_alike(one, other) ? "thread"
-                                  : "unknown",
+                                         : "unknown",
            stride, most);
 }
 
-/* -- threads ------------------------------------------------------------------------------------------- */
+/* -- threads
+ * ------------------------------------------------------------------------------------------- */
 
 static void wait_as(decltype(thread::state) state)
 {
@@ -213,7 +224,8 @@ extern "C" unsigned simulated_lane()
     return current % WARP;
 }
 
-extern "C" const unsigned long long *simulated_exchange(unsigned mask, unsigned long long value, unsigned *present)
+extern "C" const unsigned long long *simulated_exchange(unsigned mask, unsigned long long value,
+                                                        unsigned *present)
 {
     threads[current].mask = mask;
     threads[current].value = value;
@@ -307,7 +319,8 @@ struct variable {
 };
 static std::vector<variable> variables;
 
-/* -- what host.h calls --------------------------------------------------------------------------------- */
+/* -- what host.h calls
+ * --------------------------------------------------------------------------------- */
 
 extern "C" void host_fill(void *memory, size_t bytes, size_t number_bytes)
 {
@@ -334,12 +347,14 @@ extern "C" void *host_memory(size_t number_bytes)
 
 extern "C" void host_run(const char *name, void (*call)(void *), void *arguments)
 {
-    static const uint32_t flat[][4] = {{3, 1, 128, 1}, {2, 1, 96, 1}}, shaped[][4] = {{2, 2, 16, 4}, {2, 1, 8, 8}};
+    static const uint32_t flat[][4] = {{3, 1, 128, 1}, {2, 1, 96, 1}},
+                          shaped[][4] = {{2, 2, 16, 4}, {2, 1, 8, 8}};
     const std::string kernel = name;
 
     entry = call;
     entry_arguments = arguments;
-    for (const auto &shape : kernel.size() > 3 && kernel.substr(kernel.size() - 3) == "_2d" ? shaped : flat) {
+    for (const auto &shape :
+         kernel.size() > 3 && kernel.substr(kernel.size() - 3) == "_2d" ? shaped : flat) {
         simulated_now = {{}, {}, {shape[2], shape[3], 1}, {shape[0], shape[1], 1}};
         std::map<uintptr_t, load> on_data[2];
         for (auto &each : on_data) {

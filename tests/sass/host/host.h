@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A file of the corpus for the host, behind tests/simulated/compiler/cuda_host.h: arguments of its kernels. */
+ * A file of the corpus for the host, behind tests/simulated/compiler/cuda_host.h: arguments of its
+ * kernels. */
 #ifndef CORPUS_HOST_H
 #define CORPUS_HOST_H
 
@@ -18,7 +19,8 @@ void *host_memory(size_t number_bytes);
 void host_run(const char *name, void (*call)(void *), void *arguments);
 }
 
-template <class T> inline __attribute__((always_inline)) T fetched(cudaTextureObject_t texture, int index)
+template <class T>
+inline __attribute__((always_inline)) T fetched(cudaTextureObject_t texture, int index)
 {
     return ((const T *)texture)[index];
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The part of CUDA C++ that kernel files need, for the host's compiler: see nvcc beside it. A thread of a block waits
- * in the simulated GPU (user_kernel.c), for its block or for its warp. All blocks of a launch run one after the other on
- * one thread of the host, so atomics are plain. */
+ * The part of CUDA C++ that kernel files need, for the host's compiler: see nvcc beside it. A
+ * thread of a block waits in the simulated GPU (user_kernel.c), for its block or for its warp. All
+ * blocks of a launch run one after the other on one thread of the host, so atomics are plain. */
 #ifndef CUDA_HOST_H
 #define CUDA_HOST_H
 
@@ -14,9 +14,10 @@
 
 #define __host__
 #define __device__
-#define __global__   __attribute__((visibility("protected"), noinline)) /* the mark of a kernel */
-#define __constant__ __attribute__((visibility("protected")))           /* and of a variable of the constant bank */
-#define __shared__   thread_local
+#define __global__ __attribute__((visibility("protected"), noinline)) /* the mark of a kernel */
+#define __constant__ \
+    __attribute__((visibility("protected"))) /* and of a variable of the constant bank */
+#define __shared__ thread_local
 #define __managed__
 #define __grid_constant__
 #define __forceinline__ inline
@@ -26,7 +27,7 @@
 #define __CUDACC_VER_MAJOR__ 13
 #define __CUDACC_VER_MINOR__ 0
 
-/* -- types ---------------------------------------------------------------------------------------------- */
+/* -- types ------------------------------------------------------------------------------------- */
 
 #define SIMULATED_VECTOR(type, name, align)                       \
     struct name##1                                                \
@@ -79,7 +80,7 @@ struct dim3 {
 };
 typedef unsigned long long cudaTextureObject_t;
 
-/* -- the thread that runs (user_kernel.h) ---------------------------------------------------------------- */
+/* -- the thread that runs (user_kernel.h) ------------------------------------------------------ */
 
 extern "C" {
 struct simulated_thread {
@@ -90,7 +91,8 @@ extern struct simulated_thread simulated_now;
 /* Waits for the block: how many of its threads gave a nonzero value. */
 unsigned simulated_barrier(int value);
 /* Waits for the threads of a mask: their values, by lane; *present are the lanes that have one. */
-const unsigned long long *simulated_exchange(unsigned mask, unsigned long long value, unsigned *present);
+const unsigned long long *simulated_exchange(unsigned mask, unsigned long long value,
+                                             unsigned *present);
 unsigned simulated_lane(void);
 /* An element of a texture; NULL beyond its end, or where its elements have another size. */
 const void *simulated_fetch(unsigned long long texture, int index, size_t bytes);
@@ -140,7 +142,7 @@ inline long long clock64()
     return 0;
 }
 
-/* -- warps ----------------------------------------------------------------------------------------------- */
+/* -- warps ------------------------------------------------------------------------------------- */
 
 template <class T> T simulated_shuffle(unsigned mask, T value, unsigned lane)
 {
@@ -177,7 +179,8 @@ template <class T> T __shfl_xor_sync(unsigned mask, T value, int with, int width
 {
     const unsigned lane = simulated_lane(), other = lane ^ (unsigned)with;
 
-    return simulated_shuffle(mask, value, other / (unsigned)width > lane / (unsigned)width ? lane : other);
+    return simulated_shuffle(mask, value,
+                             other / (unsigned)width > lane / (unsigned)width ? lane : other);
 }
 inline unsigned __ballot_sync(unsigned mask, int value)
 {
@@ -205,7 +208,7 @@ inline unsigned __activemask()
     return ~0u;
 }
 
-/* -- atomics --------------------------------------------------------------------------------------------- */
+/* -- atomics ----------------------------------------------------------------------------------- */
 
 #define SIMULATED_ATOMIC(name, expression)                  \
     template <class T, class V> T name(T *address, V given) \
@@ -233,7 +236,7 @@ template <class T, class V, class W> T atomicCAS(T *address, V expected, W value
     return old;
 }
 
-/* -- loads and integers ---------------------------------------------------------------------------------- */
+/* -- loads and integers ------------------------------------------------------------------------ */
 
 template <class T> T __ldg(const T *address)
 {
@@ -319,7 +322,7 @@ inline int __dp4a(int a, int b, int c)
     return c;
 }
 
-/* -- floats ---------------------------------------------------------------------------------------------- */
+/* -- floats ------------------------------------------------------------------------------------ */
 
 #define SIMULATED_CAST(name, to, from)     \
     inline to name(from value)             \
@@ -418,7 +421,7 @@ SIMULATED_MINMAX(unsigned long long)
 SIMULATED_MINMAX(float)
 SIMULATED_MINMAX(double)
 
-/* -- launches --------------------------------------------------------------------------------------------- */
+/* -- launches ---------------------------------------------------------------------------------- */
 
 /* How a host build calls the kernel: host_launch of a report points to it. */
 struct simulated_kernel {
@@ -438,7 +441,8 @@ template <uint64_t... i> struct simulated_numbers_below<0, i...> {
 };
 
 template <class... Parameters> struct simulated_caller {
-    template <uint64_t... i> static void call_by(void (*kernel)(), void **arguments, simulated_numbers<i...>)
+    template <uint64_t... i>
+    static void call_by(void (*kernel)(), void **arguments, simulated_numbers<i...>)
     {
         ((void (*)(Parameters...))kernel)(*(Parameters *)arguments[i]...);
     }

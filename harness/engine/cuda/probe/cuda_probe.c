@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Probes on a device: pointer chases by one thread, loads by warps, and SMs that load one after the other. */
+ * Probes on a device: pointer chases by one thread, loads by warps, and SMs that load one after the
+ * other. */
 #include "cuda_probe.h"
 
 #include <stdio.h>
@@ -18,7 +19,8 @@ enum {
     WARPS_OF_BLOCK_MAX = 32,
     SMS_MAX = 1024,
     LOADS_OF_CHASE = 2, /* one untimed, one timed */
-    BLOCKS_OF_SM = 4,   /* blocks to launch for each SM, so that one comes to the SM that is asked for */
+    /* blocks to launch for each SM, so that one comes to the SM that is asked for */
+    BLOCKS_OF_SM = 4,
 };
 
 /* A kernel, and the loads in its code. */
@@ -31,8 +33,8 @@ struct cuda_probe {
     struct device_info info;
     struct cuda_device device;
     struct cuda_module module;
-    struct cuda_probe_kernel *kernels[PROBE_KIND_COUNT]; /* owned: [path_count]; the first entry where one kernel serves
-                                                          * all paths */
+    struct cuda_probe_kernel *kernels[PROBE_KIND_COUNT]; /* owned: [path_count]; the first entry
+                                                          * where one kernel serves all paths */
     uint32_t *links; /* pinned, LINK_WORDS: the next table to copy */
     uint32_t *table; /* device, LINK_WORDS */
     uint32_t *cycles, *host_cycles; /* device and pinned, SAMPLES_MAX */
@@ -43,12 +45,13 @@ struct cuda_probe {
     bool relay_tried; /* whether opening the relay was attempted */
 };
 
-/* -- shared by probes --------------------------------------------------------------------------------- */
+/* -- shared by probes -------------------------------------------------------------------------- */
 
 static enum status ask_failed(struct cuda_probe *probe, const struct probe_request *request)
 {
-    return log_error(STATUS_ENVIRONMENT, "the probe %s on %s failed: %s", probe_kind_names[request->kind],
-                     request->path->name, cuda_device_error(&probe->device));
+    return log_error(STATUS_ENVIRONMENT, "the probe %s on %s failed: %s",
+                     probe_kind_names[request->kind], request->path->name,
+                     cuda_device_error(&probe->device));
 }
 
 /* Bytes for each unit of an offset in the path's table: textures count in elements. */
@@ -57,10 +60,12 @@ static uint32_t unit_of(const struct path *path)
     return path->unit == UNIT_TEXTURE ? sizeof(uint32_t) : 1;
 }
 
-/* Copies the first words of probe->links to the path's table. Every launch reads parameters directly from there. */
+/* Copies the first words of probe->links to the path's table. Every launch reads parameters
+ * directly from there. */
 static bool copy_links(struct cuda_probe *probe, const struct path *path, size_t words)
 {
-    void *const home = path->home == TABLE_CONSTANT ? (void *)(uintptr_t)probe->module.bank : probe->table;
+    void *const home =
+        path->home == TABLE_CONSTANT ? (void *)(uintptr_t)probe->module.bank : probe->table;
 
     return path->home == TABLE_PARAMETER ||
            cuda_device_write(&probe->device, home, probe->links, words * sizeof(uint32_t));
@@ -82,9 +87,10 @@ struct launching {
     size_t words; /* of the table up to the last link of a list */
 };
 
-/* Writes the table, and says how to launch the probe. A list is linked from its last address back to the
- * first. */
-static bool prepare(struct cuda_probe *probe, const struct probe_request *request, struct launching *out)
+/* Writes the table, and says how to launch the probe. A list is linked from its last address back
+ * to the first. */
+static bool prepare(struct cuda_probe *probe, const struct probe_request *request,
+                    struct launching *out)
 {
     const uint32_t unit = unit_of(request->path);
 
@@ -123,14 +129,15 @@ static bool prepare(struct cuda_probe *probe, const struct probe_request *reques
 }
 
 /* Enqueues a launch of the request's kernel. */
-static bool launch(struct cuda_probe *probe, const struct probe_request *request, struct probe_args *args,
-                   uint32_t blocks, uint32_t threads)
+static bool launch(struct cuda_probe *probe, const struct probe_request *request,
+                   struct probe_args *args, uint32_t blocks, uint32_t threads)
 {
     const uint32_t *restricted = probe->table;
     void *parameters[] = {args, &restricted, probe->links};
     const uint32_t staged = request->path->unit == UNIT_SHARED ? STAGED_BYTES : 0;
 
-    return cuda_device_launch(&probe->device, probe->kernels[request->kind][request->path - paths].function, blocks,
+    return cuda_device_launch(&probe->device,
+                              probe->kernels[request->kind][request->path - paths].function, blocks,
                               threads, staged, parameters);
 }
 
@@ -140,14 +147,17 @@ static bool read_readings(struct cuda_probe *probe, size_t count)
     const size_t bytes = count * sizeof(*probe->readings);
 
     return cuda_device_read(&probe->device, probe->host_readings, probe->readings, bytes) &&
-           cuda_device_set(&probe->device, probe->readings, 0, bytes) && cuda_device_wait(&probe->device);
+           cuda_device_set(&probe->device, probe->readings, 0, bytes) &&
+           cuda_device_wait(&probe->device);
 }
 
-/* -- lists that one thread pointer chases ----------------------------------------------------------------------- */
+/* -- lists that one thread pointer chases ------------------------------------------------------ */
 
-/* Enqueues the chase that brings in the list, and the step that the request has after it. Nothing else may come between
- * this and the launch that is timed or counted: clearing and reading happen before or after both. */
-static bool chase_before(struct cuda_probe *probe, const struct probe_request *request, const struct launching *chase)
+/* Enqueues the chase that brings in the list, and the step that the request has after it. Nothing
+ * else may come between this and the launch that is timed or counted: clearing and reading happen
+ * before or after both. */
+static bool chase_before(struct cuda_probe *probe, const struct probe_request *request,
+                         const struct launching *chase)
 {
     struct probe_request before = *request;
     struct probe_args args = chase->args;
@@ -165,13 +175,15 @@ static bool chase_before(struct cuda_probe *probe, const struct probe_request *r
     case PROBE_BEFORE_MODULE:
         return cuda_launch_empty(&probe->device);
     case PROBE_BEFORE_FLUSH:
-        return cuda_flush_prepare(&probe->device, probe->info.l2_bytes) && cuda_launch_flush(&probe->device);
+        return cuda_flush_prepare(&probe->device, probe->info.l2_bytes) &&
+               cuda_launch_flush(&probe->device);
     default:
         return true;
     }
 }
 
-static enum status ask_list(struct cuda_probe *probe, const struct probe_request *request, uint32_t *answer)
+static enum status ask_list(struct cuda_probe *probe, const struct probe_request *request,
+                            uint32_t *answer)
 {
     const bool has_before = request->before != PROBE_BEFORE_NOTHING;
     struct cuda_device *device = &probe->device;
@@ -183,21 +195,25 @@ static enum status ask_list(struct cuda_probe *probe, const struct probe_request
         return ask_failed(probe, request);
     bytes = chase.args.timed * sizeof(uint32_t);
     do {
-        bool walked = cuda_device_set(device, probe->cycles, 0, bytes) &&
-                      (!request->sm || cuda_device_set(device, probe->turn, 0, 2 * sizeof(*probe->turn)));
+        bool walked =
+            cuda_device_set(device, probe->cycles, 0, bytes) &&
+            (!request->sm || cuda_device_set(device, probe->turn, 0, 2 * sizeof(*probe->turn)));
 
         if (request->kind == PROBE_RELAY) {
             struct probe_args before = chase.args;
 
             before.warm_up = (uint32_t)request->count;
             before.timed = 0;
-            walked = walked && (!has_before || cuda_relay_chase(&probe->relay, &before, &end, &before_sm)) &&
+            walked = walked &&
+                     (!has_before || cuda_relay_chase(&probe->relay, &before, &end, &before_sm)) &&
                      cuda_relay_chase(&probe->relay, &chase.args, &end, &sm) &&
-                     cuda_device_read(device, probe->host_cycles, probe->cycles, bytes) && cuda_device_wait(device);
+                     cuda_device_read(device, probe->host_cycles, probe->cycles, bytes) &&
+                     cuda_device_wait(device);
         } else {
             walked = walked && (!has_before || chase_before(probe, request, &chase)) &&
                      launch(probe, request, &chase.args, chase.blocks, 1) &&
-                     cuda_device_read(device, probe->host_cycles, probe->cycles, bytes) && read_readings(probe, 2);
+                     cuda_device_read(device, probe->host_cycles, probe->cycles, bytes) &&
+                     read_readings(probe, 2);
             end = probe->host_readings[0].end;
             sm = probe->host_readings[0].sm;
             before_sm = probe->host_readings[1].sm;
@@ -210,22 +226,25 @@ static enum status ask_list(struct cuda_probe *probe, const struct probe_request
         }
     } while (has_before && !request->sm && sm != before_sm && ++tries < SM_TRIES);
     if (tries == SM_TRIES)
-        return log_error(STATUS_ENVIRONMENT,
-                         "two launches of one block do not run on the same SM; try it on a GPU that "
-                         "nothing else uses");
+        return log_error(STATUS_ENVIRONMENT, "two launches of one block do not run on the same SM; "
+                                             "try it on a GPU that "
+                                             "nothing else uses");
     if (end != chase.args.start)
         return log_error(STATUS_ENVIRONMENT,
-                         "a pointer chase on %s did not end where its links lead: the GPU, or this program, is wrong",
+                         "a pointer chase on %s did not end where its links lead: the GPU, or this "
+                         "program, is wrong",
                          request->path->name);
     memcpy(answer, probe->host_cycles, bytes);
     return STATUS_OK;
 }
 
-/* -- loads by warps ------------------------------------------------------------------------------------ */
+/* -- loads by warps ---------------------------------------------------------------------------- */
 
-/* The cycles from the first start to the last end of one SM's warps. False if there are not `warps` warps, or if they
- * never all loaded at the same time: blocks that run one after the other do not count. */
-static bool span_of(const struct probe_reading *readings, size_t count, uint32_t sm, uint32_t warps, uint32_t *cycles)
+/* The cycles from the first start to the last end of one SM's warps. False if there are not `warps`
+ * warps, or if they never all loaded at the same time: blocks that run one after the other do not
+ * count. */
+static bool span_of(const struct probe_reading *readings, size_t count, uint32_t sm, uint32_t warps,
+                    uint32_t *cycles)
 {
     uint32_t begin = 0, last = 0, seen = 0, last_begin = 0, first_end = 0;
 
@@ -242,8 +261,10 @@ static bool span_of(const struct probe_reading *readings, size_t count, uint32_t
     return seen == warps && (int32_t)(first_end - last_begin) > 0;
 }
 
-/* Sets each answer to the median over the SMs that ran all warps of the request at the same time. */
-static enum status ask_span(struct cuda_probe *probe, const struct probe_request *request, uint32_t *answer)
+/* Sets each answer to the median over the SMs that ran all warps of the request at the same
+ * time. */
+static enum status ask_span(struct cuda_probe *probe, const struct probe_request *request,
+                            uint32_t *answer)
 {
     const struct probe_reading *readings = probe->host_readings;
     struct launching span;
@@ -255,16 +276,19 @@ static enum status ask_span(struct cuda_probe *probe, const struct probe_request
     for (uint32_t r = 0; r < request->repeats; r++) {
         uint32_t spans[SMS_MAX], count = 0, last = 0;
 
-        if (!launch(probe, request, &span.args, span.blocks, span.threads) || !read_readings(probe, span.warps))
+        if (!launch(probe, request, &span.args, span.blocks, span.threads) ||
+            !read_readings(probe, span.warps))
             return ask_failed(probe, request);
         for (size_t i = 0; i < span.warps; i++) {
             if (!readings[i].valid)
-                return log_error(STATUS_ENVIRONMENT, "the probe %s on %s loaded what is not in its table",
+                return log_error(STATUS_ENVIRONMENT,
+                                 "the probe %s on %s loaded what is not in its table",
                                  probe_kind_names[request->kind], request->path->name);
             last = readings[i].sm > last ? readings[i].sm : last;
         }
         for (uint32_t sm = 0; sm < (every_sm ? SMS_MAX : 1u) && sm <= last; sm++)
-            count += span_of(readings, span.warps, every_sm ? sm : readings[0].sm, request->warps, &spans[count]) &&
+            count += span_of(readings, span.warps, every_sm ? sm : readings[0].sm, request->warps,
+                             &spans[count]) &&
                      count < SMS_MAX - 1;
         stats_sort_uint32(spans, count);
         answer[r] = count ? spans[(count - 1) / 2] : PROBE_NOT_AT_ONCE;
@@ -272,9 +296,10 @@ static enum status ask_span(struct cuda_probe *probe, const struct probe_request
     return STATUS_OK;
 }
 
-/* -- SMs that load one after the other ------------------------------------------------------------------ */
+/* -- SMs that load one after the other --------------------------------------------------------- */
 
-static enum status ask_sharing(struct cuda_probe *probe, const struct probe_request *request, uint32_t *answer)
+static enum status ask_sharing(struct cuda_probe *probe, const struct probe_request *request,
+                               uint32_t *answer)
 {
     struct cuda_device *device = &probe->device;
     const CUfunction function = probe->kernels[PROBE_SHARING][0].function;
@@ -292,7 +317,8 @@ static enum status ask_sharing(struct cuda_probe *probe, const struct probe_requ
     shared -= 64; /* the probe's own shared memory */
     if (!link_to_self(probe, request->path) || !cuda_flush_prepare(device, probe->info.l2_bytes) ||
         !cuda_launch_flush(device) || !cuda_device_set(device, probe->turn, 0, sizeof(uint32_t)) ||
-        !DRIVER(device, cuFuncSetAttribute, function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared) ||
+        !DRIVER(device, cuFuncSetAttribute, function,
+                CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared) ||
         !cuda_device_launch(device, function, request->blocks, 1, (uint32_t)shared, parameters) ||
         !read_readings(probe, request->blocks))
         return ask_failed(probe, request);
@@ -303,7 +329,7 @@ static enum status ask_sharing(struct cuda_probe *probe, const struct probe_requ
     return STATUS_OK;
 }
 
-/* -- the source ---------------------------------------------------------------------------------------- */
+/* -- the source -------------------------------------------------------------------------------- */
 
 static enum status ask(void *context, const struct probe_request *request, uint32_t *answer)
 {
@@ -319,10 +345,12 @@ static enum status ask(void *context, const struct probe_request *request, uint3
 }
 
 /* The kernel that answers. The relay takes long to open; the first request opens it. */
-static const struct probe_kernel *kernel_of(void *context, enum probe_kind kind, const struct path *path)
+static const struct probe_kernel *kernel_of(void *context, enum probe_kind kind,
+                                            const struct path *path)
 {
     struct cuda_probe *probe = context;
-    struct probe_kernel *kernel = &probe->kernels[kind][probe_is_single(kind) ? 0 : path - paths].found;
+    struct probe_kernel *kernel =
+        &probe->kernels[kind][probe_is_single(kind) ? 0 : path - paths].found;
 
     if (kind == PROBE_RELAY && !probe->relay_tried && kernel->usable) {
         probe->relay_tried = true;
@@ -331,14 +359,15 @@ static const struct probe_kernel *kernel_of(void *context, enum probe_kind kind,
     return kernel;
 }
 
-/* -- kernels ------------------------------------------------------------------------------------------- */
+/* -- kernels ----------------------------------------------------------------------------------- */
 
-/* Finds the kernel of a path, or of the row 0 the one for all paths, and checks its loads. Without one, or with other loads
- * than it wants, it has a reason and is not usable. */
+/* Finds the kernel of a path, or of the row 0 the one for all paths, and checks its loads. Without
+ * one, or with other loads than it wants, it has a reason and is not usable. */
 static void find_kernel(struct cuda_probe *probe, enum probe_kind kind, size_t row)
 {
     const bool single = probe_is_single(kind);
-    const struct path *path = &paths[row]; /* those for all paths load as that of the constant bank does */
+    /* those for all paths load as that of the constant bank does */
+    const struct path *path = &paths[row];
     const uint32_t loads = single || kind == PROBE_CHASE ? LOADS_OF_CHASE : PROBE_LOADS;
     struct cuda_probe_kernel *kernel = &probe->kernels[kind][row];
     struct probe_kernel *found = &kernel->found;
@@ -349,13 +378,15 @@ static void find_kernel(struct cuda_probe *probe, enum probe_kind kind, size_t r
     if (single)
         snprintf(name, sizeof(name), "probe_%s", probe_kind_names[kind]);
     else
-        snprintf(name, sizeof(name), "_Z%zuprobe_%sI%zupath_%sE", strlen("probe_") + strlen(probe_kind_names[kind]),
-                 probe_kind_names[kind], strlen("path_") + strlen(path->name), path->name);
+        snprintf(name, sizeof(name), "_Z%zuprobe_%sI%zupath_%sE",
+                 strlen("probe_") + strlen(probe_kind_names[kind]), probe_kind_names[kind],
+                 strlen("path_") + strlen(path->name), path->name);
     if (!image_function(probe->module.cubin, probe->module.cubin_bytes, name, &sass) ||
         !cuda_module_function(&probe->device, &probe->module, sass.symbol, &kernel->function)) {
         snprintf(found->reason, sizeof(found->reason), "%s",
-                 !single && path->scope == INDEX_IMMEDIATE ? "an index that the compiler knows depends on no load"
-                                                           : "the program has no such probe for this GPU");
+                 !single && path->scope == INDEX_IMMEDIATE
+                     ? "an index that the compiler knows depends on no load"
+                     : "the program has no such probe for this GPU");
         return;
     }
     snprintf(found->name, sizeof(found->name), "%s", sass.symbol);
@@ -367,12 +398,13 @@ static void find_kernel(struct cuda_probe *probe, enum probe_kind kind, size_t r
     for (size_t i = 0; sass.known && i < SASS_SEL; i++) {
         const uint32_t wanted = strcmp(sass_names[i][SASS_WORD], path->sass) == 0 ? loads : 0;
 
-        if (image_class_loads(&sass, (enum sass_class)i) == wanted || (path->unit == UNIT_SHARED && i == SASS_LDG) ||
-            (single && !wanted))
+        if (image_class_loads(&sass, (enum sass_class)i) == wanted ||
+            (path->unit == UNIT_SHARED && i == SASS_LDG) || (single && !wanted))
             continue;
         found->usable = false;
-        snprintf(found->reason, sizeof(found->reason), "%.60s wants %u %s; the compiler made %.150s",
-                 single ? name : path->name, (unsigned)loads, path->sass,
+        snprintf(found->reason, sizeof(found->reason),
+                 "%.60s wants %u %s; the compiler made %.150s", single ? name : path->name,
+                 (unsigned)loads, path->sass,
                  found->loads[0] ? found->loads : "no load of any class");
     }
     /* The pointer chase gets all of the L1 data cache. */
@@ -381,7 +413,7 @@ static void find_kernel(struct cuda_probe *probe, enum probe_kind kind, size_t r
                    CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 0);
 }
 
-/* -- open and close ------------------------------------------------------------------------------------ */
+/* -- open and close ---------------------------------------------------------------------------- */
 
 #define ROOM(member, elements) \
     offsetof(struct cuda_probe, member), (elements) * sizeof(*((struct cuda_probe *)0)->member)
@@ -429,19 +461,23 @@ void cuda_probe_close(struct cuda_probe *probe)
     free(probe);
 }
 
-enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double watchdog_slack, struct cuda_probe **out,
-                            struct device_info *info, struct probe_source *source)
+enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double watchdog_slack,
+                            struct cuda_probe **out, struct device_info *info,
+                            struct probe_source *source)
 {
     const char *reason = "there are fewer; cbank list devices names them";
     const uint32_t devices = cuda_device_count(&reason);
-    struct cuda_request request = {.ordinal = ordinal, .watchdog = watchdog, .watchdog_slack = watchdog_slack};
+    struct cuda_request request = {.ordinal = ordinal,
+                                   .watchdog = watchdog,
+                                   .watchdog_slack = watchdog_slack};
     struct cuda_probe *probe;
     struct cuda_device *device;
     enum status status;
     bool allocated = true;
 
     if (ordinal >= devices)
-        return log_error(STATUS_ENVIRONMENT, "no GPU to characterize: %s; or analyse a recorded file with --replay",
+        return log_error(STATUS_ENVIRONMENT,
+                         "no GPU to characterize: %s; or analyse a recorded file with --replay",
                          reason);
     probe = calloc(1, sizeof(*probe));
     if (!probe)
@@ -456,15 +492,16 @@ enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double 
     for (size_t i = 0; status == STATUS_OK && i < PROBE_KIND_COUNT; i++) {
         const enum probe_kind kind = (enum probe_kind)i;
         const bool single = probe_is_single(kind);
-        const struct cuda_probe_kernel *first = probe->kernels[kind] = calloc(path_count, sizeof(*first));
+        const struct cuda_probe_kernel *first = probe->kernels[kind] =
+            calloc(path_count, sizeof(*first));
 
         if (!first)
             status = log_memory("the kernels of probes");
         for (size_t row = 0; first && row < (single ? 1 : path_count); row++)
             find_kernel(probe, kind, row);
         if (first && single && !first->found.name[0])
-            status = log_error(STATUS_ENVIRONMENT, "%s has no probe_%s; build the program again", probe->module.image,
-                               probe_kind_names[kind]);
+            status = log_error(STATUS_ENVIRONMENT, "%s has no probe_%s; build the program again",
+                               probe->module.image, probe_kind_names[kind]);
     }
     if (status == STATUS_OK)
         status = cuda_module_find_bank(device, "probe_bank", &probe->module);
@@ -478,8 +515,10 @@ enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double 
             memset(*room, 0, rooms[i].bytes);
     }
     if (status == STATUS_OK &&
-        (!allocated || !cuda_table_texture(device, probe->table, CBANK_TABLE_BYTES, sizeof(uint32_t), &probe->texture)))
-        status = log_error(STATUS_ENVIRONMENT, "cannot allocate for the probes: %s; free memory on the GPU",
+        (!allocated || !cuda_table_texture(device, probe->table, CBANK_TABLE_BYTES,
+                                           sizeof(uint32_t), &probe->texture)))
+        status = log_error(STATUS_ENVIRONMENT,
+                           "cannot allocate for the probes: %s; free memory on the GPU",
                            cuda_device_error(device));
     if (status != STATUS_OK) {
         cuda_probe_close(probe);
@@ -491,7 +530,8 @@ enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double 
         .context = probe,
         .samples_max = SAMPLES_MAX,
         .sm_count = probe->info.sm_count,
-        .shared_carve_out = "preferred carve-out 0 %; the probe itself uses 4 bytes of shared memory",
+        .shared_carve_out =
+            "preferred carve-out 0 %; the probe itself uses 4 bytes of shared memory",
         .ask = ask,
         .kernel = kernel_of,
     };
