@@ -258,7 +258,7 @@ class Refused(Kernels):
         )
         self.refused(r"bad\.cu: no CBANK_CASE", 2, text=plain.split("CBANK_CASE")[0])
         self.refused(
-            r"error: redefinition of .*one_CBANK_CASE_a_file.*bad\.cu:20",
+            r"error: redefinition of .*one_CBANK_CASE_a_file.*bad\.cu:21",
             2,
             text=plain + "CBANK_CASE(plain, 1) {}\n",
         )
@@ -269,7 +269,7 @@ class Refused(Kernels):
         )
         self.refused(
             (
-                r"bad\.cu:17:.*error: .*the case gives the kernel another number of arguments than"
+                r"bad\.cu:18:.*error: .*the case gives the kernel another number of arguments than"
                 r" it takes"
             ),
             2,
@@ -277,7 +277,7 @@ class Refused(Kernels):
         )
         self.refused(
             (
-                r"bad\.cu:17:.*error: .*a pointer to elements of that buffer; those of an input are"
+                r"bad\.cu:18:.*error: .*a pointer to elements of that buffer; those of an input are"
                 r" const"
             ),
             2,
