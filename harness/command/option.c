@@ -46,85 +46,122 @@ void integers_close(struct integers *integers)
     *integers = (struct integers){0};
 }
 
-enum status option_parse(const struct option_kind *kind, const struct option_row *option,
-                         const char *text, void *member)
+/* -- kinds ------------------------------------------------------------------------------------- */
+
+static enum status parse_flag(const struct option_row *option, const char *text, void *member)
 {
-    struct table table;
+    (void)option, (void)text;
+    *(bool *)member = true;
+    return STATUS_OK;
+}
+
+const struct option_kind option_flag = {.parse = parse_flag};
+
+static enum status parse_text(const struct option_row *option, const char *text, void *member)
+{
+    *(const char **)member = text;
+    return text[0] ? STATUS_OK : bad_value(option, text, "a path or a name");
+}
+
+const struct option_kind option_text = {.parse = parse_text};
+
+static enum status parse_one_integer(const struct option_row *option, const char *text,
+                                     void *member)
+{
+    return parse_integer(option, text, member);
+}
+
+const struct option_kind option_integer = {.parse = parse_one_integer};
+
+/* Adds a value that is not there yet. There is room for it. */
+static void add_once(struct integers *integers, uint64_t value)
+{
+    for (size_t k = 0; k < integers->count; k++)
+        if (integers->values[k] == value)
+            return;
+    integers->values[integers->count++] = value;
+}
+
+static enum status parse_integers(const struct option_row *option, const char *text, void *member)
+{
     struct integers *integers = member;
+    char *copy = strdup(text), *rest = copy, *word;
     enum status status = STATUS_OK;
-    char *end, *copy;
-    double number;
-    const void *row;
+    uint64_t value;
 
-    switch ((enum option_type)(kind - option_kinds)) {
-    case OPTION_FLAG:
-        *(bool *)member = true;
-        return STATUS_OK;
-    case OPTION_TEXT:
-        *(const char **)member = text;
-        return text[0] ? STATUS_OK : bad_value(option, text, "a path or a name");
-    case OPTION_INTEGER:
-        return parse_integer(option, text, member);
-    case OPTION_INTEGERS:
-        integers_close(integers);
-        integers->values = calloc(strlen(text) + 1, sizeof(uint64_t));
-        integers->all = option->otherwise && strcmp(text, option->otherwise) == 0;
-        copy = strdup(text);
-        if (!copy || !integers->values)
-            status = log_memory("the command line");
-        for (char *rest = integers->all ? NULL : copy, *word;
-             status == STATUS_OK && (word = strsep(&rest, ","));) {
-            uint64_t value;
-            size_t k = 0;
-
-            status = parse_integer(option, word, &value);
-            while (status == STATUS_OK && k < integers->count && integers->values[k] != value)
-                k++;
-            if (status == STATUS_OK && k == integers->count) /* each once */
-                integers->values[integers->count++] = value;
-        }
-        free(copy);
-        return status;
-    case OPTION_NUMBER:
-        number = strtod(text, &end);
-        if (*end == '%' && strcmp(option->unit, "percent") == 0)
-            end++;
-        if (end == text || *end || !isfinite(number))
-            return bad_value(option, text, "a number");
-        *(double *)member = number;
-        return number < option->low || number > option->high ? out_of_limits(option, text)
-                                                             : STATUS_OK;
-    case OPTION_SEED:
-        errno = 0;
-        *(uint64_t *)member = strtoull(text, &end, 10);
-        return errno || end == text || *end || text[0] == '-'
-                   ? bad_value(option, text, "a whole number below 2^64")
-                   : STATUS_OK;
-    case OPTION_CHOICE:
-    case OPTION_PRESET:
-        row = table_find(&option->table, text);
-        *(const void **)member = row;
-        if (row || (option->otherwise && strcmp(text, option->otherwise) == 0))
-            return STATUS_OK;
-        table = option->table;
-        table.also = option->otherwise;
-        return table_unknown(&table, text);
-    case OPTION_SELECTION:
-        selection_close(member);
-        return table_select(&option->table, text, member);
-    default:
-        return kind->parse(option, text, member);
+    integers_close(integers);
+    integers->values = calloc(strlen(text) + 1, sizeof(uint64_t));
+    integers->all = option->otherwise && strcmp(text, option->otherwise) == 0;
+    if (!copy || !integers->values)
+        status = log_memory("the command line");
+    while (status == STATUS_OK && !integers->all && (word = strsep(&rest, ","))) {
+        status = parse_integer(option, word, &value);
+        if (status == STATUS_OK)
+            add_once(integers, value);
     }
+    free(copy);
+    return status;
 }
 
-void option_close(const struct option_kind *kind, void *member)
+static void close_integers(void *member)
 {
-    if (kind == &option_integers)
-        integers_close(member);
-    else if (kind == &option_selection)
-        selection_close(member);
-    else if (kind->close)
-        kind->close(member);
+    integers_close(member);
 }
 
-const struct option_kind option_kinds[OPTION_TYPES] = {{NULL, NULL}};
+const struct option_kind option_integers = {.parse = parse_integers, .close = close_integers};
+
+static enum status parse_number(const struct option_row *option, const char *text, void *member)
+{
+    char *end;
+    const double number = strtod(text, &end);
+
+    if (*end == '%' && strcmp(option->unit, "percent") == 0)
+        end++;
+    if (end == text || *end || !isfinite(number))
+        return bad_value(option, text, "a number");
+    *(double *)member = number;
+    return number < option->low || number > option->high ? out_of_limits(option, text) : STATUS_OK;
+}
+
+const struct option_kind option_number = {.parse = parse_number};
+
+static enum status parse_seed(const struct option_row *option, const char *text, void *member)
+{
+    char *end;
+
+    errno = 0;
+    *(uint64_t *)member = strtoull(text, &end, 10);
+    return errno || end == text || *end || text[0] == '-'
+               ? bad_value(option, text, "a whole number below 2^64")
+               : STATUS_OK;
+}
+
+const struct option_kind option_seed = {.parse = parse_seed};
+
+static enum status parse_choice(const struct option_row *option, const char *text, void *member)
+{
+    const void *row = table_find(&option->table, text);
+    struct table table = option->table;
+
+    *(const void **)member = row;
+    if (row || (option->otherwise && strcmp(text, option->otherwise) == 0))
+        return STATUS_OK;
+    table.also = option->otherwise;
+    return table_unknown(&table, text);
+}
+
+const struct option_kind option_choice = {.parse = parse_choice};
+const struct option_kind option_preset = {.parse = parse_choice};
+
+static enum status parse_selection(const struct option_row *option, const char *text, void *member)
+{
+    selection_close(member);
+    return table_select(&option->table, text, member);
+}
+
+static void close_selection(void *member)
+{
+    selection_close(member);
+}
+
+const struct option_kind option_selection = {.parse = parse_selection, .close = close_selection};

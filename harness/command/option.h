@@ -13,51 +13,31 @@
 
 struct option_row;
 
-enum option_type {
-    OPTION_FLAG,
-    OPTION_TEXT,
-    OPTION_INTEGER,
-    OPTION_INTEGERS,
-    OPTION_NUMBER,
-    OPTION_SEED,
-    OPTION_CHOICE,
-    OPTION_SELECTION,
-    OPTION_PRESET,
-    OPTION_TYPES
-};
-
-/* How to read and release a value. Kinds of this file have no functions. */
+/* How to read and release a value. */
 struct option_kind {
+    /* Sets the member of the row's struct at `member`. STATUS_USAGE, logged, for a bad value. */
     enum status (*parse)(const struct option_row *option, const char *text, void *member);
-    void (*close)(void *member); /* NULL: nothing to release */
+    /* Releases the member's memory; accepts a zeroed member. NULL: nothing to release. */
+    void (*close)(void *member);
 };
-
-extern const struct option_kind option_kinds[OPTION_TYPES];
-
-/* Sets the member of the row's struct at `member`. STATUS_USAGE, logged, for a bad value. */
-enum status option_parse(const struct option_kind *kind, const struct option_row *option,
-                         const char *text, void *member);
-
-/* Releases the member's memory; accepts a zeroed member. */
-void option_close(const struct option_kind *kind, void *member);
 
 struct option_row {
     const char *name;
     const char *argument; /* its name in help; NULL for a flag */
     const char *help;
     const struct option_kind *kind;
-    size_t offset;        /* of the member in the struct */
+    size_t offset; /* of the member in the struct */
     /* offset of a bool that is set if the option is given; 0: there is none */
     size_t given;
-    struct table table;   /* rows to choose from */
-    double low, high;     /* limits of numbers */
-    uint64_t multiple;    /* integers are multiples of this; 0: of 1 */
-    const char *unit;     /* unit in the message about limits */
+    struct table table; /* rows to choose from */
+    double low, high; /* limits of numbers */
+    uint64_t multiple; /* integers are multiples of this; 0: of 1 */
+    const char *unit; /* unit in the message about limits */
     const char *otherwise; /* a word that is allowed instead of numbers or a row: "all", "auto" */
     const char *fallback; /* parsed if the option is not given; NULL: the member stays zero */
     /* names an output file: it must differ from every other file of the command line */
     bool written;
-    bool hidden;          /* for developers: not in help */
+    bool hidden; /* for developers: not in help */
 };
 
 /* A list of integers in the order given, each once. `all` is set if the word `otherwise` was given
@@ -71,20 +51,17 @@ struct integers {
 /* Releases; accepts a zeroed struct. */
 void integers_close(struct integers *integers);
 
-#define option_flag option_kinds[OPTION_FLAG]      /* bool */
-#define option_text option_kinds[OPTION_TEXT] /* const char *, which lies in argv; not empty */
-#define option_integer                                                                  \
-    option_kinds[OPTION_INTEGER] /* uint64_t; "12.8M", "64KB", "0x400" are numbers, see \
-                                    parse_size.h */
-#define option_integers option_kinds[OPTION_INTEGERS] /* struct integers, comma-separated */
-#define option_number   option_kinds[OPTION_NUMBER] /* double */
-#define option_seed     option_kinds[OPTION_SEED] /* uint64_t without limits */
-#define option_choice \
-    option_kinds[OPTION_CHOICE] /* pointer to a row of `table`; NULL for `otherwise` */
-#define option_selection option_kinds[OPTION_SELECTION] /* struct selection of rows of `table` */
-#define option_preset                                                           \
-    option_kinds[OPTION_PRESET] /* pointer to a row of `table`, a struct preset \
-                                 */
+/* The kinds of option.c, and the member that each sets. Other rooms have kinds of their own. */
+extern const struct option_kind option_flag; /* bool */
+extern const struct option_kind option_text; /* const char *, which lies in argv; not empty */
+/* uint64_t; "12.8M", "64KB", "0x400" are numbers, see parse_size.h */
+extern const struct option_kind option_integer;
+extern const struct option_kind option_integers; /* struct integers, comma-separated */
+extern const struct option_kind option_number; /* double */
+extern const struct option_kind option_seed; /* uint64_t without limits */
+extern const struct option_kind option_choice; /* row of `table`; NULL for `otherwise` */
+extern const struct option_kind option_preset; /* the same; the row is a struct preset */
+extern const struct option_kind option_selection; /* struct selection of rows of `table` */
 
 /* Values of other options under one name. They apply to options that are not given. */
 enum { PRESET_VALUES_MAX = 8 };

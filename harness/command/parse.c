@@ -23,7 +23,7 @@ struct listed {
 
 static enum status parse_value(const struct listed *option, const char *text)
 {
-    return option_parse(option->row->kind, option->row, text, option->base + option->row->offset);
+    return option->row->kind->parse(option->row, text, option->base + option->row->offset);
 }
 
 /* Whether writing a file would replace another one, or another output. */
@@ -257,7 +257,8 @@ enum status command_run(const struct command *command, int argc, char **argv)
         status = command->run(options, &invocation);
 out:
     for (size_t i = 0; i < count; i++)
-        option_close(listed[i].row->kind, listed[i].base + listed[i].row->offset);
+        if (listed[i].row->kind->close)
+            listed[i].row->kind->close(listed[i].base + listed[i].row->offset);
     free(given);
     free(options);
     free(words);

@@ -13,7 +13,7 @@
 
 struct field;
 
-/* How to write and read a member. */
+/* How to write and read a member. Without one of both, that is left out. */
 struct field_kind {
     /* Adds the member of the struct at base to the object. */
     void (*write)(cJSON *object, const struct field *field, const void *base);
@@ -52,52 +52,34 @@ struct fields {
 
 #define FIELDS(array) {(array), sizeof(array) / sizeof((array)[0])}
 
-/* The kinds of field.c. */
-enum field_type {
-    FIELD_TEXT, /* char array; read without control characters */
-    FIELD_REFERENCE, /* const char *: text of the file's tree */
-    /* char array of FIELD_WORDS_BYTES at most: words with blanks between, as an array */
-    FIELD_WORDS,
-    FIELD_INTEGER, /* uint32_t or uint64_t */
-    FIELD_NUMBER, /* double */
-    FIELD_BOOL,
-    FIELD_STATE, /* double: 1 is true, 0 false, NaN null */
-    FIELD_NAME, /* enum (int): of is struct names */
-    FIELD_BITS, /* uint32_t, a set of bits, as an array of their names: of is struct names */
-    FIELD_ROW, /* const void *, a row of a table by its name: of is struct table */
-    FIELD_NUMBERS, /* struct numbers, as an array on one line */
-    /* array of const char *, as an object of those that are not NULL: of is struct keyed_texts */
-    FIELD_TEXTS,
-    FIELD_OBJECT, /* struct, as an object: of is struct object */
-    FIELD_POINTER, /* pointer to a struct, as an object, or without a key as members of the object
-                    * itself: of is struct fields; it is only written */
-    FIELD_ARRAY, /* array of structs, as far as it is filled: of is struct objects */
-    FIELD_LIST, /* pointer to owned elements, as an array of objects: of is struct objects */
-    FIELD_MAP, /* the same as an object; the key of each is one of its members */
-    FIELD_TYPES
-};
-
-/* without functions: field.c knows them by their place */
-extern const struct field_kind field_kinds[FIELD_TYPES];
-
-#define field_text      field_kinds[FIELD_TEXT]
-#define field_reference field_kinds[FIELD_REFERENCE]
-#define field_words     field_kinds[FIELD_WORDS]
-#define field_uint32    field_kinds[FIELD_INTEGER]
-#define field_uint64    field_kinds[FIELD_INTEGER]
-#define field_number    field_kinds[FIELD_NUMBER]
-#define field_bool      field_kinds[FIELD_BOOL]
-#define field_state     field_kinds[FIELD_STATE]
-#define field_name      field_kinds[FIELD_NAME]
-#define field_bits      field_kinds[FIELD_BITS]
-#define field_row       field_kinds[FIELD_ROW]
-#define field_numbers   field_kinds[FIELD_NUMBERS]
-#define field_texts     field_kinds[FIELD_TEXTS]
-#define field_object    field_kinds[FIELD_OBJECT]
-#define field_pointer   field_kinds[FIELD_POINTER]
-#define field_array     field_kinds[FIELD_ARRAY]
-#define field_list      field_kinds[FIELD_LIST]
-#define field_map       field_kinds[FIELD_MAP]
+/* The kinds of field.c, and the member that each describes. */
+extern const struct field_kind field_text; /* char array; read without control characters */
+extern const struct field_kind field_reference; /* const char *: text of the file's tree */
+/* char array of FIELD_WORDS_BYTES at most: words with blanks between, as an array */
+extern const struct field_kind field_words;
+/* array of const char *, as an object of those that are not NULL: of is struct keyed_texts */
+extern const struct field_kind field_texts;
+extern const struct field_kind field_uint32;
+extern const struct field_kind field_uint64;
+extern const struct field_kind field_number; /* double; NaN is empty */
+extern const struct field_kind field_numbers; /* struct numbers, as an array on one line */
+extern const struct field_kind field_bool;
+extern const struct field_kind field_state; /* double: 1 is true, 0 false, NaN null */
+extern const struct field_kind field_name; /* enum (int): of is struct names */
+/* uint32_t, a set of bits, as an array of their names: of is struct names */
+extern const struct field_kind field_bits;
+/* const void *, a row of a table by its name: of is struct table */
+extern const struct field_kind field_row;
+extern const struct field_kind field_object; /* struct, as an object: of is struct object */
+/* pointer to a struct, as an object, or without a key as members of the object itself: of is struct
+ * fields; it is only written */
+extern const struct field_kind field_pointer;
+/* array of structs, as far as it is filled: of is struct objects */
+extern const struct field_kind field_array;
+/* pointer to owned elements, as an array of objects: of is struct objects */
+extern const struct field_kind field_list;
+/* the same as an object; the key of each is one of its members */
+extern const struct field_kind field_map;
 
 enum { FIELD_WORDS_BYTES = 256 };
 

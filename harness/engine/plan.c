@@ -136,11 +136,9 @@ enum status plan_open(const struct plan_options *options, struct index_list *ind
             status =
                 table_select(loaded ? &data : &formulas, workload->patterns, &axes.own_patterns);
         if (status == STATUS_OK)
-            status =
-                option_parse(&option_integers, &numbers, workload->elements, &axes.own_elements);
+            status = option_integers.parse(&numbers, workload->elements, &axes.own_elements);
         if (status == STATUS_OK)
-            status = option_parse(&option_integers, &numbers, workload->block_sizes,
-                                  &axes.own_block_sizes);
+            status = option_integers.parse(&numbers, workload->block_sizes, &axes.own_block_sizes);
         axes.patterns = loaded ? &options->sources : &options->patterns;
         if (axes.patterns->count == 0)
             axes.patterns = &axes.own_patterns;

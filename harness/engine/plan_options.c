@@ -37,8 +37,7 @@ static enum status parse_slow(const struct option_row *option, const char *text,
     slow->path = table_find(&option->table, name);
     if (!slow->path)
         return table_unknown(&option->table, name);
-    return option_parse(&option_number, option, text[colon] ? text + colon + 1 : "",
-                        &slow->percent);
+    return option_number.parse(option, text[colon] ? text + colon + 1 : "", &slow->percent);
 }
 
 static const struct option_kind option_slow = {.parse = parse_slow};
