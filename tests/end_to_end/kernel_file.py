@@ -285,7 +285,7 @@ class Refused(Kernels):
         )
         self.refused(
             (
-                r"bad\.cu:12: nothing could be checked; make what the kernel writes an output or an"
+                r"bad\.cu:13: nothing could be checked; make what the kernel writes an output or an"
                 r" inout"
             ),
             2,
