@@ -128,18 +128,10 @@ static void join_levels(struct search *search)
     }
 }
 
-/* Chases regions of growing size, several times each, and determines the noise of an access. Then
- * finds the levels: humps of the histogram. A hump ends where it has fallen to a twentieth of its
- * top. It must rise well above the floor of outliers, which is the content of the median window. */
-static void find_levels(struct search *search, uint32_t levels_max)
+/* Chases regions of growing size, several times each, and counts the medians of accesses by their
+ * cycles. */
+static void sweep(struct search *search)
 {
-    uint32_t *const ranges = search->cycles, noise;
-    double *const samples = search->samples;
-    size_t swept;
-    uint32_t *const near = search->near;
-    uint32_t first = CYCLES_MAX, last = 0, floor = 0, threshold, low = 0, top = 0, valley = 0;
-    bool inside = false;
-
     for (double size = 128; size <= search->words * (double)WORD_BYTES; size *= pow(2, 0.25)) {
         const uint32_t count = (uint32_t)size / SWEEP_STEP;
 
@@ -155,14 +147,27 @@ static void find_levels(struct search *search, uint32_t levels_max)
             search->count[middle < CYCLES_MAX ? middle : CYCLES_MAX] += 1;
         }
     }
-    /* The deviation of one access between passes: the median range of three values is 1.588 times
-     * the deviation. */
+}
+
+/* Determines the noise of an access, from its range between the passes of the sweep: the median
+ * range of three values is 1.588 times the deviation. */
+static void find_noise(struct search *search)
+{
+    uint32_t *const ranges = search->cycles, noise;
+
     for (size_t i = 0; i < search->swept_count; i++)
         ranges[i] =
             search->swept[SWEEP_PASSES * i + SWEEP_PASSES - 1] - search->swept[SWEEP_PASSES * i];
     noise = (uint32_t)lround(stats_lower_median(ranges, search->swept_count) / 1.588);
     search->reach = noise < 1 ? 1 : noise < NOISE_MAX ? noise : NOISE_MAX;
-    swept = SWEEP_PASSES * search->swept_count;
+}
+
+/* Counts, for every number of cycles, the accesses of the histogram within its reach. Returns how
+ * many make a hump: well above the floor of outliers, which is the content of the median window. */
+static uint32_t smooth(struct search *search)
+{
+    uint32_t *const near = search->near, first = CYCLES_MAX, last = 0, floor = 0;
+
     for (uint32_t x = 0; x < CYCLES_MAX; x++) {
         const uint32_t reach = reach_at(search, x),
                        end = x + reach < CYCLES_MAX ? x + reach : CYCLES_MAX - 1;
@@ -178,7 +183,17 @@ static void find_levels(struct search *search, uint32_t levels_max)
         memcpy(search->cycles, near + first, (last - first + 1) * sizeof(*near));
         floor = stats_lower_median(search->cycles, last - first + 1);
     }
-    threshold = 12 + floor + (uint32_t)(6 * sqrt(floor));
+    return 12 + floor + (uint32_t)(6 * sqrt(floor));
+}
+
+/* Finds the bands of cycles: humps of the smoothed histogram. A hump rises to the threshold and to
+ * three times the valley before it, and ends where it has fallen to a twentieth of its top. */
+static void find_bands(struct search *search, uint32_t threshold)
+{
+    const uint32_t *const near = search->near;
+    uint32_t low = 0, top = 0, valley = 0;
+    bool inside = false;
+
     for (uint32_t x = 0; x < CYCLES_MAX; x++)
         if (!inside && near[x] >= threshold && near[x] >= 3 * valley) {
             inside = true;
@@ -196,35 +211,50 @@ static void find_levels(struct search *search, uint32_t levels_max)
         }
     for (uint32_t i = 0; i < search->band_count; i++) {
         struct band *band = &search->bands[i];
+        const uint32_t below = 2 * reach_at(search, band->low);
 
-        band->low = band->low > 2 * reach_at(search, band->low)
-                        ? band->low - 2 * reach_at(search, band->low)
-                        : 0;
+        band->low = band->low > below ? band->low - below : 0;
         band->high += 2 * reach_at(search, band->high);
     }
-    if (search->status == STATUS_OK)
-        join_levels(search);
-    if (search->status == STATUS_OK)
-        search->out->level_count =
-            search->band_count < levels_max ? search->band_count : levels_max;
-    /* A level's latency is that of accesses of the sweep whose median it answered; if those are
-     * few, of the cold chase. Single cycles outside the level's band are outliers, or answers of
-     * another level. */
-    for (int level = 0; level < (int)search->out->level_count; level++) {
-        size_t n = 0;
+}
 
-        for (size_t i = 0; i < swept; i++)
-            if (search_answered_by(search, search->swept[i]) == level &&
-                search_answered_by(search, search->swept[i / SWEEP_PASSES * SWEEP_PASSES +
-                                                         SWEEP_PASSES / 2]) == level)
-                samples[n++] = search->swept[i];
-        n = n < LATENCIES_MIN ? 0 : n;
-        for (size_t i = 0, few = n == 0; few && i < search->words; i++)
+/* A level's latency is that of accesses of the sweep whose median it answered; if those are few, of
+ * the cold chase. Single cycles outside the level's band are outliers, or answers of another
+ * level. */
+static void find_latency(struct search *search, int level)
+{
+    double *const samples = search->samples;
+    size_t n = 0;
+
+    for (size_t i = 0; i < SWEEP_PASSES * search->swept_count; i++) {
+        const size_t median = i / SWEEP_PASSES * SWEEP_PASSES + SWEEP_PASSES / 2;
+
+        if (search_answered_by(search, search->swept[i]) == level &&
+            search_answered_by(search, search->swept[median]) == level)
+            samples[n++] = search->swept[i];
+    }
+    if (n < LATENCIES_MIN) {
+        n = 0;
+        for (size_t i = 0; i < search->words; i++)
             if (search_answered_by(search, search->cold[i]) == level)
                 samples[n++] = search->cold[i];
-        if (n)
-            stats_spread(samples, n, &search->out->level[level].latency);
     }
+    if (n)
+        stats_spread(samples, n, &search->out->level[level].latency);
+}
+
+/* Finds the levels by the times of regions of growing size, at most so many. */
+static void find_levels(struct search *search, uint32_t levels_max)
+{
+    sweep(search);
+    find_noise(search);
+    find_bands(search, smooth(search));
+    if (search->status != STATUS_OK)
+        return;
+    join_levels(search);
+    search->out->level_count = search->band_count < levels_max ? search->band_count : levels_max;
+    for (int level = 0; level < (int)search->out->level_count; level++)
+        find_latency(search, level);
 }
 
 /* -- what one miss brings ---------------------------------------------------------------------- */
@@ -463,60 +493,75 @@ static void find_banks(struct search *search)
 
 /* -- lists drawn at random --------------------------------------------------------------------- */
 
-/* Compares lists of random lines of every set with the findings. Later lists take every second or
- * fourth line, to reveal halves of larger lines. */
+/* Draws lines of every set for a list, and says which sets they should overflow. The first list has
+ * too many in every set, two later ones nowhere. Later lists take every second or fourth line, to
+ * reveal halves of larger lines. Returns how many lines were drawn. */
+static size_t draw_lines(struct search *search, uint32_t list)
+{
+    const struct shape *shape = search->shape;
+    const uint32_t most = search->words * WORD_BYTES / shape->line_bytes, every = 1 << list / 2;
+    size_t drawn = 0;
+
+    for (uint32_t set = 0; set < shape->sets; set++) {
+        const uint32_t fits = shape->set[set].fits;
+        const uint32_t there = (lines_of_set(most, shape->sets, set) + every - 1) / every;
+        const uint32_t least = list == 0 ? fits + 1 : fits > 1 ? fits - 1 : 1;
+        uint32_t wanted = least + (uint32_t)(random_next(&search->random) % 4), taken = 0;
+
+        wanted = list == 3 || list == 5 ? fits : wanted;
+        wanted = wanted < there ? wanted : there;
+        for (uint32_t tag = 0; tag < there; tag++)
+            if (random_next(&search->random) % (there - tag) < wanted - taken) {
+                search->lines[drawn++] = search_line_of(search, tag * every, set);
+                taken++;
+            }
+        search->expected[set] = taken <= fits                        ? FITS
+                                : taken >= shape->set[set].overflows ? OVERFLOWS
+                                                                     : UNCLEAR;
+    }
+    random_shuffle(&search->random, search->lines, drawn);
+    return drawn;
+}
+
+/* Lists accesses to the drawn lines, and returns how many. In the first level, one word stands for
+ * a line. In a later level, every word of one half that requests another line of the first level
+ * does. */
+static size_t list_lines(struct search *search, size_t drawn)
+{
+    const uint32_t bytes = search->shape->line_bytes;
+    size_t count = 0;
+
+    for (size_t i = 0; i < drawn; i++) {
+        const uint32_t line = (uint32_t)search->lines[i];
+        uint32_t at = line * bytes, end = at + bytes;
+
+        if (search->index == 0 || bytes < 2 * search->step) {
+            at += (uint32_t)(random_next(&search->random) % (bytes / WORD_BYTES)) * WORD_BYTES;
+            end = at + 1;
+        } else if (random_next(&search->random) & 1) {
+            at += bytes / 2 / search->step * search->step;
+        } else {
+            end -= bytes / 2;
+        }
+        for (; at < end; at += search->step) {
+            search->address[count] = at;
+            search->group[count++] = search_set_of(search, search->shape, line);
+        }
+    }
+    return count;
+}
+
+/* Compares lists of random lines of every set with the findings. */
 static void check_shape(struct search *search)
 {
     struct geometry_level *out = search->level;
     struct shape *shape = search->shape;
-    const uint32_t bytes = shape->line_bytes, sets = shape->sets,
-                   most = search->words * WORD_BYTES / bytes;
     /* sets that hit as expected, or not; sets expected to overflow */
     uint32_t agree = 0, differ = 0, overflows = 0;
 
     for (uint32_t list = 0; list < LISTS_DRAWN && search->status == STATUS_OK; list++) {
-        const uint32_t every = 1 << list / 2;
-        size_t count = 0, drawn = 0;
+        const size_t count = list_lines(search, draw_lines(search, list));
 
-        for (uint32_t set = 0; set < sets; set++) {
-            const struct set *of = &shape->set[set];
-            const uint32_t there = (lines_of_set(most, sets, set) + every - 1) / every,
-                           fits = of->fits;
-            /* the first: too many everywhere */
-            const uint32_t least = list == 0 ? fits + 1 : fits > 1 ? fits - 1 : 1;
-            uint32_t wanted = least + (uint32_t)(random_next(&search->random) % 4), taken = 0;
-
-            wanted = list == 3 || list == 5 ? fits : wanted; /* nowhere too many */
-            wanted = wanted < there ? wanted : there;
-            for (uint32_t tag = 0; tag < there; tag++)
-                if (random_next(&search->random) % (there - tag) < wanted - taken) {
-                    search->lines[drawn++] = search_line_of(search, tag * every, set);
-                    taken++;
-                }
-            search->expected[set] = taken <= fits            ? FITS
-                                    : taken >= of->overflows ? OVERFLOWS
-                                                             : UNCLEAR;
-        }
-        random_shuffle(&search->random, search->lines, drawn);
-        /* In the first level, one word stands for a line. In a later level, every word of one half
-         * that requests another line of the first level does. */
-        for (size_t i = 0; i < drawn; i++) {
-            const uint32_t line = (uint32_t)search->lines[i];
-            uint32_t at = line * bytes, end = at + bytes;
-
-            if (search->index == 0 || bytes < 2 * search->step) {
-                at += (uint32_t)(random_next(&search->random) % (bytes / WORD_BYTES)) * WORD_BYTES;
-                end = at + 1;
-            } else if (random_next(&search->random) & 1) {
-                at += bytes / 2 / search->step * search->step;
-            } else {
-                end -= bytes / 2;
-            }
-            for (; at < end; at += search->step) {
-                search->address[count] = at;
-                search->group[count++] = search_set_of(search, shape, line);
-            }
-        }
         search_judge(search, count, shape->sets);
         for (uint32_t set = 0; set < shape->sets; set++) {
             if (search->expected[set] == UNCLEAR || search->judged[set] == UNCLEAR)
