@@ -158,40 +158,85 @@ static void add_numbers(const struct characterization *found, const cJSON *base,
     }
 }
 
+/* The name of a chip: that of the device without the vendor's. */
+static const char *chip_name(const struct device_info *device)
+{
+    static const char vendor[] = "NVIDIA ";
+    const bool named = strncmp(device->name, vendor, strlen(vendor)) == 0;
+
+    return device->name + (named ? strlen(vendor) : 0);
+}
+
+/* Finds the base: the card at `path` if it is not NULL, else one in the program. Where none is of
+ * this chip, *json is one since Volta, which has the numbers that are published for all of them, or
+ * NULL, and *another is set. The caller frees *json. */
+static enum status find_base(const char *path, const struct device_info *device, struct card *base,
+                             cJSON **json, bool *another)
+{
+    const size_t count = path ? 1 : card_text_count;
+    enum status status;
+
+    *another = false;
+    for (size_t i = 0; i < count; i++) {
+        status = card_read_json(path ? path : card_texts[i].name, base, json);
+        if (status != STATUS_OK)
+            return status;
+        if (strcmp(base->name, chip_name(device)) == 0 && card_is_of(base, device))
+            return STATUS_OK;
+        json_free(*json);
+        *json = NULL;
+    }
+    *another = true;
+    return device->cc_major >= 7 ? card_read_json("v100", base, json) : STATUS_OK;
+}
+
+/* Adds the file of the characterization, which the card's numbers rest on, to the evidence. */
+static enum status add_evidence(const char *file, cJSON *evidence)
+{
+    char id[ID_HEX_DIGITS + 1], sha256[SHA256_HEX_BYTES], *text;
+    enum status status;
+    size_t bytes;
+    cJSON *own;
+
+    if (!file)
+        return STATUS_OK;
+    status = file_read(file, JSON_FILE_BYTES_MAX, &text, &bytes);
+    if (status != STATUS_OK)
+        return status;
+    sha256_hex(text, bytes, sha256);
+    snprintf(id, sizeof(id), "%.*s", ID_HEX_DIGITS, sha256);
+    own = json_add(evidence, id, cJSON_CreateObject());
+    json_add_text(own, "file", file);
+    json_add_text(own, "sha256", sha256);
+    free(text);
+    return STATUS_OK;
+}
+
+/* Numbers are texts until a reader has them: the card is read again, as it will be. */
+static enum status read_again(const cJSON *card, cJSON **out)
+{
+    static const char made[] = "the card that was made";
+    char *text = cJSON_PrintUnformatted(card);
+    enum status status = text ? json_parse(made, text, strlen(text), out) : log_memory("a card");
+
+    free(text);
+    return status == STATUS_OK ? card_check(made, *out, &(struct card){0}) : status;
+}
+
 enum status card_make(const struct card_request *request, cJSON **out, struct card_tally *tally)
 {
-    static const char vendor[] = "NVIDIA ", made[] = "the card that was made";
     const struct device_info *device = &request->found->device;
-    const char *path = request->base_path;
-    const bool named = strncmp(device->name, vendor, strlen(vendor)) == 0;
-    const char *name = device->name + (named ? strlen(vendor) : 0);
-    cJSON *card = cJSON_CreateObject(), *base_json = NULL, *schema, *model, *evidence, *own;
-    char id[ID_HEX_DIGITS + 1] = "", sha256[SHA256_HEX_BYTES], *text = NULL;
-    enum status status = STATUS_OK;
+    cJSON *card = cJSON_CreateObject(), *base_json = NULL, *schema, *model, *evidence;
+    struct card base = {0};
     bool another;
-    struct card base;
-    size_t bytes;
+    enum status status = find_base(request->base_path, device, &base, &base_json, &another);
 
-    /* The base: the card that is asked for, else one in the program. Where it is of another chip,
-     * one since Volta has the numbers that are published for all of them. */
-    for (size_t i = 0; status == STATUS_OK && !base_json && i < (path ? 1 : card_text_count); i++) {
-        status = card_read_json(path ? path : card_texts[i].name, &base, &base_json);
-        if (status == STATUS_OK && (strcmp(base.name, name) != 0 || !card_is_of(&base, device))) {
-            json_free(base_json);
-            base_json = NULL;
-        }
-    }
-    another = !base_json;
-    if (status == STATUS_OK && another && device->cc_major >= 7)
-        status = card_read_json("v100", &base, &base_json);
-    if (status == STATUS_OK && request->file)
-        status = file_read(request->file, JSON_FILE_BYTES_MAX, &text, &bytes);
     if (status != STATUS_OK)
         goto out;
     schema = json_add(card, "schema", cJSON_CreateObject());
     json_add_text(schema, "name", "cbank-card");
     json_add_text(schema, "version", "1.0");
-    json_add_text(card, "name", name);
+    json_add_text(card, "name", chip_name(device));
     json_add_text(card, "chip",
                   device->chip[0]            ? device->chip
                   : !another && base.chip[0] ? base.chip
@@ -200,22 +245,12 @@ enum status card_make(const struct card_request *request, cJSON **out, struct ca
     json_add_integer(card, "cc_minor", device->cc_minor);
     model = json_add(card, "model", cJSON_CreateObject());
     evidence = json_add(card, "evidence", cJSON_CreateObject());
-    if (text) {
-        sha256_hex(text, bytes, sha256);
-        snprintf(id, sizeof(id), "%.*s", ID_HEX_DIGITS, sha256);
-        own = json_add(evidence, id, cJSON_CreateObject());
-        json_add_text(own, "file", request->file);
-        json_add_text(own, "sha256", sha256);
-    }
+    status = add_evidence(request->file, evidence);
+    if (status != STATUS_OK)
+        goto out;
     add_numbers(request->found, base_json, another, model, evidence, tally);
-    free(text);
-    /* Numbers are texts until a reader has them: the card is read again, as it will be. */
-    text = cJSON_PrintUnformatted(card);
-    status = text ? json_parse(made, text, strlen(text), out) : log_memory("a card");
-    if (status == STATUS_OK)
-        status = card_check(made, *out, &(struct card){0});
+    status = read_again(card, out);
 out:
-    free(text);
     json_free(base_json);
     cJSON_Delete(card);
     return status;

@@ -81,94 +81,205 @@ static const struct grid_column level_columns[] = {
      .below = true},
 };
 
-enum status characterization_print(const struct characterization *characterization)
+/* The range of an outcome's numbers of one name; low is above high where there is none. */
+struct range {
+    double low, high;
+    size_t count;
+};
+
+static struct range range_of(const struct outcome *outcome, const char *name)
 {
-    const struct device_info *device = &characterization->device;
-    const struct outcome *const outcomes = characterization->outcomes;
+    struct range range = {INFINITY, -INFINITY, 0};
+
+    for (size_t k = 0; k < outcome->number_count; k++)
+        if (strcmp(outcome->numbers[k].name, name) == 0) {
+            range.low = fmin(range.low, outcome->numbers[k].value);
+            range.high = fmax(range.high, outcome->numbers[k].value);
+            range.count++;
+        }
+    return range;
+}
+
+/* The line of the outcome's path; a new one is added and counted. */
+static struct path_line *line_of_path(struct path_line *lines, size_t *count,
+                                      const struct outcome *outcome)
+{
+    struct path_line *line = lines;
+
+    while (line->path && strcmp(line->path, outcome->experiment.path) != 0)
+        line++;
+    *count += !line->path;
+    line->path = outcome->experiment.path;
+    return line;
+}
+
+/* Fills the quantities that no earlier outcome of the path had. */
+static void fill_path(struct path_line *line, const struct outcome *outcome)
+{
+    for (size_t q = 0; q < QUANTITIES; q++) {
+        const struct range range = range_of(outcome, quantities[q]);
+
+        if (line->values[q][0] || range.low > range.high)
+            continue;
+        snprintf(line->values[q], sizeof(line->values[q]),
+                 range.high - range.low < 0.005 ? "%.4g" : "%.4g to %.4g",
+                 fabs(range.low) < 0.0005 ? 0 : range.low, range.high);
+    }
+}
+
+static struct level_line level_line(const struct outcome *outcome, size_t k)
+{
+    const struct geometry_level *level = &outcome->geometry->level[k];
+    const struct summary *latency = &level->latency;
+    struct level_line line = {strchr(outcome->experiment.name, '_') + 1, k + 1, "", level};
+
+    if (isfinite(latency->value))
+        snprintf(line.cycles, sizeof(line.cycles),
+                 latency->ci_high > latency->ci_low ? "%.4g [%.3g, %.3g]" : "%.4g", latency->value,
+                 latency->ci_low, latency->ci_high);
+    return line;
+}
+
+/* Prints the tables of paths and of levels. */
+static enum status print_tables(const struct characterization *characterization)
+{
     const size_t count = characterization->count;
-    const int width = text_width(stdout);
-    const struct print_style look = {.width = width};
+    const struct print_style look = {.width = text_width(stdout)};
     struct path_line *paths = calloc(count + 1, sizeof(*paths));
     struct level_line *levels = calloc(count * GEOMETRY_LEVELS_MAX + 1, sizeof(*levels));
     struct grid path_grid = {GRID_COLUMNS(path_columns), GRID_ROWS(paths, 0)};
     struct grid level_grid = {GRID_COLUMNS(level_columns), GRID_ROWS(levels, 0)};
-    char skipped[TEXT_PARAGRAPH_BYTES] = "";
-    enum status status = paths && levels ? STATUS_OK : log_memory("the findings of experiments");
+    enum status status;
 
-    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        const struct geometry *geometry = outcomes[i].geometry;
-        struct path_line *line = paths;
-
-        while (line->path && strcmp(line->path, outcomes[i].experiment.path) != 0)
-            line++;
-        path_grid.row_count += !line->path;
-        line->path = outcomes[i].experiment.path;
-        if (outcomes[i].status == OUTCOME_SKIPPED)
-            text_join(skipped, sizeof(skipped), ", ", "%s", outcomes[i].experiment.name);
-        for (size_t q = 0; q < QUANTITIES; q++) {
-            double low = INFINITY, high = -INFINITY;
-
-            for (size_t k = 0; k < outcomes[i].number_count; k++)
-                if (strcmp(outcomes[i].numbers[k].name, quantities[q]) == 0) {
-                    low = fmin(low, outcomes[i].numbers[k].value);
-                    high = fmax(high, outcomes[i].numbers[k].value);
-                }
-            if (line->values[q][0] || low > high)
-                continue;
-            snprintf(line->values[q], sizeof(line->values[q]),
-                     high - low < 0.005 ? "%.4g" : "%.4g to %.4g", fabs(low) < 0.0005 ? 0 : low,
-                     high);
-        }
-        for (size_t k = 0; geometry && k < geometry->level_count; k++) {
-            struct level_line *of = &levels[level_grid.row_count++];
-            const struct summary *latency = &geometry->level[k].latency;
-
-            *of = (struct level_line){strchr(outcomes[i].experiment.name, '_') + 1, k + 1, "",
-                                      &geometry->level[k]};
-            if (isfinite(latency->value))
-                snprintf(of->cycles, sizeof(of->cycles),
-                         latency->ci_high > latency->ci_low ? "%.4g [%.3g, %.3g]" : "%.4g",
-                         latency->value, latency->ci_low, latency->ci_high);
-        }
+    if (!paths || !levels) {
+        status = log_memory("the findings of experiments");
+        goto out;
     }
-    if (status == STATUS_OK) {
-        print_line(width, 0,
-                   "%s, compute capability %" PRIu32 ".%" PRIu32
-                   ", driver %s: cycles of the SM clock",
-                   device->name, device->cc_major, device->cc_minor,
-                   device->driver[0] ? device->driver : "unknown");
-        status = grid_print(stdout, &path_grid, &look);
-    }
-    if (status == STATUS_OK && level_grid.row_count) {
-        putchar('\n');
-        status = grid_print(stdout, &level_grid, &look);
-    }
-    if (status == STATUS_OK)
-        putchar('\n');
-    for (size_t i = 0; status == STATUS_OK && i < count; i++)
-        for (size_t v = 0; v < outcomes[i].verdict_count; v++) {
-            const char *sentence = outcomes[i].verdicts[v].sentence;
-            char names[TEXT_PARAGRAPH_BYTES] = "";
-            bool before = false;
+    for (size_t i = 0; i < count; i++) {
+        const struct outcome *outcome = &characterization->outcomes[i];
 
-            for (size_t k = 0; k < count; k++)
-                for (size_t w = 0; w < outcomes[k].verdict_count; w++)
-                    if (strcmp(outcomes[k].verdicts[w].sentence, sentence) == 0) {
-                        before = before || k < i || (k == i && w < v);
-                        text_join(names, sizeof(names), ", ", "%s", outcomes[k].experiment.path);
-                    }
-            if (!before && outcomes[i].verdicts[v].level) /* the sentence names the level */
-                print_line(width, 0, "%s", sentence);
-            else if (!before)
-                print_line(width, 0, "%s: %s", names, sentence);
-        }
-    if (status == STATUS_OK)
-        print_line(width, 0,
-                   "%s%s%sWith --all: intervals, every number, and why something was not found.",
-                   skipped[0] ? "Skipped: " : "", skipped, skipped[0] ? ". " : "");
+        fill_path(line_of_path(paths, &path_grid.row_count, outcome), outcome);
+        for (size_t k = 0; outcome->geometry && k < outcome->geometry->level_count; k++)
+            levels[level_grid.row_count++] = level_line(outcome, k);
+    }
+    status = grid_print(stdout, &path_grid, &look);
+    if (status != STATUS_OK || level_grid.row_count == 0)
+        goto out;
+    putchar('\n');
+    status = grid_print(stdout, &level_grid, &look);
+out:
     free(levels);
     free(paths);
     return status;
+}
+
+/* Prints the verdict of an outcome, with the names of all paths of which it holds, unless an
+ * earlier one had its sentence. */
+static void print_verdict(const struct characterization *characterization, size_t i, size_t v)
+{
+    const struct verdict *verdict = &characterization->outcomes[i].verdicts[v];
+    char names[TEXT_PARAGRAPH_BYTES] = "";
+    const int width = text_width(stdout);
+
+    for (size_t k = 0; k < characterization->count; k++) {
+        const struct outcome *other = &characterization->outcomes[k];
+
+        for (size_t w = 0; w < other->verdict_count; w++) {
+            if (strcmp(other->verdicts[w].sentence, verdict->sentence) != 0)
+                continue;
+            if (k < i || (k == i && w < v))
+                return;
+            text_join(names, sizeof(names), ", ", "%s", other->experiment.path);
+        }
+    }
+    if (verdict->level) /* the sentence names the level */
+        print_line(width, 0, "%s", verdict->sentence);
+    else
+        print_line(width, 0, "%s: %s", names, verdict->sentence);
+}
+
+enum status characterization_print(const struct characterization *characterization)
+{
+    const struct device_info *device = &characterization->device;
+    const int width = text_width(stdout);
+    char skipped[TEXT_PARAGRAPH_BYTES] = "";
+    enum status status;
+
+    print_line(width, 0,
+               "%s, compute capability %" PRIu32 ".%" PRIu32 ", driver %s: cycles of the SM clock",
+               device->name, device->cc_major, device->cc_minor,
+               device->driver[0] ? device->driver : "unknown");
+    status = print_tables(characterization);
+    if (status != STATUS_OK)
+        return status;
+    putchar('\n');
+    for (size_t i = 0; i < characterization->count; i++) {
+        const struct outcome *outcome = &characterization->outcomes[i];
+
+        for (size_t v = 0; v < outcome->verdict_count; v++)
+            print_verdict(characterization, i, v);
+        if (outcome->status == OUTCOME_SKIPPED)
+            text_join(skipped, sizeof(skipped), ", ", "%s", outcome->experiment.name);
+    }
+    print_line(width, 0,
+               "%s%s%sWith --all: intervals, every number, and why something was not found.",
+               skipped[0] ? "Skipped: " : "", skipped, skipped[0] ? ". " : "");
+    return STATUS_OK;
+}
+
+/* Prints a number, or for several with one name their range: the file has each of them. */
+static void print_number(const struct outcome *outcome, const struct number *number)
+{
+    const struct range range = range_of(outcome, number->name);
+    const int width = text_width(stdout);
+
+    for (const struct number *before = outcome->numbers; before < number; before++)
+        if (strcmp(before->name, number->name) == 0)
+            return;
+    if (range.count > 1)
+        print_line(width, INDENT, "%s: %.4g to %.4g %s in %zu cases", number->name, range.low,
+                   range.high, number->unit, range.count);
+    else if (isnan(number->value))
+        print_line(width, INDENT, "%s: none: %s", number->name, number->reason);
+    else
+        print_line(width, INDENT, "%s: %.4g [%.4g, %.4g] %s", number->name, number->value,
+                   number->low, number->high, number->unit);
+}
+
+/* Prints what was found of a level on one line, and then why the rest was not. */
+static void print_level(const struct geometry_level *level, size_t number)
+{
+    const int width = text_width(stdout);
+    char found[TEXT_PARAGRAPH_BYTES / 2];
+    const char *reason = "";
+
+    snprintf(found, sizeof(found), "level %zu: ", number);
+    if (isfinite(level->latency.value))
+        text_join(found, sizeof(found), "", "%.4g [%.4g, %.4g] cycles from %s",
+                  level->latency.value, level->latency.ci_low, level->latency.ci_high,
+                  level->every_sm ? "every SM" : "one SM");
+    else
+        text_join(found, sizeof(found), "", "latency not told here");
+    for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {
+        const struct geometry_number *finding = geometry_number(level, &geometry_findings[i]);
+
+        if (finding->known && finding == &level->replacement)
+            text_join(found, sizeof(found), ", ", "%s", level->replacement_name);
+        else if (finding->known)
+            text_join(found, sizeof(found), ", ", "%s %u", geometry_findings[i].key,
+                      finding->value);
+    }
+    print_line(width, INDENT, "%s", found);
+    for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {
+        const struct geometry_number *finding = geometry_number(level, &geometry_findings[i]);
+
+        if (finding->known || strcmp(finding->reason, reason) == 0)
+            continue;
+        reason = finding->reason;
+        print_line(width, 2 * INDENT, "%s not found: %s", geometry_findings[i].key, reason);
+    }
+    if (level->contradiction[0])
+        print_line(width, 2 * INDENT, "contradiction: %s", level->contradiction);
 }
 
 void characterization_print_all(const struct characterization *characterization)
@@ -181,70 +292,15 @@ void characterization_print_all(const struct characterization *characterization)
         print_line(width, 0, "%s: %s", outcome->experiment.name, outcome->experiment.what);
         if (outcome->status == OUTCOME_SKIPPED)
             print_line(width, INDENT, "skipped: %s", outcome->reason);
-        for (const struct verdict *one = outcome->verdicts;
-             one < outcome->verdicts + outcome->verdict_count; one++) {
-            print_line(width, INDENT, "%s", one->sentence);
-            if (isnan(one->share))
-                print_line(width, 2 * INDENT, "%s", one->reason);
+        for (size_t k = 0; k < outcome->verdict_count; k++) {
+            print_line(width, INDENT, "%s", outcome->verdicts[k].sentence);
+            if (isnan(outcome->verdicts[k].share))
+                print_line(width, 2 * INDENT, "%s", outcome->verdicts[k].reason);
         }
-        /* A number, or for several with one name their range: the file has each of them. */
-        for (size_t j = 0; j < outcome->number_count; j++) {
-            const struct number *one = &outcome->numbers[j], *first = NULL;
-            double low = one->value, high = one->value;
-            size_t count = 0;
-
-            for (size_t k = 0; k < outcome->number_count; k++)
-                if (strcmp(outcome->numbers[k].name, one->name) == 0) {
-                    first = first ? first : &outcome->numbers[k];
-                    low = fmin(low, outcome->numbers[k].value);
-                    high = fmax(high, outcome->numbers[k].value);
-                    count++;
-                }
-            if (first == one && count > 1)
-                print_line(width, INDENT, "%s: %.4g to %.4g %s in %zu cases", one->name, low, high,
-                           one->unit, count);
-            else if (first == one && isnan(one->value))
-                print_line(width, INDENT, "%s: none: %s", one->name, one->reason);
-            else if (first == one)
-                print_line(width, INDENT, "%s: %.4g [%.4g, %.4g] %s", one->name, one->value,
-                           one->low, one->high, one->unit);
-        }
-        for (size_t k = 0; outcome->geometry && k < outcome->geometry->level_count; k++) {
-            const struct geometry_level *level = &outcome->geometry->level[k];
-            const char *reason = "";
-            char found[TEXT_PARAGRAPH_BYTES / 2];
-
-            snprintf(found, sizeof(found), "level %zu: ", k + 1);
-            if (isfinite(level->latency.value))
-                text_join(found, sizeof(found), "", "%.4g [%.4g, %.4g] cycles from %s",
-                          level->latency.value, level->latency.ci_low, level->latency.ci_high,
-                          level->every_sm ? "every SM" : "one SM");
-            else
-                text_join(found, sizeof(found), "", "latency not told here");
-            for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {
-                const struct geometry_number *number =
-                    geometry_number(level, &geometry_findings[i]);
-
-                if (number->known && number == &level->replacement)
-                    text_join(found, sizeof(found), ", ", "%s", level->replacement_name);
-                else if (number->known)
-                    text_join(found, sizeof(found), ", ", "%s %u", geometry_findings[i].key,
-                              number->value);
-            }
-            print_line(width, INDENT, "%s", found);
-            for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {
-                const struct geometry_number *number =
-                    geometry_number(level, &geometry_findings[i]);
-
-                if (!number->known && strcmp(number->reason, reason) != 0) {
-                    reason = number->reason;
-                    print_line(width, 2 * INDENT, "%s not found: %s", geometry_findings[i].key,
-                               reason);
-                }
-            }
-            if (level->contradiction[0])
-                print_line(width, 2 * INDENT, "contradiction: %s", level->contradiction);
-        }
+        for (size_t k = 0; k < outcome->number_count; k++)
+            print_number(outcome, &outcome->numbers[k]);
+        for (size_t k = 0; outcome->geometry && k < outcome->geometry->level_count; k++)
+            print_level(&outcome->geometry->level[k], k + 1);
     }
 }
 
@@ -254,14 +310,18 @@ enum status characterization_show(const char *file, bool all)
     struct probe_record record = {.count = 0};
     enum status status = characterization_read(file, &recorded);
 
+    if (status != STATUS_OK)
+        goto out;
     record.source = probe_replay_source(&recorded.replay);
     made.device = recorded.device;
-    if (status == STATUS_OK)
-        status = characterize(&record, &recorded, true, &made);
-    if (status == STATUS_OK && all)
+    status = characterize(&record, &recorded, true, &made);
+    if (status != STATUS_OK)
+        goto out;
+    if (all)
         characterization_print_all(&made);
-    else if (status == STATUS_OK)
+    else
         status = characterization_print(&made);
+out:
     characterization_close(&made);
     probe_record_close(&record);
     characterization_close(&recorded);

@@ -87,81 +87,128 @@ static void end_now(void *context, const char *call, double seconds)
                     call, seconds));
 }
 
+/* What answers the questions of the experiments: a GPU, with whole kernels that were measured
+ * before, or the answers in a file. */
+struct answers {
+    struct characterization recorded;
+    struct cells_source cells;
+    struct cuda_probe *probe;
+    struct watchdog watchdog;
+};
+
+static void answers_close(struct answers *answers)
+{
+    characterization_close(&answers->recorded);
+    cuda_probe_close(answers->probe);
+    result_close(&answers->cells.result);
+    watchdog_close(&answers->watchdog);
+}
+
+/* Opens a GPU or a file, and describes the device. The caller closes *answers, also on failure. */
+static enum status answers_open(const struct characterize_options *options, struct answers *answers,
+                                struct device_info *device, struct probe_source *source)
+{
+    static const struct watchdog_end end = {.end = end_now};
+    enum status status;
+
+    if (options->replay_path) {
+        status = characterization_read(options->replay_path, &answers->recorded);
+        *source = probe_replay_source(&answers->recorded.replay);
+        *device = answers->recorded.device;
+        return status;
+    }
+    watchdog_open(&answers->watchdog, &end);
+    status = cells_measure((uint32_t)options->ordinal, &answers->watchdog,
+                           options->watchdog_slack_seconds, &answers->cells);
+    if (status == STATUS_OK)
+        status = cuda_probe_open((uint32_t)options->ordinal, &answers->watchdog,
+                                 options->watchdog_slack_seconds, &answers->probe, device, source);
+    if (status == STATUS_OK)
+        *source = cells_source_with(&answers->cells, source);
+    return status;
+}
+
+/* Writes the characterization as the options ask, and a card if one is wanted. */
+static enum status write_all(const struct characterize_options *options,
+                             const struct characterization *made, struct card_tally *tally)
+{
+    const bool to_stdout = strcmp(options->json_path, "-") == 0;
+    const struct card_request request = {.found = made,
+                                         .file = options->replay_path ? options->replay_path
+                                                 : to_stdout          ? NULL
+                                                                      : options->json_path,
+                                         .base_path = options->card_path};
+    cJSON *card = NULL;
+    enum status status = document_write(&characterization_document, made, options->json_path);
+
+    if (status != STATUS_OK || !options->new_card_path)
+        return status;
+    status = card_make(&request, &card, tally);
+    if (status == STATUS_OK)
+        status = file_write(options->new_card_path, json_put, card);
+    json_free(card);
+    return status;
+}
+
+static enum status print_all(const struct characterize_options *options,
+                             const struct characterization *made, const struct card_tally *tally)
+{
+    enum status status = STATUS_OK;
+
+    if (options->quiet || strcmp(options->json_path, "-") == 0)
+        return STATUS_OK;
+    if (options->all)
+        characterization_print_all(made);
+    else
+        status = characterization_print(made);
+    text_line(stdout, "%.2f s; %s", made->seconds, options->json_path);
+    if (options->new_card_path)
+        text_line(stdout,
+                  "card %s: %zu numbers characterized, %zu of the device, %zu of another card, "
+                  "%zu not known",
+                  options->new_card_path, tally->characterized, tally->device, tally->base,
+                  tally->unknown);
+    return status;
+}
+
 static enum status characterize_gpu(const void *parsed, const struct invocation *invocation)
 {
     const struct characterize_options *options = parsed;
-    const char *file = options->replay_path,
-               *json = strcmp(options->json_path, "-") == 0 ? NULL : options->json_path;
     const double start = clock_seconds();
-    struct characterization made = {.replayed = file}, recorded = {.count = 0};
+    struct characterization made = {.replayed = options->replay_path};
     struct probe_record record = {.count = 0};
-    const struct watchdog_end then = {.end = end_now};
-    const struct card_request request = {&made, file ? file : json, options->card_path};
-    struct cells_source cells = {0};
-    struct cuda_probe *probe = NULL;
-    struct watchdog watchdog = {0};
+    struct answers answers = {.probe = NULL};
+    struct card_tally tally = {0};
     struct file_lock lock = {0};
-    struct card_tally tally;
-    cJSON *new_card = NULL;
-    /* read first, so that a bad one ends the command before anything is measured */
+    enum status status;
     struct card card;
-    enum status status = options->card_path ? card_read(options->card_path, &card) : STATUS_OK;
 
     if (options->card_path && !options->new_card_path)
         return log_error(STATUS_USAGE,
                          "--card is what --new-card FILE takes numbers from; name that file, too");
-    if (status != STATUS_OK)
+    /* read first, so that a bad one ends the command before anything is measured */
+    if (options->card_path && (status = card_read(options->card_path, &card)) != STATUS_OK)
         return status;
     command_line(invocation, made.argv, sizeof(made.argv));
     clock_utc(made.started_utc);
-    if (file) {
-        status = characterization_read(file, &recorded);
-        record.source = probe_replay_source(&recorded.replay);
-        made.device = recorded.device;
-    } else {
-        watchdog_open(&watchdog, &then);
-        status = cells_measure((uint32_t)options->ordinal, &watchdog,
-                               options->watchdog_slack_seconds, &cells);
-        if (status == STATUS_OK)
-            status = cuda_probe_open((uint32_t)options->ordinal, &watchdog,
-                                     options->watchdog_slack_seconds, &probe, &made.device,
-                                     &record.source);
-        if (status == STATUS_OK)
-            record.source = cells_source_with(&cells, &record.source);
-    }
-    if (status == STATUS_OK)
-        status = file_lock_take(options->json_path, &lock);
-    if (status == STATUS_OK)
-        status = characterize(&record, file ? &recorded : NULL, options->quiet, &made);
+    status = answers_open(options, &answers, &made.device, &record.source);
+    if (status != STATUS_OK)
+        goto out;
+    status = file_lock_take(options->json_path, &lock);
+    if (status != STATUS_OK)
+        goto out;
+    status = characterize(&record, options->replay_path ? &answers.recorded : NULL, options->quiet,
+                          &made);
     made.seconds = clock_seconds() - start;
     clock_utc(made.finished_utc);
     if (status == STATUS_OK)
-        status = document_write(&characterization_document, &made, options->json_path);
-    if (status == STATUS_OK && options->new_card_path)
-        status = card_make(&request, &new_card, &tally);
-    if (status == STATUS_OK && options->new_card_path)
-        status = file_write(options->new_card_path, json_put, new_card);
-    if (status == STATUS_OK && !options->quiet && json) {
-        if (options->all)
-            characterization_print_all(&made);
-        else
-            status = characterization_print(&made);
-        text_line(stdout, "%.2f s; %s", made.seconds, json);
-        if (new_card)
-            text_line(stdout,
-                      "card %s: %zu numbers characterized, %zu of the device, %zu of another card, "
-                      "%zu "
-                      "not known",
-                      options->new_card_path, tally.characterized, tally.device, tally.base,
-                      tally.unknown);
-    }
-    json_free(new_card);
+        status = write_all(options, &made, &tally);
+    if (status == STATUS_OK)
+        status = print_all(options, &made, &tally);
+out:
     characterization_close(&made);
     probe_record_close(&record);
-    characterization_close(&recorded);
-    cuda_probe_close(probe);
-    result_close(&cells.result);
-    watchdog_close(&watchdog);
+    answers_close(&answers);
     file_lock_release(&lock);
     return status;
 }

@@ -4,6 +4,9 @@
 
 #include "geometry.h"
 
+/* bytes between accesses of the sweep, whose sizes are a quarter of an octave apart */
+enum { SWEEP_STEP = 16 };
+
 enum {
     WORD_BYTES = 4,
     CYCLES_MAX = 8192, /* slower accesses are outliers */
@@ -96,6 +99,9 @@ uint32_t search_passes_before(const struct search *search);
 /* The set of a line; line number `tag` of a set. */
 uint32_t search_set_of(const struct search *search, const struct shape *shape, uint32_t line);
 uint32_t search_line_of(const struct search *search, uint32_t tag, uint32_t set);
+
+/* Finds the levels by the times of regions of growing size, at most so many: geometry_levels.c. */
+void search_levels(struct search *search, uint32_t levels_max);
 
 /* Finds the replacement policy: geometry_replacement.c. The shape must be known. */
 void search_replacement(struct search *search);
