@@ -214,68 +214,98 @@ static void put_line(const struct layout *layout, long row, int line)
     putc('\n', layout->stream);
 }
 
-enum status grid_print(FILE *stream, const struct grid *grid, const struct print_style *look)
+/* Gives each column the width of its widest text. */
+static void measure_columns(struct layout *layout)
 {
-    struct layout layout = {.stream = stream, .grid = grid, .look = look};
-    const int indent = look->indent + NOTE_INDENT;
-    const struct text_wrap wrap = {.stream = stream,
-                                   .width = look->width,
+    const struct grid *grid = layout->grid;
+    char room[TEXT_NUMBER_BYTES];
+    struct grid_value value;
+
+    for (long row = HEADINGS; row < (long)grid->row_count; row++)
+        for (size_t c = 0; c < grid->column_count; c++) {
+            const int width = (int)text_columns(shown(layout, row, c, &value, room));
+
+            if (layout->positions[c].natural < width)
+                layout->positions[c].natural = width;
+        }
+}
+
+/* Leaves out columns, those of the greatest rank first, until the others fit on a line or no rank
+ * is left. */
+static void choose_columns(struct layout *layout)
+{
+    const struct grid *grid = layout->grid;
+
+    layout->limit = UINT_MAX;
+    layout->below = !place_columns(layout);
+    do {
+        unsigned next = 0; /* the greatest rank below the limit */
+
+        for (size_t c = 0; c < grid->column_count; c++)
+            if (grid->columns[c].rank < layout->limit && grid->columns[c].rank > next)
+                next = grid->columns[c].rank;
+        layout->limit = next;
+        layout->stacked = false;
+    } while (!place_columns(layout) && layout->limit > 0);
+}
+
+/* Prints what stands below a row: columns for which there is no room, and its notes. */
+static void print_below(const struct layout *layout, size_t row)
+{
+    const struct grid *grid = layout->grid;
+    const int indent = layout->look->indent + NOTE_INDENT;
+    const struct text_wrap wrap = {.stream = layout->stream,
+                                   .width = layout->look->width,
                                    .column = indent,
                                    .indent = indent + 2};
     char note[GRID_NOTE_BYTES], room[TEXT_NUMBER_BYTES];
     struct grid_value value;
+
+    for (size_t c = 0; layout->below && c < grid->column_count; c++) {
+        const char *text = grid->columns[c].below ? shown(layout, (long)row, c, &value, room) : "";
+
+        if (*text && strcmp(text, "-") != 0)
+            text_paragraph(wrap, "%s: %s", grid->columns[c].heading, text);
+    }
+    for (size_t k = 0; grid->note && grid->note(grid_row(grid, row), k, note, sizeof(note)); k++)
+        text_paragraph(wrap, "%s", note);
+}
+
+/* Prints headings and rows; a row of several lines has them together where columns are stacked. */
+static void print_rows(const struct layout *layout)
+{
+    const size_t lines = (size_t)layout->lines, rows = 1 + layout->grid->row_count;
+
+    for (size_t i = 0; i < lines * rows; i++) {
+        const size_t row = layout->stacked ? i / lines : i % rows;
+        const size_t line = layout->stacked ? i % lines : i / rows;
+
+        if (line > 0 && row == 0 && !layout->stacked)
+            fputc('\n', layout->stream);
+        put_line(layout, (long)row - 1, (int)line);
+        if (row > 0 && line + 1 == lines)
+            print_below(layout, row - 1);
+    }
+}
+
+enum status grid_print(FILE *stream, const struct grid *grid, const struct print_style *look)
+{
+    struct layout layout = {.stream = stream, .grid = grid, .look = look};
 
     if (grid->row_count == 0)
         return STATUS_OK;
     layout.positions = calloc(grid->column_count, sizeof(*layout.positions));
     if (!layout.positions)
         return log_memory("a table");
-    for (long row = HEADINGS; row < (long)grid->row_count; row++)
-        for (size_t c = 0; c < grid->column_count; c++) {
-            const int width = (int)text_columns(shown(&layout, row, c, &value, room));
-
-            if (layout.positions[c].natural < width)
-                layout.positions[c].natural = width;
-        }
-    layout.limit = UINT_MAX;
-    layout.below = !place_columns(&layout);
-    /* Leave out columns, those of the greatest rank first, until the others fit on a line or no
-     * rank is left. */
-    do {
-        unsigned next = 0; /* the greatest rank below the limit */
-
-        for (size_t c = 0; c < grid->column_count; c++)
-            if (grid->columns[c].rank < layout.limit && grid->columns[c].rank > next)
-                next = grid->columns[c].rank;
-        layout.limit = next;
-        layout.stacked = false;
-    } while (!place_columns(&layout) && layout.limit > 0);
+    measure_columns(&layout);
+    choose_columns(&layout);
     if (look->ranks && look->ranks->greatest < layout.limit)
         look->ranks->greatest = layout.limit;
     if (look->ranks && look->ranks->least > layout.limit)
         look->ranks->least = layout.limit;
     if (grid->title)
         fprintf(stream, "%s\n", grid->title);
-    for (size_t i = 0, lines = (size_t)layout.lines, rows = 1 + grid->row_count; i < lines * rows;
-         i++) {
-        const size_t row = layout.stacked ? i / lines : i % rows,
-                     line = layout.stacked ? i % lines : i / rows;
-
-        fputs(line > 0 && row == 0 && !layout.stacked ? "\n" : "", stream);
-        put_line(&layout, (long)row - 1, (int)line);
-        if (row == 0 || line + 1 < lines)
-            continue;
-        for (size_t c = 0; layout.below && c < grid->column_count; c++) {
-            const char *text =
-                grid->columns[c].below ? shown(&layout, (long)row - 1, c, &value, room) : "";
-
-            if (*text && strcmp(text, "-") != 0)
-                text_paragraph(wrap, "%s: %s", grid->columns[c].heading, text);
-        }
-        for (size_t k = 0; grid->note && grid->note(grid_row(grid, row - 1), k, note, sizeof(note));
-             k++)
-            text_paragraph(wrap, "%s", note);
-    }
+    print_rows(&layout);
     free(layout.positions);
     return STATUS_OK;
 }

@@ -275,68 +275,93 @@ __attribute__((constructor)) static void set_hooks(void)
     cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = allocate, .free_fn = release});
 }
 
+static const char blanks[] = " \t\r\n";
+
+/* Scans the text. Returns what is wrong with it; NULL: nothing. */
+static const char *scan_file(struct scan *scan)
+{
+    const char *wrong = scan_text(scan);
+
+    if (wrong)
+        return wrong;
+    while (scan->end > scan->text && strchr(blanks, scan->end[-1]))
+        scan->end--;
+    return scan->end == scan->text ? "the file is empty" : NULL;
+}
+
+/* Makes the tree of a scanned text, in one block where cJSON's allocator can be replaced. Sets
+ * *wrong if the text is not one value. Returns NULL for that, and when out of memory. */
+static cJSON *make_tree(struct scan *scan, const char **wrong)
+{
+    const size_t bytes = (scan->values + 1) * sizeof(cJSON) + scan->text_bytes;
+    cJSON *block = ONE_BLOCK ? malloc(bytes) : NULL, *tree;
+    struct arena room = {NULL, NULL};
+
+    if (ONE_BLOCK && !block)
+        return NULL;
+    if (block)
+        room = (struct arena){.front = (char *)(block + 1), .back = (char *)block + bytes};
+    errno = 0;
+    arena = ONE_BLOCK ? &room : NULL;
+    tree =
+        cJSON_ParseWithLengthOpts(scan->text, (size_t)(scan->end - scan->text), &scan->at, false);
+    arena = NULL;
+    if (tree && scan->at < scan->end) {
+        scan->at += strspn(scan->at, blanks);
+        *wrong = "text after the end of the value";
+    } else if (!tree && errno != ENOMEM) {
+        *wrong = "unexpected text";
+    }
+    if (!block)
+        return tree;
+    if (!tree) {
+        free(block);
+        return NULL;
+    }
+    *block = *tree; /* who frees the outermost value frees the block */
+    return block;
+}
+
+/* Logs what is wrong where the scan stands: by line, and by column in characters, from 1. */
+static enum status refuse_text(const char *name, const struct scan *scan, const char *wrong)
+{
+    size_t line = 1, column = 1;
+
+    for (const char *c = scan->text; c < scan->at; c++) {
+        column = *c == '\n' ? 1 : column + ((*c & 0xc0) != 0x80);
+        line += *c == '\n';
+    }
+    return log_error(STATUS_USAGE, "%s:%zu:%zu: %s; the file is not JSON that cbank can read", name,
+                     line, column, wrong);
+}
+
 enum status json_parse(const char *name, const char *text, size_t bytes, cJSON **out)
 {
-    static const char blanks[] = " \t\r\n";
     char *owned = NULL; /* freed as soon as the text is not needed */
     enum status status = text ? STATUS_OK : file_read(name, JSON_FILE_BYTES_MAX, &owned, &bytes);
     struct scan scan;
     const char *wrong;
-    struct arena room = {NULL, NULL};
-    cJSON *block = NULL, *tree = NULL;
-    size_t line = 1, column = 1;
+    cJSON *tree = NULL;
 
     *out = NULL;
     if (status != STATUS_OK)
         return status;
     text = text ? text : owned;
     scan = (struct scan){.text = text, .at = text, .end = text + bytes, .values = 1};
-    wrong = scan_text(&scan);
-    while (!wrong && scan.end > text && strchr(blanks, scan.end[-1]))
-        scan.end--;
-    if (!wrong && scan.end == text)
-        wrong = "the file is empty";
-    if (!wrong && ONE_BLOCK) {
-        bytes = (scan.values + 1) * sizeof(cJSON) + scan.text_bytes;
-        block = malloc(bytes);
-        room = (struct arena){.front = (char *)(block + 1), .back = (char *)block + bytes};
-    }
-    errno = ENOMEM;
-    if (!wrong && (block || !ONE_BLOCK)) {
-        errno = 0;
-        arena = ONE_BLOCK ? &room : NULL;
-        tree = cJSON_ParseWithLengthOpts(text, (size_t)(scan.end - text), &scan.at, false);
-        arena = NULL;
-    }
-    if (tree && scan.at < scan.end) {
-        scan.at += strspn(scan.at, blanks);
-        wrong = "text after the end of the value";
-    } else if (!wrong && !tree && errno != ENOMEM) {
-        wrong = "unexpected text";
-    }
-    if (wrong) {
-        /* By line and by column in characters, from 1. */
-        for (const char *c = text; c < scan.at; c++) {
-            column = *c == '\n' ? 1 : column + ((*c & 0xc0) != 0x80);
-            line += *c == '\n';
-        }
-        status = log_error(STATUS_USAGE, "%s:%zu:%zu: %s; the file is not JSON that cbank can read",
-                           name, line, column, wrong);
-    } else if (!tree) {
+    wrong = scan_file(&scan);
+    if (!wrong)
+        tree = make_tree(&scan, &wrong);
+    if (wrong)
+        status = refuse_text(name, &scan, wrong);
+    else if (!tree)
         status = log_memory("%s", name);
-    }
     free(owned);
-    if (tree && block)
-        *block = *tree; /* who frees the outermost value frees the block */
-    else
-        free(block);
-    *out = block && tree ? block : tree;
     if (status == STATUS_OK)
-        status = check(*out, name, &(struct json_path){0}, scan.odd);
-    if (status != STATUS_OK) {
-        json_free(*out);
-        *out = NULL;
-    }
+        status = check(tree, name, &(struct json_path){0}, scan.odd);
+    if (status == STATUS_OK)
+        *out = tree;
+    else
+        json_free(tree);
     return status;
 }
 

@@ -35,44 +35,44 @@ refuse(const char *name, const char *wanted, const char *format, ...)
                      name, text, wanted);
 }
 
-enum status npy_parse(const char *name, const void *data, size_t bytes, bool floats,
-                      struct npy *out)
+/* Finds the header: its first byte and its length. STATUS_USAGE, logged, if there is none. */
+static enum status find_header(const char *name, const char *wanted, const unsigned char *file,
+                               size_t bytes, size_t *begin, size_t *length)
 {
-    const char *const wanted = floats ? "numbers" : "integers";
-    const unsigned char *file = data;
-    const size_t begin = bytes > VERSION_AT && file[VERSION_AT] > 1 ? LENGTH_AT + 4 : LENGTH_AT + 2;
-    char text[HEADER_BYTES] = "", type[WORD_BYTES], order[WORD_BYTES], shape[WORD_BYTES],
-         shown[TEXT_SHOWN_BYTES];
-    struct npy array = {.shape = {0, 1}};
-    size_t length = 0;
-    int end = 0, shape_end = 0;
-    uint64_t has;
-
+    *begin = bytes > VERSION_AT && file[VERSION_AT] > 1 ? LENGTH_AT + 4 : LENGTH_AT + 2;
+    *length = 0;
     if (bytes == 0)
         return refuse(name, wanted, "it is empty");
     if (bytes < MAGIC_BYTES || memcmp(file, "\x93NUMPY", MAGIC_BYTES) != 0)
         return refuse(name, wanted, "it is no .npy file");
-    for (size_t at = begin; bytes >= begin && at-- > LENGTH_AT;)
-        length = length << 8 | file[at];
-    if (bytes < begin)
+    if (bytes < *begin)
         return refuse(name, wanted, "it is cut short");
     if (file[VERSION_AT] < 1 || file[VERSION_AT] > 3 || file[VERSION_AT + 1] != 0)
         return refuse(name, wanted, "its version is %u.%u, not 1.0, 2.0 or 3.0", file[VERSION_AT],
                       file[VERSION_AT + 1]);
-    if (length > bytes - begin)
+    for (size_t i = *begin; i-- > LENGTH_AT;)
+        *length = *length << 8 | file[i];
+    if (*length > bytes - *begin)
         return refuse(name, wanted, "it is cut short");
-    /* As NumPy lays the header out: other layouts of the same dictionary are refused. (4096) is no
-     * tuple. */
-    if (length < sizeof(text))
-        memcpy(text, file + begin, length);
+    return STATUS_OK;
+}
+
+/* Reads a header as NumPy lays it out: other layouts of the same dictionary are refused. (4096) is
+ * no tuple. */
+static enum status parse_header(const char *name, const char *wanted, bool floats, const char *text,
+                                struct npy *array)
+{
+    char type[WORD_BYTES], order[WORD_BYTES], shape[WORD_BYTES], shown[TEXT_SHOWN_BYTES];
+    int end = 0, shape_end = 0;
+
     sscanf(text, "{'descr': '%31[^'\n]', 'fortran_order': %31[A-Za-z], 'shape': (%31[0-9, ]), } %n",
            type, order, shape, &end);
     if (end > 0 && !text[end])
-        array.dimensions = (uint32_t)sscanf(shape, "%" SCNu64 ", %" SCNu64 "%n", &array.shape[0],
-                                            &array.shape[1], &shape_end);
-    if (array.dimensions < 1 || array.dimensions > 2 ||
-        strcmp(array.dimensions == 2 ? shape + shape_end : shape + strspn(shape, "0123456789"),
-               array.dimensions == 2 ? "" : ",") != 0)
+        array->dimensions = (uint32_t)sscanf(shape, "%" SCNu64 ", %" SCNu64 "%n", &array->shape[0],
+                                             &array->shape[1], &shape_end);
+    if (array->dimensions < 1 || array->dimensions > 2 ||
+        strcmp(array->dimensions == 2 ? shape + shape_end : shape + strspn(shape, "0123456789"),
+               array->dimensions == 2 ? "" : ",") != 0)
         return refuse(name, wanted, "its header is none of %s in one or two dimensions", wanted);
     if (strlen(type) != 3 || !strchr(floats ? "iuf" : "iu", type[1]) || !strchr("1248", type[2]))
         return refuse(name, wanted, "its values are '%s', no %s of 1, 2, 4 or 8 bytes",
@@ -82,12 +82,32 @@ enum status npy_parse(const char *name, const void *data, size_t bytes, bool flo
                       text_shown(type, shown));
     if (strcmp(order, "False") != 0)
         return refuse(name, wanted, "it is in Fortran order");
+    array->bytes = (uint32_t)(type[2] - '0');
+    array->is_signed = type[1] == 'i';
+    array->is_float = type[1] == 'f';
+    return STATUS_OK;
+}
+
+enum status npy_parse(const char *name, const void *data, size_t bytes, bool floats,
+                      struct npy *out)
+{
+    const char *const wanted = floats ? "numbers" : "integers";
+    struct npy array = {.shape = {0, 1}};
+    const unsigned char *file = data;
+    char text[HEADER_BYTES] = "";
+    size_t begin, length;
+    uint64_t has;
+    enum status status = find_header(name, wanted, file, bytes, &begin, &length);
+
+    if (status != STATUS_OK)
+        return status;
+    if (length < sizeof(text))
+        memcpy(text, file + begin, length);
+    status = parse_header(name, wanted, floats, text, &array);
+    if (status != STATUS_OK)
+        return status;
     if (array.shape[0] == 0 || array.shape[1] == 0)
         return refuse(name, wanted, "it is empty");
-    array.values = file + begin + length;
-    array.bytes = (uint32_t)(type[2] - '0');
-    array.is_signed = type[1] == 'i';
-    array.is_float = type[1] == 'f';
     if (__builtin_mul_overflow(array.shape[0], array.shape[1], &array.count) ||
         array.count > INT64_MAX / 8)
         return refuse(name, wanted, "its shape is %" PRIu64 " x %" PRIu64, array.shape[0],
@@ -98,6 +118,7 @@ enum status npy_parse(const char *name, const void *data, size_t bytes, bool flo
                       "it is %s: it has %" PRIu64 " bytes of values, its shape takes %" PRIu64,
                       has < array.count * array.bytes ? "cut short" : "too long", has,
                       array.count * array.bytes);
+    array.values = file + begin + length;
     *out = array;
     return STATUS_OK;
 }
