@@ -15,7 +15,8 @@ give_up() {
     exit 3
 }
 
-command -v apt-get >/dev/null || give_up "no libcjson.a here, and no apt-get to fetch the source package with"
+command -v apt-get >/dev/null ||
+    give_up "no libcjson.a here, and no apt-get to fetch the source package with"
 "$(dirname -- "$0")"/setup.sh static
 mkdir -p "$(dirname "$library")" "$folder/lists/partial" "$folder/cache/archives/partial"
 cd "$folder"
@@ -24,15 +25,18 @@ cd "$folder"
 for file in /etc/apt/sources.list.d/*.sources; do
     [ -f "$file" ] && sed 's/^Types:.*/Types: deb-src/' "$file" >"$(basename "$file")"
 done
-cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null | sed -n 's/^deb /deb-src /p' >configured.list
+cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null |
+    sed -n 's/^deb /deb-src /p' >configured.list
 
 apt() {
     apt-get -qq -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$folder" \
-        -o Dir::State::Lists="$folder/lists" -o Dir::Cache="$folder/cache" -o APT::Sandbox::User="$(id -un)" \
+        -o Dir::State::Lists="$folder/lists" -o Dir::Cache="$folder/cache" \
+        -o APT::Sandbox::User="$(id -un)" \
         -o Acquire::http::Timeout=20 "$@"
 }
 
-{ apt update && apt source cjson; } >log 2>&1 || give_up "the source package of cJSON cannot be had (see $folder/log)"
+{ apt update && apt source cjson; } >log 2>&1 ||
+    give_up "the source package of cJSON cannot be had (see $folder/log)"
 "${CC:-cc}" -std=c99 -O2 -fPIC -c -o cJSON.o cjson-*/cJSON.c
 rm -f "$library"
 ar qcDs "$library" cJSON.o

@@ -25,7 +25,8 @@ fail() { # MESSAGE STATUS
 own_apt() { # apt's COMMAND with folders of its own
     command=$1
     shift
-    "$command" -qq -o Dir::State::Lists="$apt/lists" -o Dir::Cache="$apt/cache" -o Dir::Etc::SourceList="$apt/sources.list" \
+    "$command" -qq -o Dir::State::Lists="$apt/lists" -o Dir::Cache="$apt/cache" \
+        -o Dir::Etc::SourceList="$apt/sources.list" \
         -o Dir::Etc::SourceParts=- -o APT::Sandbox::User="$(id -un)" "$@"
 }
 
@@ -34,14 +35,16 @@ if [ -x "$toolkit/bin/nvcc" ]; then
     echo "$toolkit"
     exit 0
 fi
-[ "$1" != --offline ] || fail "CUDA 11.8 is not in build/toolkits; scripts/cuda_11_8.sh fetches it (860 MB)" 3
+[ "$1" != --offline ] ||
+    fail "CUDA 11.8 is not in build/toolkits; scripts/cuda_11_8.sh fetches it (860 MB)" 3
 command -v apt-get >/dev/null || fail 'no apt-get here, which would fetch CUDA 11.8' 3
 [ "$(dpkg --print-architecture)" = amd64 ] || fail 'CUDA 11.8 is packaged for amd64 alone' 3
 
 codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 release="this release, $(sed -n 's/^PRETTY_NAME="\(.*\)"/\1/p' /etc/os-release),"
 # shellcheck disable=SC2016 # apt's own variables
-mirror=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null |
+mirror=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' \
+    'Created-By: Packages' 2>/dev/null |
     awk -v release="$codename" '$2 == release && $3 == "main" { print $1; exit }')
 [ -n "$mirror" ] || fail "apt is configured for no mirror of $release to ask for CUDA 11.8" 3
 
@@ -51,8 +54,10 @@ trap 'rm -rf "$apt"' EXIT
 trap 'exit 3' INT TERM
 [ -r "$key" ] && signed="[signed-by=$key] "
 echo "deb $signed$mirror $codename non-free" >"$apt/sources.list"
-own_apt apt-get -o APT::Update::Error-Mode=any update >&2 || fail "no section non-free of $release at hand to fetch CUDA 11.8 from" 3
-version=$(own_apt apt-cache show nvidia-cuda-toolkit 2>/dev/null | sed -n 's/^Version: //p' | head -n 1)
+own_apt apt-get -o APT::Update::Error-Mode=any update >&2 ||
+    fail "no section non-free of $release at hand to fetch CUDA 11.8 from" 3
+version=$(own_apt apt-cache show nvidia-cuda-toolkit 2>/dev/null | sed -n 's/^Version: //p' |
+    head -n 1)
 case $version in
 11.8.*) ;;
 '') fail "$release has no CUDA in section non-free" 3 ;;
@@ -60,7 +65,8 @@ case $version in
 esac
 
 echo 'cuda_11_8: fetching 860 MB of packages' >&2
-(cd "$apt/files" && own_apt apt-get download nvidia-cuda-toolkit nvidia-cuda-dev) >&2 || fail 'cannot fetch the packages of CUDA 11.8' 3
+(cd "$apt/files" && own_apt apt-get download nvidia-cuda-toolkit nvidia-cuda-dev) >&2 ||
+    fail 'cannot fetch the packages of CUDA 11.8' 3
 # The second package has 2.9 GB of libraries; its headers and one library are needed.
 unpack() {
     dpkg-deb -x "$apt"/files/nvidia-cuda-toolkit_*.deb "$apt/files" &&
@@ -73,7 +79,8 @@ unpack() {
 new=$apt/new from=$apt/files/usr
 lay_out() {
     mkdir -p "$new/nvvm/bin" "$new/lib64" &&
-        rm "$from/bin/nvcc" "$from/lib/nvidia-cuda-toolkit/bin/gcc" "$from/lib/nvidia-cuda-toolkit/bin/g++" &&
+        rm "$from/bin/nvcc" "$from/lib/nvidia-cuda-toolkit/bin/gcc" \
+            "$from/lib/nvidia-cuda-toolkit/bin/g++" &&
         mv "$from/include" "$from/bin" "$new" &&
         mv "$from/lib/nvidia-cuda-toolkit/bin/cicc" "$new/nvvm/bin" &&
         mv "$from/lib/nvidia-cuda-toolkit/libdevice" "$new/nvvm" &&

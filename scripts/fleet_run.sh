@@ -78,11 +78,13 @@ measure() {
 node() {
     [ $# -ge 1 ] || usage
     # Without a name all nodes would share one folder.
-    name=${SLURMD_NODENAME:-$({ uname -n || cat /proc/sys/kernel/hostname || cat /etc/hostname; } 2>/dev/null)}
+    name=${SLURMD_NODENAME:-$({ uname -n || cat /proc/sys/kernel/hostname ||
+        cat /etc/hostname; } 2>/dev/null)}
     name=${name%%.*}
     case $name in
     '' | localhost | -* | *[!-_A-Za-z0-9]*)
-        echo "fleet_run.sh: this node has no name of its own ('$name'); set SLURMD_NODENAME to one of letters, digits, - and _" >&2
+        echo "fleet_run.sh: this node has no name of its own ('$name'); set" \
+            "SLURMD_NODENAME to one of letters, digits, - and _" >&2
         exit 2
         ;;
     esac
@@ -145,7 +147,8 @@ END
     status=$?
     # A file that is refused keeps nobody from the verdict on the others; without any there is none
     # on this night.
-    [ "$status" -le 2 ] && [ -n "$(find "$night" -name 'cbank-*.json' | head -n 1)" ] || exit "$status"
+    [ "$status" -le 2 ] && [ -n "$(find "$night" -name 'cbank-*.json' | head -n 1)" ] ||
+        exit "$status"
     note "$status"
     # Words are meant to be split here.
     # shellcheck disable=SC2086

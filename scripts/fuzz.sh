@@ -48,7 +48,8 @@ parts=$(((jobs + ${#targets[@]} - 1) / ${#targets[@]}))
 # Words that a mutation may put in: of the schemas, and options.
 words() { # TARGET
     if [ "$1" = command ]; then
-        grep -rohE --include='*option*.c' --include='*_command.c' '\.name = "[a-z-]+"' harness | sed 's/.*"\(.*\)"/--\1/'
+        grep -rohE --include='*option*.c' --include='*_command.c' '\.name = "[a-z-]+"' harness |
+            sed 's/.*"\(.*\)"/--\1/'
     else
         grep -oh '"[A-Za-z_][A-Za-z0-9_]*"' results/*schema.json | sed 's/"/\\"/g'
     fi | sort -u | sed 's/.*/"&"/'
@@ -56,7 +57,8 @@ words() { # TARGET
 
 # Executions are short and many: where memory was allocated is not noted, and little of it is kept
 # from being used again.
-export ASAN_OPTIONS=malloc_context_size=0:quarantine_size_mb=1:detect_stack_use_after_return=0:$ASAN_OPTIONS
+asan=malloc_context_size=0:quarantine_size_mb=1:detect_stack_use_after_return=0
+export ASAN_OPTIONS=$asan:$ASAN_OPTIONS
 
 # One process of a target; its figures go into a file of its own. xargs calls it.
 # shellcheck disable=SC2317
@@ -64,8 +66,10 @@ run() { # TARGET PART
     local log=$folder/logs/$1-$2 limit=(-max_total_time="$seconds") TIMEFORMAT='cpu %U %S'
     [ -z "$runs" ] || limit=(-runs=$((runs / parts)))
     {
-        time CBANK_FUZZ=$1 "$program" "${limit[@]}" -seed="$((seed ? seed + $2 - 1 : 0))" -dict="$folder/$1.dict" \
-            -max_len=8192 -timeout=20 -rss_limit_mb=1024 -entropic=0 -verbosity=1 -print_final_stats=1 \
+        time CBANK_FUZZ=$1 "$program" "${limit[@]}" -seed="$((seed ? seed + $2 - 1 : 0))" \
+            -dict="$folder/$1.dict" \
+            -max_len=8192 -timeout=20 -rss_limit_mb=1024 -entropic=0 -verbosity=1 \
+            -print_final_stats=1 \
             -artifact_prefix="$folder/$1-" "$folder/corpus/$1" "tests/corpus/$1" >"$log" 2>&1
         echo "exit $?" >>"$log"
     } 2>"$log.time"

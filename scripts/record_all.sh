@@ -41,18 +41,22 @@ parts="records sweeps lookups processes gate neighbour clock chip"
 
 # The files of the part records, and the options of each.
 plans() {
-    cat <<'END'
+    cat <<END
 core-matrix
 core-matrix-cold --cache-state cold
 second-process
 sample-us-100 --counters none --sample-us 100
 sample-us-2000 --counters none --sample-us 2000
 all-paths --workload all --path all
-serialization --path all --pattern half_warp,broadcast,lockstep,distinct,hashed --elements 12800000 --stride-bytes 4,8,16,32,64,128,256,512
+serialization --path all --pattern half_warp,broadcast,lockstep,distinct,hashed \
+  --elements 12800000 --stride-bytes 4,8,16,32,64,128,256,512
 convolution --workload conv_1d,conv_2d,conv_3d --path all --radius 1,2,3,4,5,6,7
 stencil-blocks --workload stencil_1d --path all --block-size 32,64,128,256,512,1024
-refill --workload refill,add --pattern per_warp --elements 128000 --path constant,global,readonly,param --refill-bytes 256,512,1024,2048,4096,8192,16384,32768,65536 --counters none
-sizes --cache-state hot,cold --path constant,global --elements 128000,270336,540672,1000000,2000000,4000000,6000000,8000000,10000000,12800000,25600000,51200000
+refill --workload refill,add --pattern per_warp --elements 128000 \
+  --path constant,global,readonly,param --counters none \
+  --refill-bytes 256,512,1024,2048,4096,8192,16384,32768,65536
+sizes --cache-state hot,cold --path constant,global --elements \
+  128000,270336,540672,1000000,2000000,4000000,6000000,8000000,10000000,12800000,25600000,51200000
 END
 }
 
@@ -60,14 +64,16 @@ END
 trial() {
     script=$here/studies/$1_trial.py file=$folder/$2
     shift 2
-    mkdir -p "$(dirname "$file")" && "$python" -IB "$script" --program "$program" --json "$file" "$@"
+    mkdir -p "$(dirname "$file")" &&
+        "$python" -IB "$script" --program "$program" --json "$file" "$@"
 }
 
 # A line of a plan: run FILE OPTION... Cells that did not settle are marked in the file.
 run() {
     file=$folder/$1
     shift
-    mkdir -p "$(dirname "$file")" && { "$program" run --engine cuda --quiet "$@" --json "$file" || [ $? -eq 4 ]; }
+    mkdir -p "$(dirname "$file")" && { "$program" run --engine cuda --quiet "$@" --json "$file" ||
+        [ $? -eq 4 ]; }
 }
 
 sweep() {
@@ -82,25 +88,34 @@ records() {
             run "$name.json" $options </dev/null || { failed=1 && echo "$name.json: failed"; }
         done
         return $failed
-    } && "$python" -IB "$here/studies/claims.py" "$folder/all-paths.json" "$folder/serialization.json"
+    } &&
+        "$python" -IB "$here/studies/claims.py" "$folder/all-paths.json" \
+            "$folder/serialization.json"
 }
 
 measure() {
     case $1 in
     records) records ;;
-    sweeps) sweep lookup && sweep warps --max-samples 60 && sweep pressure && sweep copies && sweep large ;;
+    sweeps) sweep lookup && sweep warps --max-samples 60 && sweep pressure && sweep copies &&
+        sweep large ;;
     lookups)
-        run lookups.json --workload lookup --path all --width-bytes 1,2,4,8,16 --table-bytes 16,2048 \
+        run lookups.json --workload lookup --path all --width-bytes 1,2,4,8,16 \
+            --table-bytes 16,2048 \
             --source lockstep,distinct,random --distinct 8
         ;;
     processes)
-        trial process processes/trial.json --run 10 --folder "$folder/processes" --cache-state hot,cold
+        trial process processes/trial.json --run 10 --folder "$folder/processes" \
+            --cache-state hot,cold
         first=$?
-        trial process processes/hot-trial.json --run 20 --folder "$folder/processes/hot" && return $first
+        trial process processes/hot-trial.json --run 20 --folder "$folder/processes/hot" &&
+            return $first
         ;;
-    gate) trial gate gate/gate-trial.json --counters none --cache-state hot,cold --path constant,global --pattern per_warp ;;
-    neighbour) trial neighbour neighbour/trial.json --counters none --path constant,global --pattern per_warp,per_thread ;;
-    clock) trial clock clock/trial.json --counters none --path constant,global --pattern per_warp,per_thread ;;
+    gate) trial gate gate/gate-trial.json --counters none --cache-state hot,cold \
+        --path constant,global --pattern per_warp ;;
+    neighbour) trial neighbour neighbour/trial.json --counters none --path constant,global \
+        --pattern per_warp,per_thread ;;
+    clock) trial clock clock/trial.json --counters none --path constant,global \
+        --pattern per_warp,per_thread ;;
     chip) "$program" contribute --credit "${CREDIT:-The cbank contributors}" "$folder/chip" ;;
     esac
 }

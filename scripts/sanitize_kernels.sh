@@ -21,14 +21,19 @@ command -v compute-sanitizer >/dev/null || {
 
 common="run --engine cuda --counters none --max-samples 6 --sample-us 10 --quiet --block-size 256"
 plans=(
-    "--elements 4096 --workload all --path constant,global,shared,shared_fill_only --pattern per_block"
+    "--elements 4096 --workload all --path constant,global,shared,shared_fill_only \
+     --pattern per_block"
     "--elements 4096 --workload add --path all --pattern hashed"
-    "--elements 4096 --workload lookup --path all --width-bytes 1,2,4,8,12,16,24,32 --table-bytes 16,64,128,32640 --source random --loads 4"
-    "--elements 4096 --workload lookup --path all --table-bytes 1024 --table-count 2 --polluter-bytes 4096 --source zipf --loads 4"
+    "--elements 4096 --workload lookup --path all --width-bytes 1,2,4,8,12,16,24,32 \
+     --table-bytes 16,64,128,32640 --source random --loads 4"
+    "--elements 4096 --workload lookup --path all --table-bytes 1024 --table-count 2 \
+     --polluter-bytes 4096 --source zipf --loads 4"
 )
 shared_plans=(
-    "--elements 512 --workload add,stencil_1d --path shared,shared_fill_only,constant --pattern lockstep"
-    "--elements 512 --workload lookup --path shared,shared_copies --table-bytes 128 --source random --loads 1"
+    "--elements 512 --workload add,stencil_1d --path shared,shared_fill_only,constant \
+     --pattern lockstep"
+    "--elements 512 --workload lookup --path shared,shared_copies --table-bytes 128 \
+     --source random --loads 1"
 )
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -38,12 +43,15 @@ for tool in "$@"; do
     only=()
     # Kernels that have nothing in shared memory run as fast as without it: those that are not the
     # cells'.
-    [ "$tool" != racecheck ] || { chosen=("${shared_plans[@]}") only=(--kernel-name kernel_substring=workload_); }
+    [ "$tool" != racecheck ] ||
+        { chosen=("${shared_plans[@]}") only=(--kernel-name kernel_substring=workload_); }
     for plan in "${chosen[@]}"; do
         # shellcheck disable=SC2086 # both are lists of words
-        compute-sanitizer --tool "$tool" "${only[@]}" --error-exitcode 99 "$program" $common $plan --json /dev/null >"$log" 2>&1
+        compute-sanitizer --tool "$tool" "${only[@]}" --error-exitcode 99 "$program" $common \
+            $plan --json /dev/null >"$log" 2>&1
         status=$?
-        echo "$tool $plan: exit status $status; $(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$log" | sed 's/=* *//' | tail -n 1)"
+        summary=$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$log" | sed 's/=* *//' | tail -n 1)
+        echo "$tool $plan: exit status $status; $summary"
         # 4: too few samples to settle, as asked for.
         [ $status -eq 0 ] || [ $status -eq 4 ] || {
             tail -n 40 "$log"

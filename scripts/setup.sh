@@ -65,7 +65,8 @@ test) wanted='build store plots test' ;;
 all | long) wanted="build store plots test all $1" ;;
 static) wanted='build static' ;;
 *)
-    echo "usage: scripts/setup.sh build|store|plots|contribute|test|all|long|lint|fleet|static|cuda-11.8|distributions" >&2
+    echo "usage: scripts/setup.sh build|store|plots|contribute|test|all|long|lint|fleet|static|\
+cuda-11.8|distributions" >&2
     exit 2
     ;;
 esac
@@ -89,20 +90,30 @@ try_file() { [ -r "$1" ]; }
 try_links() { # a program with it compiles, links and runs
     case $1 in
     libc) code='int main(void) { return puts("") < 0; }' header=stdio.h library= ;;
-    cjson) code='int main(void) { cJSON_Delete(cJSON_Parse("{}")); return 0; }' header=cjson/cJSON.h library=cjson ;;
-    cmocka) code='int main(void) { cmocka_set_message_output(CM_OUTPUT_TAP); return 0; }' header=cmocka.h library=cmocka ;;
+    cjson)
+        code='int main(void) { cJSON_Delete(cJSON_Parse("{}")); return 0; }'
+        header=cjson/cJSON.h library=cjson
+        ;;
+    cmocka)
+        code='int main(void) { cmocka_set_message_output(CM_OUTPUT_TAP); return 0; }'
+        header=cmocka.h library=cmocka
+        ;;
     esac
     # cmocka.h needs other headers before it.
-    printf '%s\n' '#include <setjmp.h>' '#include <stdarg.h>' '#include <stddef.h>' '#include <stdint.h>' \
-        "#include <$header>" "$code" | gcc -x c - -o "$scratch/linked" ${library:+"-l$library"} && "$scratch/linked"
+    printf '%s\n' '#include <setjmp.h>' '#include <stdarg.h>' '#include <stddef.h>' \
+        '#include <stdint.h>' "#include <$header>" "$code" |
+        gcc -x c - -o "$scratch/linked" ${library:+"-l$library"} && "$scratch/linked"
 }
 
-try_fuzzer() { # clang links a fuzzer with the sanitizers: a package of its own on some distributions
-    echo 'int LLVMFuzzerTestOneInput(const char *data, unsigned long bytes) { return !data && bytes; }' |
+# clang links a fuzzer with the sanitizers: a package of its own on some distributions
+try_fuzzer() {
+    echo 'int LLVMFuzzerTestOneInput(const char *data, unsigned long n) { return !data && n; }' |
         "$1" -fsanitize=fuzzer,address,undefined -x c - -o "$scratch/fuzzer"
 }
 
-try_sanitizer() { echo 'int main(void) { return 0; }' | gcc "-fsanitize=$1" -x c - -o "$scratch/sanitized"; }
+try_sanitizer() {
+    echo 'int main(void) { return 0; }' | gcc "-fsanitize=$1" -x c - -o "$scratch/sanitized"
+}
 
 # Isolated: of the current folder, no module is imported.
 try_python() { "$python" -IB -c 'import sys; sys.exit(sys.version_info < (3, 10))'; }
@@ -144,7 +155,8 @@ packages=$(echo "$missing" | cut -d' ' -f2 | grep -v '^-$' | sort -u | tr '\n' '
 echo "setup: missing: $things" >&2
 
 [ -n "$install" ] || fail "no package manager known here; the Debian names are: $packages"
-[ -n "$packages" ] || fail "no package of this distribution is known for them; install them by hand, or reinstall gcc"
+[ -n "$packages" ] ||
+    fail "no package of this distribution is known for them; install them by hand, or reinstall gcc"
 if [ "$(id -u)" = 0 ]; then
     root=
 else
@@ -155,10 +167,13 @@ fi
 echo "setup: $root $install $packages" >&2
 # Words are meant to be split here.
 # shellcheck disable=SC2086
-{ $root env DEBIAN_FRONTEND=noninteractive $refresh && $root env DEBIAN_FRONTEND=noninteractive $install $packages; } >&2 ||
+{
+    $root env DEBIAN_FRONTEND=noninteractive $refresh &&
+        $root env DEBIAN_FRONTEND=noninteractive $install $packages
+} >&2 ||
     fail "the installation failed; run it by hand: $install $packages"
 
-missing=$(list)
-[ -z "$missing" ] || fail "still missing after the installation: $(echo "$missing" | cut -d' ' -f1 | tr '\n' ' ')(modules: of $python)"
+missing=$(list | cut -d' ' -f1 | tr '\n' ' ')
+[ -z "$missing" ] || fail "still missing after the installation: $missing(modules: of $python)"
 command -v nvcc >/dev/null 2>&1 || [ -x "${CUDA:-/usr/local/cuda}/bin/nvcc" ] ||
     echo "setup: no CUDA toolkit found: cbank is built with the model engine only" >&2

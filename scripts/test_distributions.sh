@@ -25,7 +25,8 @@ fail() { # MESSAGE
 scripts/setup.sh distributions || exit 3
 if [ -z "$MIRROR" ]; then
     # shellcheck disable=SC2016 # apt's own variables
-    MIRROR=$(apt-get indextargets --format '$(REPO_URI) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null |
+    MIRROR=$(apt-get indextargets --format '$(REPO_URI) $(COMPONENT)' \
+        'Created-By: Packages' 2>/dev/null |
         awk '$2 == "main" { print $1; exit }')
 fi
 [ -n "$MIRROR" ] || fail 'apt is configured for no mirror of Debian: name one, MIRROR=URL'
@@ -39,8 +40,10 @@ run() {
     # shellcheck disable=SC2016 # for the shell within
     unshare --mount --pid --fork --kill-child sh -c '
         root=$1 && shift &&
-        mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount -t tmpfs tmpfs "$root/dev/shm" &&
-        exec env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
+        mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" &&
+            mount -t tmpfs tmpfs "$root/dev/shm" &&
+        exec env -i HOME=/root LC_ALL=C.UTF-8 \
+            PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
             ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
             chroot "$root" "$@"' run "$root" "$@"
 }
@@ -48,7 +51,8 @@ run() {
 bare() { # RELEASE: its chroot, as a release is before anybody installs what cbank needs
     rm -rf "${place:?}/$1"
     if [ ! -f "$place/$1.tar" ]; then
-        if ! debootstrap --variant=minbase --include=make,git "$1" "$place/$1" "$MIRROR" >"$place/$1-bare.log" 2>&1; then
+        if ! debootstrap --variant=minbase --include=make,git "$1" "$place/$1" "$MIRROR" \
+            >"$place/$1-bare.log" 2>&1; then
             fail "cannot make a chroot of $1: see $place/$1-bare.log"
         fi
         tar -C "$place/$1" -cf "$place/$1.new" . || fail "cannot write $place/$1.tar"
