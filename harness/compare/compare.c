@@ -38,8 +38,8 @@ const struct context_field context_fields[] = {
      "a share of a GPU may be compared with the whole"},
     [CONTEXT_SASS] = {"sass", "machine code of a cell's kernel", false, SIZE_MAX,
                       "what other code costs counts as a change"},
-    [CONTEXT_COUNTERS] = {"counters", "counters that BASE has and NEW could not read", false,
-                          SIZE_MAX, "times are compared without them"},
+    [CONTEXT_COUNTERS] = {"counters", "counters that BASE has and NEW has not", false, SIZE_MAX,
+                          "times are compared without them"},
 };
 const size_t context_field_count = sizeof(context_fields) / sizeof(context_fields[0]);
 
@@ -123,15 +123,107 @@ static void note_changed_kernel(const struct comparison *comparison,
 
 /* -- what is known before times are judged ----------------------------------------------------- */
 
+/* Notes why the results of a side that has the cell do not count. False: they count. */
+static bool refuse_side(struct comparison_cell *cell, size_t side)
+{
+    const struct side_cell *its = cell->sides[side];
+
+    if (its->status != CELL_OK)
+        note(cell, "%s is %s%s%.180s", side_names[side], cell_status_names[its->status],
+             its->reason && *its->reason ? ": " : "", its->reason ? its->reason : "");
+    else if (its->process_count == 0)
+        note(cell, "%s has no time", side_names[side]);
+    for (size_t i = 0; i < INVALID_CAUSES; i++)
+        if (its->invalid >> i & 1)
+            note(cell, "%s is invalid: %s", side_names[side], invalid_rows[i].words);
+    return its->status != CELL_OK || its->process_count == 0 || its->invalid;
+}
+
+/* The counter of that name; NULL if the cell of a side has none. */
+static const struct side_counter *find_counter(const struct side_cell *cell, const char *name)
+{
+    for (size_t i = 0; i < cell->counter_count; i++)
+        if (strcmp(cell->counters[i].name, name) == 0)
+            return &cell->counters[i];
+    return NULL;
+}
+
+/* NEW's value of a counter that both sides read. An exact one has changed where a process of NEW
+ * read what no process of BASE did, even if the median has not. */
+static double changed_value(const struct side_counter *base, const struct side_counter *new_one)
+{
+    if (base->kind != COUNTER_EXACT || new_one->kind != COUNTER_EXACT)
+        return new_one->value;
+    if (new_one->values[0] < base->values[0])
+        return new_one->values[0];
+    if (new_one->values[new_one->read - 1] > base->values[base->read - 1])
+        return new_one->values[new_one->read - 1];
+    return new_one->value;
+}
+
+/* Keeps the counters that changed: exact ones at all, measured ones by more than the threshold, a
+ * share of BASE. Notes those of BASE that NEW has not, unless they may be missing. */
+static enum status compare_counters(struct comparison_cell *cell, uint32_t allowed)
+{
+    const struct side_cell *base_cell = cell->sides[BASE];
+    const bool may_lack = allowed >> CONTEXT_COUNTERS & 1;
+
+    cell->changes = calloc(base_cell->counter_count + 1, sizeof(*cell->changes));
+    if (!cell->changes)
+        return log_memory("a comparison");
+    for (size_t i = 0; i < base_cell->counter_count; i++) {
+        const struct side_counter *base = &base_cell->counters[i];
+        const struct side_counter *new_one = find_counter(cell->sides[NEW], base->name);
+        double value;
+        bool exact, changed;
+
+        if (base->read == 0)
+            continue;
+        if (!new_one || new_one->read == 0) {
+            cell->lost_counter = cell->lost_counter || may_lack ? cell->lost_counter : base->name;
+            continue;
+        }
+        exact = base->kind == COUNTER_EXACT && new_one->kind == COUNTER_EXACT;
+        value = changed_value(base, new_one);
+        changed = exact ? value != base->value
+                        : fabs(value - base->value) > COUNTER_THRESHOLD * fabs(base->value);
+        if (changed)
+            cell->changes[cell->change_count++] =
+                (struct counter_change){base->name, base->kind, base->value, value};
+        cell->exact_differs |= changed && exact;
+    }
+    if (cell->lost_counter)
+        note(cell, "new has no value of base's counter %s", cell->lost_counter);
+    return STATUS_OK;
+}
+
+/* Sets what is known of the variation of a cell before its times are judged. */
+static void calibrate_cell(const struct comparison *comparison, struct comparison_cell *cell)
+{
+    const struct calibration *calibration = comparison->options.calibration;
+    const char *why = NULL;
+
+    /* The calibration may be of either side. */
+    for (size_t i = 0; calibration && i < SIDES; i++) {
+        const char *other =
+            calibration_deviation(calibration, &cell->cell, &cell->gpu->sides[i]->identity,
+                                  cell->sides[i]->sha256, &cell->judged.before);
+
+        if (!other)
+            return;
+        why = why ? why : other;
+    }
+    if (why)
+        note(cell, "not calibrated: %s", why);
+}
+
 /* Sets the question about a cell of both sides, and whether its times are judged. */
 static enum status prepare(const struct comparison *comparison, struct comparison_cell *cell,
                            uint32_t allowed)
 {
     const struct side_cell *const *sides = cell->sides;
-    const struct calibration *calibration = comparison->options.calibration;
     struct judged_cell *judged = &cell->judged;
-    const char *why = NULL, *lost_name = NULL;
-    size_t lost = 0;
+    enum status status;
 
     if (sides[BASE]->status == CELL_SKIPPED && sides[NEW]->status == CELL_SKIPPED) {
         cell->verdict = VERDICT_SAME;
@@ -146,64 +238,18 @@ static enum status prepare(const struct comparison *comparison, struct compariso
             note(cell, "not comparable: %s differs", context_fields[i].name);
     }
     cell->timed = !cell->note[0];
-    for (size_t i = 0; i < SIDES; i++) {
-        const struct side_cell *of = sides[i];
-
-        if (of->status != CELL_OK)
-            note(cell, "%s is %s%s%.180s", side_names[i], cell_status_names[of->status],
-                 of->reason && *of->reason ? ": " : "", of->reason ? of->reason : "");
-        else if (of->process_count == 0)
-            note(cell, "%s has no time", side_names[i]);
-        cell->timed &= of->status == CELL_OK && of->process_count > 0;
-    }
+    for (size_t i = 0; i < SIDES; i++)
+        cell->timed &= !refuse_side(cell, i);
     cell->verdict = VERDICT_INVALID;
+    /* What an interrupted run has not measured is as if it were not there. */
+    if (sides[BASE]->status == CELL_PENDING || sides[NEW]->status == CELL_PENDING)
+        cell->verdict = VERDICT_MISSING;
     if (!cell->timed)
         return STATUS_OK;
-    /* Counters that changed are kept: exact ones at all, measured ones by more than the threshold,
-     * a share of BASE. An exact one has changed where a process of NEW read what no process of BASE
-     * did, even if the median has not. */
-    cell->changes = calloc(sides[BASE]->counter_count + 1, sizeof(*cell->changes));
-    if (!cell->changes)
-        return log_memory("a comparison");
-    for (size_t i = 0; i < sides[BASE]->counter_count; i++) {
-        const struct side_counter *was = &sides[BASE]->counters[i], *is = NULL;
-        double value;
-        bool exact, changed;
-
-        for (size_t k = 0; k < sides[NEW]->counter_count; k++)
-            if (strcmp(sides[NEW]->counters[k].name, was->name) == 0)
-                is = &sides[NEW]->counters[k];
-        /* It was asked for, or the cell would not have it. */
-        if (was->read > 0 && is && is->read == 0 && lost++ == 0)
-            lost_name = was->name;
-        if (was->read == 0 || !is || is->read == 0)
-            continue;
-        exact = was->kind == COUNTER_EXACT && is->kind == COUNTER_EXACT;
-        value = is->value;
-        if (exact && is->values[0] < was->values[0])
-            value = is->values[0];
-        else if (exact && is->values[is->read - 1] > was->values[was->read - 1])
-            value = is->values[is->read - 1];
-        changed = exact ? value != was->value
-                        : fabs(value - was->value) > COUNTER_THRESHOLD * fabs(was->value);
-        if (changed)
-            cell->changes[cell->change_count++] =
-                (struct counter_change){was->name, was->kind, was->value, value};
-        cell->exact_differs |= changed && exact;
-    }
-    cell->counters_lost = lost > 0 && !(allowed >> CONTEXT_COUNTERS & 1);
-    if (cell->counters_lost)
-        note(cell,
-             "new could not read %zu counter%s of base, such as %s; --allow-diff counters compares "
-             "times alone",
-             lost, lost == 1 ? "" : "s", lost_name);
-    if (calibration)
-        why = calibration_deviation(calibration, &cell->cell, &cell->gpu->sides[BASE]->identity,
-                                    sides[BASE]->sha256, &judged->before);
-    /* The calibration may be of either side. */
-    if (why && calibration_deviation(calibration, &cell->cell, &cell->gpu->sides[NEW]->identity,
-                                     sides[NEW]->sha256, &judged->before))
-        note(cell, "not calibrated: %s", why);
+    status = compare_counters(cell, allowed);
+    if (status != STATUS_OK)
+        return status;
+    calibrate_cell(comparison, cell);
     judged->plans_differ = cell->gpu->plans_differ ||
                            sides[BASE]->table_offsets != sides[NEW]->table_offsets ||
                            sides[BASE]->code_copies != sides[NEW]->code_copies;
@@ -216,6 +262,16 @@ static enum status prepare(const struct comparison *comparison, struct compariso
     return comparison->options.boards ? sides_between(comparison->options.boards, sides[BASE],
                                                       cell->gpu->sides, &judged->other_boards)
                                       : STATUS_OK;
+}
+
+/* A cell that one side alone has guards nothing, but a bad one is named. */
+static void prepare_alone(struct comparison_cell *cell)
+{
+    const size_t side = cell->sides[BASE] ? BASE : NEW;
+    const struct side_cell *its = cell->sides[side];
+
+    if ((its->invalid || its->status == CELL_FAILED) && refuse_side(cell, side))
+        cell->verdict = VERDICT_INVALID;
 }
 
 /* -- the comparison ---------------------------------------------------------------------------- */
@@ -270,8 +326,9 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
         allowed |= (uint32_t)context_fields[i].allowed << i;
     for (size_t i = 0; chosen && i < chosen->count; i++)
         allowed |= 1u << ((const struct context_field *)chosen->rows[i] - context_fields);
-    *out =
-        (struct comparison){.sides = {&sides[BASE].total, &sides[NEW].total}, .options = *options};
+    *out = (struct comparison){.sides = {&sides[BASE].total, &sides[NEW].total},
+                               .options = *options,
+                               .findings = {sides[BASE].total.findings, sides[NEW].total.findings}};
     for (size_t i = 0; i < SIDES; i++)
         for (size_t k = 0; k < sides[i].count; k++)
             cells += sides[i].gpus[k].cell_count;
@@ -302,6 +359,8 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
 
         if (cell->sides[BASE] && cell->sides[NEW])
             status = prepare(out, cell, allowed);
+        else
+            prepare_alone(cell);
         /* Cells that are not judged show their times. */
         for (size_t k = 0; status == STATUS_OK && k < SIDES; k++) {
             const struct side_cell *of = cell->sides[k];
@@ -331,11 +390,10 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
             cell->verdict = cell->judged.verdict;
             if (cell->verdict == VERDICT_INVALID)
                 note(cell, "the times have no ratio");
-            else if ((cell->exact_differs && !cell->sass_differs) ||
-                     cell->sides[NEW]->flags & FLAG_COUNTER_DIFFERS)
+            else if (cell->exact_differs && !cell->sass_differs)
                 cell->verdict = VERDICT_REGRESSED; /* whatever the time says */
-            else if (cell->counters_lost && cell->verdict != VERDICT_REGRESSED)
-                cell->verdict = VERDICT_INVALID;
+            out->counters_lost += !!cell->lost_counter;
+            out->lost_counter = out->lost_counter ? out->lost_counter : cell->lost_counter;
             for (size_t bit = 0; bit < SIDES * CELL_FLAG_COUNT; bit++)
                 if (cell->sides[bit / CELL_FLAG_COUNT]->flags >> bit % CELL_FLAG_COUNT & 1)
                     note(cell, "%s is %s", side_names[bit / CELL_FLAG_COUNT],
@@ -371,7 +429,10 @@ enum status comparison_status(const struct comparison *comparison, bool strict)
     for (size_t i = 0; i < VERDICTS; i++)
         if (counts[i] > 0)
             status = status_worse(status, verdict_rows[i].status);
-    if (comparison->decided == 0)
+    for (size_t i = 0; i < SIDES; i++)
+        if (comparison->findings[i] > 0)
+            status = status_worse(status, STATUS_FINDING);
+    if (comparison->decided == 0 || comparison->counters_lost > 0)
         return status_worse(status, STATUS_INCONCLUSIVE);
     return status == STATUS_INCONCLUSIVE && !strict ? STATUS_OK : status;
 }

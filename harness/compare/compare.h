@@ -61,7 +61,8 @@ struct comparison_cell {
     uint32_t code_moved; /* parts of the code that are known to differ: a set of enum code_part */
     /* by more than offsets in constant banks, which make no other code for a time */
     bool sass_differs;
-    bool exact_differs, counters_lost;
+    bool exact_differs;
+    const char *lost_counter; /* the first of BASE that NEW lacks and may not; NULL: none */
     /* owned: exact counters that differ, measured ones beyond the threshold */
     struct counter_change *changes;
     size_t change_count;
@@ -98,6 +99,9 @@ struct comparison {
     uint32_t refused; /* those of them that are not allowed */
     bool comparable; /* a GPU is comparable, and both sides have a cell in common */
     bool plans_differ;
+    size_t counters_lost; /* cells of which NEW lacks counters of BASE that may not be missing */
+    const char *lost_counter; /* the first of those; NULL: none; one of a side's texts */
+    size_t findings[SIDES]; /* programs that measured a side and exited with 1 */
 };
 
 /* Compares two sides. If they are not comparable, the comparison still has its cells, invalid where
@@ -108,8 +112,9 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
                           struct comparison *out);
 
 /* The exit code. STATUS_ENVIRONMENT: not comparable. Else STATUS_FINDING: a cell is regressed,
- * missing or invalid. Else STATUS_INCONCLUSIVE: a cell is inconclusive and `strict` is set, or no
- * cell is decided at all, as where all are skipped. */
+ * missing or invalid, or a program that measured a side exited with 1. Else STATUS_INCONCLUSIVE: a
+ * cell is inconclusive and `strict` is set; NEW lacks a counter of BASE; or no cell is decided at
+ * all, as where all are skipped. */
 enum status comparison_status(const struct comparison *comparison, bool strict);
 
 /* Releases; accepts a zeroed struct. */

@@ -86,6 +86,7 @@ static const struct field side_rows[] = {
     {FIELD(field_text, struct side, "label", label, REQUIRED)},
     {FIELD(field_uint64, struct side, "results", files, REQUIRED)},
     {FIELD(field_uint64, struct side, "incomplete", incomplete, REQUIRED)},
+    {FIELD(field_uint64, struct side, "findings", findings, REQUIRED)},
     {FIELD(field_text, struct side, "engine", identity.engine, REQUIRED)},
     {FIELD(field_bool, struct side, "modelled", identity.modelled, REQUIRED)},
     {FIELD(field_object, struct side, "device", identity.device, REQUIRED), .of = &device_object},
@@ -210,7 +211,7 @@ static const struct document document = {
     .schema = "cbank-comparison",
     .what = "comparison",
     .major = 1,
-    .minor = 1,
+    .minor = 2,
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX},
 };
 

@@ -103,7 +103,8 @@ void summary_line(const struct comparison *comparison, char line[LINE_BYTES])
              : comparison->counts[VERDICT_IMPROVED] > 0  ? "NEW is better"
                                                          : "NEW is the same");
     if (comparison_status(comparison, false) == STATUS_INCONCLUSIVE)
-        add(line, ", as no cell could be decided (exit 4)");
+        add(line, comparison->decided == 0 ? ", as no cell could be decided (exit 4)"
+                                           : ", as it lacks counters of BASE (exit 4)");
     for (size_t i = 0; i < context_field_count; i++)
         if (comparison->refused >> i & 1)
             add(line, ", %s differs", context_fields[i].name);
@@ -301,6 +302,14 @@ static void print_context(FILE *stream, const struct comparison *comparison,
             refused && context_fields[i].then ? ", with which " : "",
             refused && context_fields[i].then ? context_fields[i].then : "");
     }
+    if (comparison->counters_lost > 0)
+        say("NEW lacks counters of BASE in %zu of %zu cells, such as %s; with --allow-diff "
+            "counters times alone are compared",
+            comparison->counters_lost, comparison->common, comparison->lost_counter);
+    for (size_t i = 0; i < SIDES; i++)
+        if (comparison->findings[i] > 0)
+            say("%s: a program exited with 1 in %zu of %zu processes", side_names[i],
+                comparison->findings[i], comparison->sides[i]->files);
     for (size_t i = 0; comparison->gpu_count != 1 && i < comparison->gpu_count; i++) {
         const struct compared_gpu *gpu = &comparison->gpus[i];
 

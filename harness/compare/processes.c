@@ -67,6 +67,7 @@ enum status process_run(const struct invocation *invocation, const struct measur
                       WEXITSTATUS(code));
         else if (!interrupted())
             status = (enum status)WEXITSTATUS(code);
+        sides->total.findings += status == STATUS_FINDING;
         if (status <= STATUS_FINDING)
             status = status_worse(status, sides_add(sides, path));
     } else {

@@ -112,6 +112,7 @@ static bool add_cell(struct side *side, struct side_cell *to, const struct resul
     if (!repeated && count > 0)
         to->processes[to->process_count++] = added;
     to->flags |= from->flags;
+    to->invalid |= result_cell_invalid(result, from);
     /* A process that does not know the hash takes none away. */
     if (!to->sha256[0])
         memcpy(to->sha256, from->kernel.sha256, sizeof(to->sha256));
@@ -246,7 +247,7 @@ enum status sides_between(const struct sides *boards, const struct side_cell *ce
         const struct side_cell *of = find(&boards->gpus[i], &cell->cell);
         struct estimate estimate;
 
-        if (!of || of->process_count == 0 || of->status != CELL_OK ||
+        if (!of || of->process_count == 0 || of->status != CELL_OK || of->invalid ||
             (of->flags & FLAGS_DOUBTFUL) || strcmp(of->sha256, cell->sha256) != 0 ||
             strcmp(its->engine, like->engine) != 0 ||
             strcmp(its->device.name, like->device.name) != 0 ||

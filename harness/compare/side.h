@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "invalid.h"
 #include "judge.h"
 #include "result.h"
 #include "status.h"
@@ -25,6 +26,7 @@ struct side_cell {
     enum cell_status status; /* the worst over the processes: failed, skipped, pending, ok */
     char *reason;            /* owned: of that process; NULL if it is ok */
     uint32_t flags;          /* of any process */
+    uint32_t invalid;        /* the same: causes of invalid.h */
     struct process_time *processes; /* owned; those with a sample, each once */
     size_t process_count;
     /* largest number of any process, at least 1, see result.h */
@@ -53,6 +55,7 @@ struct side {
     char label[256]; /* the user's name for it */
     size_t files; /* number of results read, one for each process */
     size_t incomplete; /* number of interrupted runs among them */
+    size_t findings; /* programs that exited with 1; of the total of a gate */
     double *moments; /* owned: when each began, see clock_read */
     struct texts texts; /* names of counters and processes */
     const char *process; /* of the last result; one of these texts */

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "invalid.h"
+
 struct exact_counts exact_counts(const struct cell_result *cells, size_t count)
 {
     struct exact_counts counts = {0};
@@ -29,15 +31,13 @@ enum status result_verdict(const struct result *result)
 {
     enum status verdict = result->end.given ? STATUS_FINDING : STATUS_OK;
 
-    for (size_t i = 0; i < HEALTH_QUANTITIES;
-         i++) /* errors of the device that make results doubtful */
+    for (size_t i = 0; i < HEALTH_QUANTITIES; i++)
         if (result->health.grew >> i & 1 && health_rows[i].grave)
             verdict = STATUS_FINDING;
     for (size_t i = 0; i < result->cell_count; i++) {
         const struct cell_result *cell = &result->cells[i];
 
-        if (cell->status == CELL_FAILED || cell->flags & FLAG_COUNTER_DIFFERS ||
-            exact_counts(cell, 1).differing > 0)
+        if (cell->status == CELL_FAILED || result_cell_invalid(result, cell))
             verdict = status_worse(verdict, STATUS_FINDING);
         else if (cell->flags & FLAGS_DOUBTFUL)
             verdict = status_worse(verdict, STATUS_INCONCLUSIVE);

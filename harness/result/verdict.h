@@ -16,7 +16,7 @@ struct exact_counts {
 
 struct exact_counts exact_counts(const struct cell_result *cells, size_t count);
 
-/* The most severe status of the cells. STATUS_FINDING: a failed cell, an exact counter that
- * differs, a run that ended early, or errors of the device that grew and make results doubtful.
+/* The most severe status of the cells. STATUS_FINDING: a failed or an invalid cell (invalid.h), a
+ * run that ended early, or errors of the device that grew and make results doubtful.
  * STATUS_INCONCLUSIVE: a cell with a flag of FLAGS_DOUBTFUL. STATUS_OK otherwise. */
 enum status result_verdict(const struct result *result);

@@ -104,7 +104,7 @@ class Verdicts(Case):
         (slower(3, flags=["multimodal", "unstable"]), (), 1, {"regressed": 24}),
         (slower(1 / 3, cells=slice(6), flags=["multimodal"]), (), 0, {"inconclusive": 6}),
         (lambda result: result["cells"].pop(0), (), 1, {"missing": 1}),
-        (change_counter, (), 1, {"regressed": 1}),
+        (change_counter, (), 1, {"invalid": 1}),
         (
             lambda result: result["cells"][5].update(status="failed", reason="planted"),
             (),
@@ -123,8 +123,8 @@ class Verdicts(Case):
         ),
         (code, (), 3, {"invalid": 3}),
         (code, ("--allow-diff", "sass"), 0, {}),
-        (unexpected, ("--allow-diff", "sass"), 1, {"regressed": 1}),
-        (unread, (), 1, {"invalid": 24}),
+        (unexpected, ("--allow-diff", "sass"), 1, {"invalid": 1}),
+        (unread, (), 4, {}),
         (unread, ("--allow-diff", "counters"), 0, {}),
     ]
 
@@ -478,28 +478,39 @@ class Context(Case):
         self.assertEqual(done.stderr, "")
 
     def test_a_note_of_all_cells_is_said_once(self):
-        def without_one(result):
-            unread(result)
-            for cell in result["cells"][:1]:
-                cell.update(status="failed", reason="planted")
+        def bad_memory(result):
+            result["health"]["grew"] = ["ecc_uncorrected"]
 
-        said = self.cbank("compare", FIRST, self.plant(unread), status=1).stdout
+        def bad_memory_and_more(result):
+            bad_memory(result)
+            result["cells"][0].update(status="failed", reason="planted")
+
+        words = "new is invalid"
+        said = self.cbank("compare", FIRST, self.plant(bad_memory), status=1).stdout
         self.assertEqual(
-            (
-                said.count("new could not read"),
-                said.count("every cell below: new could not read"),
-                said.count("invalid\n"),
-            ),
+            (said.count(words), said.count(f"every cell below: {words}"), said.count("invalid\n")),
             (1, 1, 24),
         )
         # one cell says something else
-        said = self.cbank("compare", FIRST, self.plant(without_one), status=1).stdout
-        self.assertEqual(
-            (said.count("new could not read"), said.count("every cell below")), (23, 0)
-        )
-        self.cbank("compare", FIRST, self.plant(unread), "--quiet", "--junit", "r.xml", status=1)
-        # each test says why
-        self.assertEqual(read(self.path("r.xml")).count("new could not read"), 24)
+        said = self.cbank("compare", FIRST, self.plant(bad_memory_and_more), status=1).stdout
+        self.assertEqual((said.count(words), said.count("every cell below")), (23, 0))
+        new = self.plant(bad_memory)
+        self.cbank("compare", FIRST, new, "--quiet", "--junit", "r.xml", status=1)
+        self.assertEqual(read(self.path("r.xml")).count(words), 24)  # each test says why
+
+    def test_counters_that_new_lacks_are_named(self):
+        def not_asked(result):
+            for cell in result["cells"]:
+                cell["counters"] = {}
+
+        for change in (unread, not_asked):
+            new = self.plant(change)
+            said = self.cbank("compare", FIRST, new, "--junit", "r.xml", status=4).stdout
+            said = " ".join(said.split())
+            self.assertIn("lacks counters of BASE (exit 4)", said)
+            self.assertRegex(said, r"in 24 of 24 cells, such as \w+; with --allow-diff counters")
+            self.assertIn('errors="1"', read(self.path("r.xml")))
+            self.cbank("compare", FIRST, new, "--allow-diff", "counters", status=0)
 
     def test_two_gpus_beside_each_other(self):
         """Times, cycles and changes as computed here from the files; nothing is judged."""

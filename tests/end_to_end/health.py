@@ -48,7 +48,7 @@ class Health(unittest.TestCase):
             check=False,
             env={**os.environ, "CBANK_SIMULATED": settings, "COLUMNS": "160"},
         )
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        self.assertIn(status, (None, done.returncode), done.stdout + done.stderr)
         return done
 
     def run_plan(self, settings, status=0):
@@ -136,6 +136,20 @@ class Health(unittest.TestCase):
             (result["health"]["grew"], result["health"]["before"]["ecc_uncorrected"]),
             (["ecc_uncorrected"], 1),
         )
+
+    def test_no_gate_passes_a_bad_gpu(self):
+        """compare and gate take the verdict of the run: the times of both sides are alike."""
+        base = os.path.join(os.path.dirname(self.file), "base.json")
+        self.simulated("", "run", *PLAN, "--json", base)
+        for setting in ("ecc_uncorrected=0/5", "remap_failure=1/1", "retired=2/3", "wrong=1"):
+            with self.subTest(setting):
+                self.simulated(setting, "run", *PLAN, "--json", self.file, status=None)
+                for sides in ((base, self.file), (self.file, base)):
+                    done = self.simulated("", "compare", *sides, status=1)
+                    self.assertIn("invalid", done.stdout)
+                plan = ("--processes", "1", *PLAN)
+                done = self.simulated(setting, "gate", base, *plan, status=1)
+                self.assertRegex(done.stdout, "invalid|a program exited with 1")
 
     def test_doctor(self):
         text = self.simulated("remap_pending=1,ecc_corrected=2", "doctor").stdout

@@ -80,11 +80,12 @@ TEST(test_cells_without_a_valid_time_are_invalid)
         enum cell_status status;
         double ns;
         const char *note;
+        enum cell_verdict verdict;
     } rows[] = {
-        {CELL_FAILED, 1000, " is failed: because"},
-        {CELL_SKIPPED, 1000, " is skipped: because"},
-        {CELL_PENDING, 1000, " is pending: because"},
-        {CELL_OK, NAN, " has no time"},
+        {CELL_FAILED, 1000, " is failed: because", VERDICT_INVALID},
+        {CELL_SKIPPED, 1000, " is skipped: because", VERDICT_INVALID},
+        {CELL_PENDING, 1000, " is pending: because", VERDICT_MISSING},
+        {CELL_OK, NAN, " has no time", VERDICT_INVALID},
     };
 
     for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
@@ -99,7 +100,7 @@ TEST(test_cells_without_a_valid_time_are_invalid)
         if (isnan(rows[i / 2].ns))
             cell->time.summary.count = 0;
         compare_pair(&defaults);
-        expect(0, VERDICT_INVALID, rows[i / 2].note);
+        expect(0, rows[i / 2].verdict, rows[i / 2].note);
         assert_memory_equal(compared_cell(&comparison, 0)->note, side_names[side],
                             strlen(side_names[side]));
         expect(1, VERDICT_SAME, "");
@@ -188,13 +189,12 @@ TEST(test_counters)
         {COUNTER_MEASURED, 100, 104, false, VERDICT_SAME},
         {COUNTER_MEASURED, 100, 106, true, VERDICT_SAME},
         {COUNTER_EXACT, NAN, 1, false, VERDICT_SAME},
-        {COUNTER_EXACT, 1, NAN, false, VERDICT_INVALID},
+        {COUNTER_EXACT, 1, NAN, false, VERDICT_SAME},
     };
     enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
     open_pair(ROWS);
     for (size_t i = 0; i < ROWS; i++) {
-        result_counter(&pair.results[BASE].cells[i], "base_alone", COUNTER_EXACT, 1);
         result_counter(&pair.results[BASE].cells[i], "idc_requests", rows[i].kind, rows[i].base);
         result_counter(&pair.results[NEW].cells[i], "idc_requests", rows[i].kind,
                        rows[i].new_value);
@@ -203,7 +203,7 @@ TEST(test_counters)
     for (size_t i = 0; i < ROWS; i++) {
         const struct comparison_cell *cell = compared_cell(&comparison, i);
 
-        expect(i, rows[i].verdict, rows[i].verdict == VERDICT_INVALID ? "could not read" : "");
+        expect(i, rows[i].verdict, isnan(rows[i].new_value) ? "new has no value" : "");
         assert_int_equal(cell->change_count, rows[i].shown);
         if (rows[i].shown)
             assert_true(strcmp(cell->changes->name, "idc_requests") == 0 &&
@@ -214,8 +214,8 @@ TEST(test_counters)
     compared_close(&comparison, pair.sides);
 }
 
-/* A counter that NEW could not read fails, unless the user says that it may. A slower cell stays
- * so. */
+/* Without a counter that BASE has NEW does not pass, unless the user says that it may be missing.
+ * Times are judged. */
 TEST(test_lost_counters)
 {
     const void *rows[] = {&context_fields[CONTEXT_COUNTERS]};
@@ -223,7 +223,9 @@ TEST(test_lost_counters)
     struct compare_options lenient = defaults;
 
     lenient.allowed = &allowed;
-    for (unsigned pass = 0; pass < 2; pass++) {
+    for (unsigned k = 0; k < 4; k++) {
+        const bool pass = k & 1, slow = k & 2;
+
         open_pair(3);
         for (size_t i = 0; i < 2; i++) {
             result_counter(&pair.results[BASE].cells[i], "idc_requests", COUNTER_EXACT, 4000);
@@ -232,27 +234,89 @@ TEST(test_lost_counters)
             result_counter(&pair.results[NEW].cells[i], "cycles", COUNTER_MEASURED, NAN);
         }
         result_counter(&pair.results[BASE].cells[2], "not_asked_of_new", COUNTER_EXACT, 1);
-        result_time(&pair.results[NEW].cells[1], 1100);
+        result_counter(&pair.results[NEW].cells[2], "not_asked_of_base", COUNTER_EXACT, 1);
+        if (slow)
+            result_time(&pair.results[NEW].cells[1], 1100);
         compare_pair(pass ? &lenient : &defaults);
-        expect(0, pass ? VERDICT_SAME : VERDICT_INVALID,
-               pass ? "" : "new could not read 2 counters of base, such as idc_requests");
-        expect(1, VERDICT_REGRESSED, pass ? "" : "new could not read 2");
-        expect(2, VERDICT_SAME, "");
+        expect(0, VERDICT_SAME, pass ? "" : "new has no value of base's counter idc_requests");
+        expect(1, slow ? VERDICT_REGRESSED : VERDICT_SAME,
+               pass ? "" : "new has no value of base's counter idc_requests");
+        expect(2, VERDICT_SAME, pass ? "" : "new has no value of base's counter not_asked_of_new");
+        assert_int_equal(comparison.counters_lost, pass ? 0 : 3);
+        assert_int_equal(comparison_status(&comparison, false), slow   ? STATUS_FINDING
+                                                                : pass ? STATUS_OK
+                                                                       : STATUS_INCONCLUSIVE);
         compared_close(&comparison, pair.sides);
     }
 }
 
-/* A counter of NEW that is not as expected fails, even where other code is allowed and BASE reads
- * the same. */
-TEST(test_an_unexpected_counter_fails)
+/* The verdict of a run is that of a gate: each cause makes a cell of either side invalid, and a
+ * finding. */
+TEST(test_an_invalid_cell_fails)
+{
+    for (size_t side = 0; side < SIDES; side++)
+        for (uint32_t cause = 0; cause < INVALID_CAUSES; cause++) {
+            struct result *result = &pair.results[side];
+            const bool whole = cause <= INVALID_RUN_ENDED;
+            struct cell_result *cell;
+            char note[200];
+
+            open_pair(3);
+            cell = &result->cells[1];
+            for (size_t i = 0; i < SIDES; i++)
+                result_counter(&pair.results[i].cells[1], "idc_requests", COUNTER_EXACT, 4000);
+            if (cause == INVALID_DEVICE_ERRORS)
+                result->health.grew = 1u << HEALTH_ecc_uncorrected;
+            else if (cause == INVALID_REMAP_FAILED)
+                result->health.after.values[HEALTH_remap_failed] = 1;
+            else if (cause == INVALID_RUN_ENDED)
+                result->end.given = true;
+            else if (cause == INVALID_NOT_VERIFIED)
+                cell->verified = false;
+            else
+                cell->counters[0].expected = 4001;
+            compare_pair(&defaults);
+            snprintf(note, sizeof(note), "%s is invalid: %s", side_names[side],
+                     invalid_rows[cause].words);
+            expect(0, whole ? VERDICT_INVALID : VERDICT_SAME, whole ? note : "");
+            expect(1, VERDICT_INVALID, note);
+            assert_int_equal(comparison_status(&comparison, false), STATUS_FINDING);
+            compared_close(&comparison, pair.sides);
+        }
+}
+
+/* Errors that correct themselves, and those from before the run, make nothing invalid. */
+TEST(test_harmless_errors_pass)
+{
+    open_pair(1);
+    pair.results[NEW].health.grew = 1u << HEALTH_ecc_corrected | 1u << HEALTH_xids;
+    pair.results[NEW].health.before.values[HEALTH_ecc_uncorrected] = 3;
+    pair.results[NEW].health.after.values[HEALTH_ecc_uncorrected] = 3;
+    compare_pair(&defaults);
+    expect(0, VERDICT_SAME, "");
+    compared_close(&comparison, pair.sides);
+}
+
+/* Bad cells are named also where one side alone has them. */
+TEST(test_an_invalid_cell_of_one_side_fails)
 {
     open_pair(2);
-    for (size_t i = 0; i < SIDES; i++)
-        pair.results[i].cells[0].flags = FLAG_COUNTER_DIFFERS;
-    pair.results[BASE].cells[1].flags = FLAG_COUNTER_DIFFERS;
+    pair.results[NEW].cells[1].cell.block_size = 512;
+    pair.results[NEW].cells[1].verified = false;
     compare_pair(&defaults);
-    expect(0, VERDICT_REGRESSED, "new is counter_differs");
-    expect(1, VERDICT_SAME, "base is counter_differs");
+    assert_int_equal(comparison.counts[VERDICT_INVALID], 1);
+    assert_int_equal(comparison.counts[VERDICT_NEW], 0);
+    compared_close(&comparison, pair.sides);
+}
+
+/* A program of a gate that found something fails the gate, whatever its times are. */
+TEST(test_a_program_that_found_something_fails)
+{
+    open_pair(1);
+    pair.sides[NEW].total.findings = 1;
+    compare_pair(&defaults);
+    expect(0, VERDICT_SAME, "");
+    assert_int_equal(comparison_status(&comparison, false), STATUS_FINDING);
     compared_close(&comparison, pair.sides);
 }
 

@@ -424,6 +424,7 @@ TEST(the_verdict_is_that_of_the_worst_cell)
     assert_int_equal(result_verdict(&result), STATUS_OK);
     result.cells[0].status = CELL_SKIPPED;
     assert_int_equal(result_verdict(&result), STATUS_OK);
+    result.cells[1].verified = true;
     result.cells[1].flags = FLAG_THROTTLED | FLAG_CLOCK_VARIED;
     assert_int_equal(result_verdict(&result), STATUS_OK);
     result.cells[1].flags = FLAG_UNSTABLE;
@@ -431,6 +432,8 @@ TEST(the_verdict_is_that_of_the_worst_cell)
     result.cells[0].status = CELL_FAILED;
     assert_int_equal(result_verdict(&result), STATUS_FINDING);
     result.cells[0].status = CELL_OK;
+    assert_int_equal(result_verdict(&result), STATUS_FINDING); /* it is not verified */
+    result.cells[0].verified = true;
     result.cells[0].counters = calloc(1, sizeof(*result.cells[0].counters));
     assert_non_null(result.cells[0].counters);
     result.cells[0].counter_count = 1;
