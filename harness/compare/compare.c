@@ -309,51 +309,63 @@ static void share_note(struct comparison *out)
         out->cells[i].note_shared = true;
 }
 
-enum status compare_sides(const struct sides sides[SIDES], const struct compare_options *options,
-                          struct comparison *out)
+/* Context fields that may differ: bit i is row i. */
+static uint32_t allowed_fields(const struct selection *chosen)
 {
-    static const struct side none = {0};
-    const struct sides *base = &sides[BASE], *new_sides = &sides[NEW];
-    const bool one = base->count == 1 && new_sides->count == 1;
-    const struct selection *chosen = options->allowed;
-    uint32_t allowed = 0; /* context fields that may differ: bit i is row i */
-    struct judge_options *options_of = &out->options.judge;
-    struct judged_cell **judged;
-    size_t cells = 0, judged_count = 0;
-    enum status status;
+    uint32_t allowed = 0;
 
     for (size_t i = 0; i < context_field_count; i++)
         allowed |= (uint32_t)context_fields[i].allowed << i;
     for (size_t i = 0; chosen && i < chosen->count; i++)
         allowed |= 1u << ((const struct context_field *)chosen->rows[i] - context_fields);
-    *out = (struct comparison){.sides = {&sides[BASE].total, &sides[NEW].total},
-                               .options = *options,
-                               .findings = {sides[BASE].total.findings, sides[NEW].total.findings}};
-    for (size_t i = 0; i < SIDES; i++)
-        for (size_t k = 0; k < sides[i].count; k++)
-            cells += sides[i].gpus[k].cell_count;
-    out->gpus = calloc(base->count + new_sides->count + 1, sizeof(*out->gpus));
-    out->cells = calloc(cells + 1, sizeof(*out->cells));
-    judged = malloc((cells + 1) * sizeof(*judged));
-    status = out->gpus && out->cells && judged ? STATUS_OK : log_memory("a comparison");
-    if (!one && chosen && allowed >> CONTEXT_UUID & 1)
-        status = log_error(STATUS_USAGE,
-                           "--allow-diff uuid takes one GPU on each side; BASE has %zu, NEW %zu",
-                           base->count, new_sides->count);
-    for (size_t i = 0; status == STATUS_OK && i < base->count; i++) {
+    return allowed;
+}
+
+/* Pairs the GPUs of both sides, and their cells. The only GPU of each side makes a pair. */
+static void pair_gpus(struct comparison *out, const struct sides sides[SIDES])
+{
+    static const struct side none = {0};
+    const struct sides *base = &sides[BASE], *new_sides = &sides[NEW];
+    const bool one = base->count == 1 && new_sides->count == 1;
+
+    for (size_t i = 0; i < base->count; i++) {
         const struct side *other =
             one ? new_sides->gpus : sides_find(new_sides, &base->gpus[i].identity.device);
 
         add_gpu(out, &base->gpus[i], other ? other : &none);
     }
-    for (size_t i = 0; status == STATUS_OK && !one && i < new_sides->count; i++)
+    for (size_t i = 0; !one && i < new_sides->count; i++)
         if (!sides_find(base, &new_sides->gpus[i].identity.device))
             add_gpu(out, &none, &new_sides->gpus[i]);
-    if (status == STATUS_OK)
-        note_changed_kernel(out, sides);
-    options_of->clocks_allowed = allowed >> CONTEXT_CLOCKS & 1;
-    options_of->boards_differ = one && text_differs(base->total.identity.device.uuid,
-                                                    new_sides->total.identity.device.uuid);
+}
+
+/* Sets the times of a cell, which are shown also where they are not judged. */
+static enum status set_times(struct comparison_cell *cell)
+{
+    for (size_t k = 0; k < SIDES; k++) {
+        const struct side_cell *its = cell->sides[k];
+        struct judged_side *side = &cell->judged.sides[k];
+        enum status status;
+
+        if (!its || its->process_count == 0)
+            continue;
+        side->processes = its->process_count;
+        side->modelled = its->modelled;
+        side->clock_mhz = its->clock.value;
+        status = estimate_of(its->processes, its->process_count, its->modelled, &side->estimate);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+/* Judges the cells whose times may be. */
+static enum status judge_cells(struct comparison *out, uint32_t allowed)
+{
+    struct judged_cell **judged = malloc((out->cell_count + 1) * sizeof(*judged));
+    enum status status = judged ? STATUS_OK : log_memory("a comparison");
+    size_t count = 0;
+
     for (size_t i = 0; status == STATUS_OK && i < out->cell_count; i++) {
         struct comparison_cell *cell = &out->cells[i];
 
@@ -361,44 +373,54 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
             status = prepare(out, cell, allowed);
         else
             prepare_alone(cell);
-        /* Cells that are not judged show their times. */
-        for (size_t k = 0; status == STATUS_OK && k < SIDES; k++) {
-            const struct side_cell *of = cell->sides[k];
-            struct judged_side *side = &cell->judged.sides[k];
-
-            if (!of || of->process_count == 0)
-                continue;
-            side->processes = of->process_count;
-            side->modelled = of->modelled;
-            side->clock_mhz = of->clock.value;
-            status = estimate_of(of->processes, of->process_count, of->modelled, &side->estimate);
-        }
+        if (status == STATUS_OK)
+            status = set_times(cell);
         if (cell->timed)
-            judged[judged_count++] = &cell->judged;
+            judged[count++] = &cell->judged;
     }
     if (status == STATUS_OK)
-        status = judge(judged, judged_count, options_of);
+        status = judge(judged, count, &out->options.judge);
     free(judged);
-    if (status != STATUS_OK) {
-        comparison_close(out);
-        return status;
-    }
+    return status;
+}
+
+/* Takes the judge's verdict of a cell whose times are judged. A changed exact counter under equal
+ * code is worse, whatever the time says. */
+static void conclude(struct comparison_cell *cell)
+{
+    cell->verdict = cell->judged.verdict;
+    if (cell->verdict == VERDICT_INVALID)
+        note(cell, "the times have no ratio");
+    else if (cell->exact_differs && !cell->sass_differs)
+        cell->verdict = VERDICT_REGRESSED;
+    for (size_t bit = 0; bit < SIDES * CELL_FLAG_COUNT; bit++)
+        if (cell->sides[bit / CELL_FLAG_COUNT]->flags >> bit % CELL_FLAG_COUNT & 1)
+            note(cell, "%s is %s", side_names[bit / CELL_FLAG_COUNT],
+                 cell_flag_names[bit % CELL_FLAG_COUNT]);
+}
+
+/* Sets what is known of a GPU as a whole. */
+static void conclude_gpu(struct compared_gpu *gpu, uint32_t allowed)
+{
+    gpu->comparable = !(gpu->differing & ~allowed);
+    gpu->verdict = !gpu->alone                   ? VERDICT_SAME
+                   : gpu->sides[NEW]->files == 0 ? VERDICT_MISSING
+                                                 : VERDICT_NEW;
+    for (size_t i = 0; !gpu->alone && i < VERDICTS; i++)
+        if (gpu->counts[i] > 0)
+            gpu->verdict = (enum cell_verdict)i;
+}
+
+/* Concludes on all cells and GPUs, counts verdicts, and sorts. */
+static void conclude_all(struct comparison *out, uint32_t allowed)
+{
     for (size_t i = 0; i < out->cell_count; i++) {
         struct comparison_cell *cell = &out->cells[i];
 
-        if (cell->timed) {
-            cell->verdict = cell->judged.verdict;
-            if (cell->verdict == VERDICT_INVALID)
-                note(cell, "the times have no ratio");
-            else if (cell->exact_differs && !cell->sass_differs)
-                cell->verdict = VERDICT_REGRESSED; /* whatever the time says */
-            out->counters_lost += !!cell->lost_counter;
-            out->lost_counter = out->lost_counter ? out->lost_counter : cell->lost_counter;
-            for (size_t bit = 0; bit < SIDES * CELL_FLAG_COUNT; bit++)
-                if (cell->sides[bit / CELL_FLAG_COUNT]->flags >> bit % CELL_FLAG_COUNT & 1)
-                    note(cell, "%s is %s", side_names[bit / CELL_FLAG_COUNT],
-                         cell_flag_names[bit % CELL_FLAG_COUNT]);
-        }
+        if (cell->timed)
+            conclude(cell);
+        out->counters_lost += !!cell->lost_counter;
+        out->lost_counter = out->lost_counter ? out->lost_counter : cell->lost_counter;
         out->decided += cell->timed && cell->verdict != VERDICT_INCONCLUSIVE &&
                         cell->verdict != VERDICT_INVALID;
         out->counts[cell->verdict]++;
@@ -406,19 +428,50 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
     }
     out->common = out->cell_count - out->counts[VERDICT_MISSING] - out->counts[VERDICT_NEW];
     out->refused = out->differing & ~allowed;
-    for (struct compared_gpu *gpu = out->gpus; gpu < out->gpus + out->gpu_count; gpu++) {
-        gpu->comparable = !(gpu->differing & ~allowed);
-        gpu->verdict = !gpu->alone                   ? VERDICT_SAME
-                       : gpu->sides[NEW]->files == 0 ? VERDICT_MISSING
-                                                     : VERDICT_NEW;
-        for (size_t i = 0; !gpu->alone && i < VERDICTS; i++)
-            if (gpu->counts[i] > 0)
-                gpu->verdict = (enum cell_verdict)i;
-        out->comparable |= gpu->comparable && out->common > 0;
+    for (size_t i = 0; i < out->gpu_count; i++) {
+        conclude_gpu(&out->gpus[i], allowed);
+        out->comparable |= out->gpus[i].comparable && out->common > 0;
     }
     qsort(out->cells, out->cell_count, sizeof(*out->cells), compare_cells);
     share_note(out);
-    return STATUS_OK;
+}
+
+enum status compare_sides(const struct sides sides[SIDES], const struct compare_options *options,
+                          struct comparison *out)
+{
+    const struct sides *base = &sides[BASE], *new_sides = &sides[NEW];
+    const bool one = base->count == 1 && new_sides->count == 1;
+    const uint32_t allowed = allowed_fields(options->allowed);
+    size_t cells = 0;
+    enum status status;
+
+    *out = (struct comparison){.sides = {&base->total, &new_sides->total},
+                               .options = *options,
+                               .findings = {base->total.findings, new_sides->total.findings}};
+    if (!one && options->allowed && allowed >> CONTEXT_UUID & 1)
+        return log_error(STATUS_USAGE,
+                         "--allow-diff uuid takes one GPU on each side; BASE has %zu, NEW %zu",
+                         base->count, new_sides->count);
+    for (size_t i = 0; i < SIDES; i++)
+        for (size_t k = 0; k < sides[i].count; k++)
+            cells += sides[i].gpus[k].cell_count;
+    out->gpus = calloc(base->count + new_sides->count + 1, sizeof(*out->gpus));
+    out->cells = calloc(cells + 1, sizeof(*out->cells));
+    if (!out->gpus || !out->cells) {
+        comparison_close(out);
+        return log_memory("a comparison");
+    }
+    pair_gpus(out, sides);
+    note_changed_kernel(out, sides);
+    out->options.judge.clocks_allowed = allowed >> CONTEXT_CLOCKS & 1;
+    out->options.judge.boards_differ = one && text_differs(base->total.identity.device.uuid,
+                                                           new_sides->total.identity.device.uuid);
+    status = judge_cells(out, allowed);
+    if (status == STATUS_OK)
+        conclude_all(out, allowed);
+    else
+        comparison_close(out);
+    return status;
 }
 
 enum status comparison_status(const struct comparison *comparison, bool strict)

@@ -223,115 +223,142 @@ static bool settles(const struct judged_cell *cell, const struct judge_options *
     return reach >= 0 && student_p(reach, error.degrees) <= p;
 }
 
+/* What the sides of a cell say of the deviation between processes, and of that between boards. */
+static void find_evidence(const struct judged_cell *cell, struct deviation_evidence *processes,
+                          struct deviation_evidence *boards)
+{
+    const struct estimate *base = &cell->sides[BASE].estimate,
+                          *new_one = &cell->sides[NEW].estimate;
+    const double within = sqrt((base->within * base->within + new_one->within * new_one->within) /
+                               (2 - cell->sides[BASE].modelled - cell->sides[NEW].modelled));
+
+    boards->flush = cell->cold;
+    boards->before = deviation_default(CAUSE_board, cell->cold, cell->copies, base->ns);
+    boards->own = cell->other_boards;
+    *processes = (struct deviation_evidence){.flush = cell->cold,
+                                             .own = deviation_pool(&base->own, &new_one->own)};
+    if (isnan(within)) /* too few samples: the default says nothing of such times */
+        return;
+    processes->before = cell->before.degrees > 0
+                            ? cell->before
+                            : deviation_default(CAUSE_process, cell->cold, cell->copies, base->ns);
+    /* The prior may come from more samples. */
+    processes->before.value = fmax(processes->before.value, within);
+}
+
+/* Where clocks differ, times may have followed them or not: the interval holds both ratios, and p
+ * is that of the lesser change. */
+static void hold_cycles(struct judged_cell *cell, double clocks, struct quantile *quantile)
+{
+    const struct ratio cycles = ratio_of(cell->ratio.value / clocks, &cell->error, quantile);
+
+    cell->ratio.ci_low = fmin(cell->ratio.ci_low, cycles.ci_low);
+    cell->ratio.ci_high = fmax(cell->ratio.ci_high, cycles.ci_high);
+    cell->ratio.p = isnan(cycles.p) || judged_change(cell) > 0 ? fmax(cell->ratio.p, cycles.p) : 1;
+}
+
+/* Sets the ratio of a cell's times, its interval and p. */
+static void find_ratio(struct judged_cell *cell, const struct judge_options *options,
+                       struct quantile *quantile)
+{
+    const struct judged_side *base = &cell->sides[BASE], *new_side = &cell->sides[NEW];
+    const size_t counts[] = {base->processes, new_side->processes};
+    const double clocks = base->clock_mhz / new_side->clock_mhz;
+    const bool clocks_differ =
+        !options->clocks_allowed && (clocks > 1 + clock_same || 1 / clocks > 1 + clock_same);
+
+    cell->error = error_of(cell, options, &cell->deviation, &cell->board, counts);
+    cell->occasion_error = occasions_of(cell, options).value;
+    cell->ratio = ratio_of(new_side->estimate.ns / base->estimate.ns, &cell->error, quantile);
+    cell->clock_ratio = clocks_differ ? clocks : 1;
+    if (clocks_differ)
+        hold_cycles(cell, clocks, quantile);
+    cell->noise = sqrt(cell->ratio.ci_high / cell->ratio.ci_low) - 1;
+    if (cell->same_data)
+        cell->ratio = (struct ratio){1, 1, 1, 1};
+    cell->adjusted_p = change_p(cell, options, counts);
+    if (!isfinite(cell->ratio.value) || !(cell->ratio.value > 0)) {
+        cell->ratio = (struct ratio)NO_RATIO;
+        cell->adjusted_p = cell->noise = NAN;
+    }
+}
+
+/* The verdict by the ratio and by the p that was corrected for all cells. `same` is said of the
+ * cell alone: without a correction. */
+static enum cell_verdict verdict_of(const struct judged_cell *cell,
+                                    const struct judge_options *options)
+{
+    const struct ratio *ratio = &cell->ratio;
+    const double wide = 1 + options->threshold;
+    const bool severe = ratio->value > 1 && judged_change(cell) > beyond_doubt * options->threshold;
+
+    if (isnan(ratio->value))
+        return VERDICT_INVALID;
+    if (cell->adjusted_p < significance && (!cell->doubtful || severe))
+        return ratio->value > 1 ? VERDICT_REGRESSED : VERDICT_IMPROVED;
+    if (ratio->ci_low >= 1 / wide && ratio->ci_high <= wide)
+        return VERDICT_SAME;
+    return VERDICT_INCONCLUSIVE;
+}
+
+/* The least number of processes that most likely decides a cell, one of `family`; 0 where none up
+ * to PROCESSES_TO_SETTLE_MOST does, or none is needed. More processes never do worse. */
+static size_t processes_to_settle(const struct judged_cell *cell,
+                                  const struct judge_options *options, size_t family)
+{
+    const size_t base = cell->sides[BASE].processes, new_count = cell->sides[NEW].processes;
+    size_t few = options->base_fixed || new_count > base ? new_count : base;
+    size_t enough = PROCESSES_TO_SETTLE_MOST;
+
+    if (cell->verdict != VERDICT_INCONCLUSIVE || cell->error.degrees <= 0 || cell->doubtful ||
+        few >= enough || !settles(cell, options, family, enough))
+        return 0;
+    while (enough - few > 1) {
+        const size_t middle = (few + enough) / 2;
+
+        *(settles(cell, options, family, middle) ? &enough : &few) = middle;
+    }
+    return enough;
+}
+
 enum status judge(struct judged_cell *const *cells, size_t count,
                   const struct judge_options *options)
 {
-    struct deviation_evidence *evidence = calloc(2 * count + 1, sizeof(*evidence)),
-                              *boards = evidence + count;
+    struct deviation_evidence *processes = calloc(count + 1, sizeof(*processes));
+    struct deviation_evidence *boards = calloc(count + 1, sizeof(*boards));
     double **p = malloc((count + 1) * sizeof(*p));
     struct quantile quantile = {.level = judge_level(options)};
+    enum status status = STATUS_OK;
     size_t family = 0;
 
-    if (!p || !evidence) {
-        free(p);
-        free(evidence);
-        return log_memory("a comparison");
+    if (!p || !processes || !boards) {
+        status = log_memory("a comparison");
+        goto out;
     }
-    for (size_t i = 0; i < count; i++) {
-        const struct judged_cell *cell = cells[i];
-        const struct estimate *base = &cell->sides[BASE].estimate,
-                              *new_one = &cell->sides[NEW].estimate;
-        const double within =
-            sqrt((base->within * base->within + new_one->within * new_one->within) /
-                 (2 - cell->sides[BASE].modelled - cell->sides[NEW].modelled));
-
-        boards[i].flush = cell->cold;
-        boards[i].before = deviation_default(CAUSE_board, cell->cold, cell->copies, base->ns);
-        boards[i].own = cell->other_boards;
-        evidence[i] = (struct deviation_evidence){.flush = cell->cold,
-                                                  .own = deviation_pool(&base->own, &new_one->own)};
-        if (isnan(within)) /* too few samples: the default says nothing of such times */
-            continue;
-        evidence[i].before = cell->before.degrees > 0 ? cell->before
-                                                      : deviation_default(CAUSE_process, cell->cold,
-                                                                          cell->copies, base->ns);
-        /* The prior may come from more samples. */
-        evidence[i].before.value = fmax(evidence[i].before.value, within);
-    }
-    deviation_conclude(evidence, count, false);
+    for (size_t i = 0; i < count; i++)
+        find_evidence(cells[i], &processes[i], &boards[i]);
+    deviation_conclude(processes, count, false);
     deviation_conclude(boards, count, true);
     for (size_t i = 0; i < count; i++) {
         struct judged_cell *cell = cells[i];
-        const struct judged_side *base = &cell->sides[BASE], *new_side = &cell->sides[NEW];
-        const size_t counts[] = {base->processes, new_side->processes};
-        const double clocks = base->clock_mhz / new_side->clock_mhz,
-                     value = new_side->estimate.ns / base->estimate.ns;
-        const bool clocks_differ =
-            !options->clocks_allowed && (clocks > 1 + clock_same || 1 / clocks > 1 + clock_same);
 
-        cell->deviation = evidence[i].concluded;
+        cell->deviation = processes[i].concluded;
         cell->has_deviation = cell->deviation.degrees > 0;
         cell->has_board = options->boards_differ;
         cell->board = boards[i].concluded;
-        cell->side_degrees = evidence[i].own.degrees;
-        cell->error = error_of(cell, options, &cell->deviation, &cell->board, counts);
-        cell->occasion_error = occasions_of(cell, options).value;
-        cell->ratio = ratio_of(value, &cell->error, &quantile);
-        cell->clock_ratio = clocks_differ ? clocks : 1;
-        if (clocks_differ) {
-            /* Times may have followed the clocks or not: the interval holds both, and p is that of
-             * the lesser change. */
-            const struct ratio cycles = ratio_of(value / clocks, &cell->error, &quantile);
-
-            cell->ratio.ci_low = fmin(cell->ratio.ci_low, cycles.ci_low);
-            cell->ratio.ci_high = fmax(cell->ratio.ci_high, cycles.ci_high);
-            cell->ratio.p =
-                isnan(cycles.p) || judged_change(cell) > 0 ? fmax(cell->ratio.p, cycles.p) : 1;
-        }
-        cell->noise = sqrt(cell->ratio.ci_high / cell->ratio.ci_low) - 1;
-        if (cell->same_data)
-            cell->ratio = (struct ratio){1, 1, 1, 1};
-        cell->adjusted_p = change_p(cell, options, counts);
-        if (!isfinite(cell->ratio.value) || !(cell->ratio.value > 0)) {
-            cell->ratio = (struct ratio)NO_RATIO;
-            cell->adjusted_p = cell->noise = NAN;
-        }
+        cell->side_degrees = processes[i].own.degrees;
+        find_ratio(cell, options, &quantile);
         if (!isnan(cell->adjusted_p))
             p[family++] = &cell->adjusted_p;
     }
     correct(p, family, options->other_analyses);
     for (size_t i = 0; i < count; i++) {
-        struct judged_cell *cell = cells[i];
-        const struct ratio *ratio = &cell->ratio;
-        const double wide = 1 + options->threshold;
-        const size_t base = cell->sides[BASE].processes, new_count = cell->sides[NEW].processes;
-        const bool severe =
-            ratio->value > 1 && judged_change(cell) > beyond_doubt * options->threshold;
-        size_t few = options->base_fixed || new_count > base ? new_count : base,
-               enough = PROCESSES_TO_SETTLE_MOST;
-
-        if (isnan(ratio->value))
-            cell->verdict = VERDICT_INVALID;
-        else if (cell->adjusted_p < significance && (!cell->doubtful || severe))
-            cell->verdict = ratio->value > 1 ? VERDICT_REGRESSED : VERDICT_IMPROVED;
-        else if (ratio->ci_low >= 1 / wide &&
-                 ratio->ci_high <= wide) /* said of the cell alone: no correction */
-            cell->verdict = VERDICT_SAME;
-        else
-            cell->verdict = VERDICT_INCONCLUSIVE;
-        cell->settle = 0;
-        if (cell->verdict != VERDICT_INCONCLUSIVE || cell->error.degrees <= 0 || cell->doubtful ||
-            few >= enough || !settles(cell, options, family, enough))
-            continue;
-        /* The least number that settles: more processes never do worse. */
-        while (enough - few > 1) {
-            const size_t middle = (few + enough) / 2;
-
-            *(settles(cell, options, family, middle) ? &enough : &few) = middle;
-        }
-        cell->settle = enough;
+        cells[i]->verdict = verdict_of(cells[i], options);
+        cells[i]->settle = processes_to_settle(cells[i], options, family);
     }
-    free(evidence);
+out:
+    free(processes);
+    free(boards);
     free(p);
-    return STATUS_OK;
+    return status;
 }
