@@ -8,15 +8,20 @@ _cbank_words() { # PROGRAM COMMAND OPTION
     case $2:$3 in
     list:) "$1" list | sed 's/ .*//' ;;
     run:--device) echo all ;;
-    *:--pattern | *:--path | *:--workload | *:--source | *:--sweep | *:--engine) "$1" list "${3#--}s" --csv ;;
-    *:--space) echo constant global readonly shared shared_copies param texture shuffle select prmt all ;;
+    *:--pattern | *:--path | *:--workload | *:--source | *:--sweep | *:--engine)
+        "$1" list "${3#--}s" --csv
+        ;;
+    *:--space)
+        echo constant global readonly shared shared_copies param texture shuffle select prmt all
+        ;;
     *:--cache-state) "$1" list cache_states --csv ;;
     *:--counters) "$1" list counters --csv ;;
     esac 2>/dev/null | sed 's/,.*//; /^name$/d'
 }
 
 _cbank() {
-    local program=${COMP_WORDS[0]} command=${COMP_WORDS[1]} word=${COMP_WORDS[COMP_CWORD]} option='' list='' words
+    local program=${COMP_WORDS[0]} command=${COMP_WORDS[1]} word=${COMP_WORDS[COMP_CWORD]}
+    local option='' list='' words
     COMPREPLY=()
 
     # Bash splits at "=": the value is a word of its own, or the "=" itself where it is still empty.
@@ -29,9 +34,11 @@ _cbank() {
     fi
 
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "$("$program" help | sed -n 's/^  \([a-z]*\)  .*/\1/p') help" -- "$word"))
+        words=$("$program" help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
+        COMPREPLY=($(compgen -W "$words help" -- "$word"))
     elif [[ $word == -* ]]; then
-        COMPREPLY=($(compgen -W "$("$program" "$command" --help | grep -o '^ *--[a-z-]*')" -- "$word"))
+        words=$("$program" "$command" --help | grep -o '^ *--[a-z-]*')
+        COMPREPLY=($(compgen -W "$words" -- "$word"))
     elif words=$(_cbank_words "$program" "$command" "$option") && [[ -n $words ]]; then
         # A list: what stands before the last comma stays.
         [[ $word == *,* ]] && list=${word%,*},

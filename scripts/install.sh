@@ -34,21 +34,32 @@ esac
 files() {
     printf '%s\t%s\t%s\n' 755 bin/cbank "$build/cbank" 644 lib/libcbank.a "$build/libcbank.a" \
         644 include/cbank.h harness/cbank.h 644 include/cbank.cuh kernels/cbank.cuh \
-        644 include/cbank_case.h kernels/cbank_case.h 644 share/bash-completion/completions/cbank docs/cbank.bash \
-        755 share/cbank/scripts/fleet_run.sh scripts/fleet_run.sh 755 share/cbank/scripts/fleet.sbatch scripts/fleet.sbatch
+        644 include/cbank_case.h kernels/cbank_case.h \
+        644 share/bash-completion/completions/cbank docs/cbank.bash \
+        755 share/cbank/scripts/fleet_run.sh scripts/fleet_run.sh \
+        755 share/cbank/scripts/fleet.sbatch scripts/fleet.sbatch
     [ ! -e docs/cbank.1 ] || printf '644\tshare/man/man1/cbank.1\tdocs/cbank.1\n'
-    for source in results/*schema.json; do printf '644\tshare/cbank/%s\t%s\n' "${source##*/}" "$source"; done
-    for source in results/cards/*.json; do printf '644\tshare/cbank/cards/%s\t%s\n' "${source##*/}" "$source"; done
+    for source in results/*schema.json; do
+        printf '644\tshare/cbank/%s\t%s\n' "${source##*/}" "$source"
+    done
+    for source in results/cards/*.json; do
+        printf '644\tshare/cbank/cards/%s\t%s\n' "${source##*/}" "$source"
+    done
     for source in examples/*.cu; do printf '644\tshare/cbank/%s\t%s\n' "$source" "$source"; done
     (cd scripts && find cbank -type f ! -name '*.pyc' ! -name '*[[:cntrl:]]*') |
-        while IFS= read -r name; do printf '644\tshare/cbank/python/%s\tscripts/%s\n' "$name" "$name"; done
+        while IFS= read -r name; do
+            printf '644\tshare/cbank/python/%s\tscripts/%s\n' "$name" "$name"
+        done
 }
 
 # Removes the files whose names are on standard input.
 remove() {
     while IFS= read -r name; do
         case /$name/ in
-        *//* | */../*) echo "cbank: warning: $root/$manifest names '$name', which is not below it; it stays" >&2 ;;
+        *//* | */../*)
+            echo "cbank: warning: $root/$manifest names '$name', which is not below it;" \
+                "it stays" >&2
+            ;;
         *) rm -f -- "$root/$name" ;;
         esac
     done

@@ -31,6 +31,12 @@ needed() {
     done | sort -u | sed "s/^libc6\$/libc6 (>= $libc)/" | paste -sd , | sed 's/,/, /g'
 }
 
+# installed_size: in KiB.
+installed_size() {
+    find "$root/usr" -type f -printf '%s\n' |
+        awk '{ sum += $1 } END { print int(sum / 1024) + 1 }'
+}
+
 # copyright: of the program, and of what is linked into it.
 copyright() {
     cat LICENSE
@@ -40,7 +46,8 @@ copyright() {
     fi
     if [ -n "$CUDA_VERSION" ]; then
         printf '\n-- The CUDA runtime library, which is part of the program:\n\n'
-        echo "NVIDIA's libcudart_static of CUDA $CUDA_VERSION, under the End User License Agreement of the CUDA Toolkit."
+        echo "NVIDIA's libcudart_static of CUDA $CUDA_VERSION, under the End User License" \
+            "Agreement of the CUDA Toolkit."
     fi
 }
 
@@ -59,7 +66,7 @@ Architecture: $(dpkg --print-architecture)
 Maintainer: The cbank contributors
 Section: science
 Priority: optional
-Installed-Size: $(find "$root/usr" -type f -printf '%s\n' | awk '{ sum += $1 } END { print int(sum / 1024) + 1 }')
+Installed-Size: $(installed_size)
 Depends: $(needed)
 Recommends: python3-jinja2, python3-matplotlib, python3-pandas, python3-scipy
 Description: measures what reading a small table costs on an NVIDIA GPU

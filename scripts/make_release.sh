@@ -27,8 +27,10 @@ refuse() { # MESSAGE
     exit 2
 }
 
-[ -z "$(git status --porcelain)" ] || refuse "the tree has changes that are not committed; commit them, or stash them"
-grep -q "^## $version\b" CHANGELOG.md || refuse "CHANGELOG.md has no section '## $version'; add it, or set VERSION"
+[ -z "$(git status --porcelain)" ] ||
+    refuse "the tree has changes that are not committed; commit them, or stash them"
+grep -q "^## $version\b" CHANGELOG.md ||
+    refuse "CHANGELOG.md has no section '## $version'; add it, or set VERSION"
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 rm -rf "$out"
@@ -39,7 +41,8 @@ cp "$build/cbank-$version.tar.gz" "$out/"
 packaged=
 for toolkit in ${TOOLKITS:-none}; do
     name=none
-    [ "$toolkit" = none ] || name=cuda$("$toolkit/bin/nvcc" --version | sed -n 's/.*, V\([0-9]*\).*/\1/p')
+    [ "$toolkit" = none ] ||
+        name=cuda$("$toolkit/bin/nvcc" --version | sed -n 's/.*, V\([0-9]*\).*/\1/p')
     parts=$build/release-parts/$name
     if [ "$name" = none ]; then set -- NO_CUDA=1; else set -- CUDA="$toolkit" ARCHS=all; fi
     make -s STATIC=1 BUILD="$parts" IMAGES="$parts/images" "$@" all
@@ -63,7 +66,8 @@ cp -r scripts "$build/release-parts/python"
 cp VERSION "$build/release-parts/"
 mkdir -p "$build/release-parts/results"
 cp results/*schema.json "$build/release-parts/results/"
-(cd "$build/release-parts/python" && "${PYTHON:-python3}" setup.py -q bdist_wheel --dist-dir ../wheel)
+(cd "$build/release-parts/python" &&
+    "${PYTHON:-python3}" setup.py -q bdist_wheel --dist-dir ../wheel)
 cp "$build"/release-parts/wheel/*.whl scripts/Containerfile "$out/"
 (cd "$out" && sha256sum -- * >SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS)
 cat "$out/SHA256SUMS"

@@ -29,7 +29,8 @@ $1 ~ /^[A-Z]+$/ && NF == 2 {
     done += cost($1)
     if (total > 0 && int(4 * done / total) > quarters && done < total) {
         quarters = int(4 * done / total)
-        printf "build: %d %% done, about %d s left\n", 100 * done / total, (now() - began) * (total - done) / done + 1
+        left = (now() - began) * (total - done) / done + 1
+        printf "build: %d %% done, about %d s left\n", 100 * done / total, left
         fflush()
     }
     next
