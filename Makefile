@@ -55,7 +55,7 @@ OBJ     := $(BUILD)/obj
 
 # Goals that build nothing need no toolkit and no question to the driver.
 BUILDS := $(filter-out help clean uninstall setup test-distributions check-headers format \
-            check-format lint dist release,$(or $(MAKECMDGOALS),all))
+            lint dist release,$(or $(MAKECMDGOALS),all))
 
 # ---- The CUDA toolkit: the first of CUDA, CUDA_HOME, CUDA_PATH, nvcc on PATH, /usr/local/cuda.
 
@@ -185,7 +185,7 @@ CARDS   := $(wildcard results/cards/*.json)
 .PHONY: all tests simulated run contribute cards setup test test-kernels test-all test-long \
         test-distributions test-fleet test-gpu coverage bench-gpu plots reproduce gallery \
         check-sass check-ptx check-headers sanitize fuzz fuzzers install uninstall format \
-        check-format lint dist deb release clean help FORCE
+        lint dist deb release clean help FORCE
 
 # What the program is built with, in words.
 BUILT_ARCHS    := architectures $(ARCHS) and PTX of $(lastword $(ARCHS))$(ARCHS_WHY)
@@ -597,35 +597,17 @@ install: $(PROGRAM) $(BUILD)/libcbank.a ## install into $(DESTDIR)$(PREFIX)
 uninstall: ## remove what install put there
 	@scripts/install.sh uninstall
 
-# One version of the formatter: another would format otherwise.
-CLANG_FORMAT ?= clang-format-19
-CLANG_TIDY   ?= clang-tidy-19
-FORMATTED = $(shell find patterns kernels harness examples scripts tests -name golden -prune -o \
-    $(foreach kind,c h cpp cu cuh def,-name "*.$(kind)" -print -o) -false | LC_ALL=C sort)
+format: ## format C, CUDA, tables, Python and shell
+	@scripts/lint.sh format
 
-format: ## format all C sources
-	@scripts/setup.sh lint
-	@$(CLANG_FORMAT) -i $(FORMATTED)
-
-check-format: ## fail where `make format` would change a source
-	@scripts/setup.sh lint
-	@$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED) 2>&1 | \
-	    sed -n 's/^\([^ ][^:]*\):[0-9].*/\1/p' | sort -u | { ! grep .; } || \
-	    { echo 'the sources above are not formatted; run: make format' >&2; exit 1; }
-
-# Settings: .clang-tidy, tests/.clang-tidy, .shellcheckrc. Sources of the CUDA engine need the
-# vendor's headers.
+# Settings: .clang-format, .clang-tidy, tests/.clang-tidy, .shellcheckrc. Sources of the CUDA engine
+# need the vendor's headers.
 LINTED := $(PLAIN_SOURCES) $(if $(CUDA),$(CUDA_SOURCES)) $(CUDA_ABSENT) $(CUPTI_ABSENT) \
           $(filter-out $(if $(CUDA),,tests/simulated/%),$(wildcard tests/*/*.c))
 
-lint: ## look for mistakes in C, Python and shell sources, and for limits that are not kept
-	@scripts/setup.sh lint
-	@$(ISOLATED) scripts/house.py
-	@printf '%s\n' $(LINTED) | xargs -P $(shell nproc) -n 4 sh -c \
-	    '$(CLANG_TIDY) --quiet "$$@" -- -std=c11 \
-	    $(CPPFLAGS_ALL) $(EVERY_ROOM) -Itests/unit -Itests/simulated $(CUDA_CPPFLAGS) 2>/dev/null' lint
-	@$(ISOLATED) -m pyflakes scripts tests
-	@shellcheck scripts/*.sh scripts/*.sbatch docs/cbank.bash .ci/*
+lint: ## check formats, the shape of sources, and mistakes in C, Python and shell
+	@scripts/lint.sh check $(LINTED) -- -std=c11 $(CPPFLAGS_ALL) $(EVERY_ROOM) -Itests/unit \
+	    -Itests/simulated $(CUDA_CPPFLAGS)
 
 # Both are made of HEAD or of what was installed, with its times, so that they are the same bytes
 # every time.

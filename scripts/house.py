@@ -1,16 +1,20 @@
 #!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
-"""Measures the sizes and the English of this repository and compares them with their limits.
+"""Checks the shape of the sources: columns, lines of functions, lines of files.
 
-usage: scripts/house.py [-v]
+usage: scripts/house.py [--lower]
 
--v lists what a limit counts: files, functions or sentences. `make lint` runs this. Functions have limits in .clang-tidy.
-Exit status: 0 all limits are kept; 1 one is not; 3 universal-ctags or cloc is missing (scripts/setup.sh lint).
+- No line of C, CUDA, tables, Python, shell and the Makefile has more than 100 columns.
+- A function has at most 60 lines, a file at most 600. Tests and tables of data may have longer
+  files.
+- scripts/house.txt lists what is longer, each with its lines. The list may only shrink: nothing is
+  added to it, and no number in it grows. --lower writes the list again, with what became shorter.
+
+The sums of lines are printed, and have no limit. Exit status: 0 all is kept; 1 something is not;
+3 universal-ctags is missing (scripts/setup.sh lint).
 """
 
 import collections
-import functools
-import glob
 import json
 import os
 import re
@@ -18,128 +22,165 @@ import shutil
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import english
-
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SOURCES = ("patterns", "kernels", "harness")
-AS_C = [f"--force-lang=C,{ending}" for ending in ("def", "S", "inc")]
-DATA = "--exclude-dir=golden,corpus,data,planted"
-# The core is what these two files include.
-CORE = ("harness/engine/run_command.c", "harness/engine/run.c", "harness/engine/cuda/engine_cuda.c")
+LIST = "scripts/house.txt"
+COLUMNS, FUNCTION_LINES, FILE_LINES = 100, 60, 600
+
+# By the ending of a file; "" is what has none.
+KINDS = {
+    **dict.fromkeys(("c", "h", "cu", "cuh", "cpp", "def", "S", "inc"), "C"),
+    "py": "Python",
+    **dict.fromkeys(("sh", "bash", "sbatch", "awk"), "shell"),
+}
+NAMES = {"Makefile": "make", ".ci/run": "shell"}
+# Written by programs, or inputs that stand for somebody's file.
+DATA = ("results/", "tests/golden/", "tests/corpus/", "tests/data/")
 
 
-def tool(*command):
-    if not shutil.which(command[0]):
-        print(f"house: this machine has no {command[0]}; run scripts/setup.sh lint", file=sys.stderr)
-        sys.exit(3)
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-
-
-def files(*patterns):
-    """The tracked files that match, relative to ROOT."""
-    return sorted({os.path.relpath(name, ROOT) for pattern in patterns
-                   for name in glob.glob(f"{ROOT}/{pattern}", recursive=True) if os.path.isfile(name)})
-
-
-def text_of(name):
-    with open(os.path.join(ROOT, name), encoding="utf-8") as file:
-        return file.read()
-
-
-# ---- Measures: each returns {thing: number}, and the limit is on their sum or on each
-
-
-def code(*paths):
-    """Lines of code by file, as cloc counts them."""
-    counted = json.loads(tool("cloc", "--by-file", "--json", "--quiet", DATA, *AS_C, *paths))
-    return {name: counts["code"] for name, counts in counted.items() if name not in ("header", "SUM")}
-
-
-def size_of(*patterns):
-    """Bytes by file."""
-    return {name: os.path.getsize(os.path.join(ROOT, name)) for name in files(*patterns)}
-
-
-def core():
-    """Lines of code by file: what CORE includes, with the sources of each header, transitively."""
-    found = files(*(f"{folder}/**/*.*" for folder in SOURCES))
-    by_name = {os.path.basename(name): name for name in found}
-    closure, waiting = set(), [name for name in CORE if name in found]
-    while waiting:
-        name = waiting.pop()
-        if name in closure:
-            continue
-        closure.add(name)
-        included = re.findall(r'^\s*#\s*include\s+"([^"]+)"', text_of(name), re.MULTILINE)
-        waiting += [by_name[os.path.basename(other)] for other in included if os.path.basename(other) in by_name]
-        if name.endswith(".h") and name[:-1] + "c" in found:
-            waiting.append(name[:-1] + "c")
-    return code(*closure)
-
-
-def static_functions():
-    """{where: whether one call is its only use} of static functions. A function that is handed on has no caller to stand in."""
-    used = {}
-    names = files(*(f"{folder}/**/*.[ch]" for folder in SOURCES))
-    for line in tool("ctags", "--languages=C", "--langmap=C:+.h", "--kinds-C=f", "--fields=+n", "--output-format=json", "-f", "-", *names).splitlines():
-        tag = json.loads(line)
-        if tag.get("file"):
-            # The definition names it once; prototypes end in a semicolon and start a line.
-            source = english.without_comments(text_of(tag["path"]))
-            prototypes = re.findall(rf"^static [^;{{}}()=]*\b{tag['name']}\([^{{}};]*\);", source, re.MULTILINE)
-            uses = len(re.findall(rf"\b{tag['name']}\b", source)) - 1 - len(prototypes)
-            called = len(re.findall(rf"\b{tag['name']}\(", source)) - 1 - len(prototypes)
-            used[f"{tag['path']}:{tag['line']} {tag['name']}"] = int(uses == called == 1)
-    return used
-
-
-ENGLISH = ("patterns/**/*.*", "kernels/**/*.*", "harness/**/*.*", "examples/**/*.*", "scripts/**/*.*", "tests/**/*.[ch]", "tests/**/*.def",
-           "tests/**/*.cu", "tests/**/*.py", "docs/*.md", "*.md", "Makefile", ".ci/run", ".github/**/*.yml")
-
-
-@functools.lru_cache
-def faults():
-    """{kind: {where and sentence: 1}} of the patterns of English that are hard to read."""
-    found = collections.defaultdict(dict)
-    for name in files(*ENGLISH):
-        if not name.startswith(("tests/corpus", "tests/golden", "tests/data")):
-            for line, kind, sentence in english.faults(name, text_of(name)):
-                found[kind][f"{name}:{line}: {sentence}"] = 1
+def sources(root):
+    """{name: kind} of the sources, tracked or new."""
+    listed = subprocess.run(
+        ["git", "-C", root, "ls-files", "-co", "--exclude-standard", "-z"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    found = {}
+    for name in sorted(filter(None, listed.split("\0"))):
+        kind = NAMES.get(name) or KINDS.get(name.rpartition(".")[2] if "." in name else "")
+        if name.endswith(".mk"):
+            kind = "make"
+        if kind and not name.startswith(DATA) and os.path.isfile(os.path.join(root, name)):
+            found[name] = kind
     return found
 
 
-# Name, measure, limit, and how the numbers are taken together. C and tests have room for the analysis of users' SASS.
-LIMITS = (
-    ("lines of C", lambda: code(*SOURCES), 32000, sum),
-    ("lines of scripts", lambda: code("scripts"), 8000, sum),
-    ("lines of tests, but for attacks and faults", lambda: code("--fullpath", "--not-match-d=tests/(attacks|faults)", "tests"), 24500, sum),
-    ("lines of attacks and planted faults", lambda: code("tests/attacks", "tests/faults"), 1500, sum),
-    ("lines of C of the core", core, 10800, sum),
-    ("% of static functions that are called once", static_functions, 27, lambda uses: round(100 * sum(uses) / len(uses), 1)),
-    ("bytes of docs/*.md", lambda: size_of("docs/*.md"), 98000, sum),
-    ("bytes of CONTRIBUTING.md", lambda: size_of("CONTRIBUTING.md"), 20000, sum),
-    ("bytes of README.md", lambda: size_of("README.md"), 10000, sum),
-    *((f"sentences: {kind}", functools.partial(lambda kind: faults()[kind], kind), 0, sum) for kind in english.KINDS),
-)
+def lines_of(root, name):
+    with open(os.path.join(root, name), encoding="utf-8") as file:
+        return file.read().splitlines()
 
 
-def check():
-    """(name, number, limit, things) of each limit."""
-    for name, measure, limit, together in LIMITS:
-        things = measure()
-        yield name, together(list(things.values())) if things else 0, limit, things
+def wide(root, names):
+    """Places of lines that are too wide."""
+    for name in names:
+        for number, line in enumerate(lines_of(root, name), 1):
+            if len(line) > COLUMNS:
+                yield f"{name}:{number}: {len(line)} columns; the limit is {COLUMNS}"
+
+
+def functions(root, names):
+    """{"FILE FUNCTION": lines} of the functions of these files. Of several with one name, the
+    longest counts."""
+    command = ["ctags", "--output-format=json", "--fields=+ne", "--languages=C,C++,CUDA,Python"]
+    command += ["--langmap=C:+.h", "--kinds-C=f", "--kinds-C++=f", "--kinds-CUDA=f"]
+    command += ["--kinds-Python=fm", "-f", "-", "-L", "-"]
+    said = subprocess.run(
+        command, cwd=root, input="\n".join(names), capture_output=True, text=True, check=True
+    ).stdout
+    found = collections.Counter()
+    for tag in map(json.loads, said.splitlines()):
+        if "end" in tag:
+            key = f"{tag['path']} {tag['name']}"
+            found[key] = max(found[key], tag["end"] - tag["line"] + 1)
+    for name in names:
+        if KINDS.get(name.rpartition(".")[2]) == "shell":
+            found.update(shell_functions(name, "\n".join(lines_of(root, name))))
+    return found
+
+
+def shell_functions(name, text):
+    """The same of a file of shell, which ctags gives no ends of. shfmt puts both braces there."""
+    return {
+        f"{name} {match[1]}": match[0].count("\n") + 1
+        for match in re.finditer(r"^(\w+)\(\) \{\n(?:.*\n)*?\}$", text, re.MULTILINE)
+    }
+
+
+def too_long(root, kinds):
+    """{what: lines} of the functions and files that are longer than their limit."""
+    measured = [name for name in kinds if not name.endswith((".def", ".S", ".inc", ".awk"))]
+    found = {
+        what: lines
+        for what, lines in functions(root, measured).items()
+        if lines > FUNCTION_LINES and not re.match(r"tests/.* test_", what)
+    }
+    for name in kinds:
+        if not name.startswith("tests/") and not name.endswith(".def"):
+            lines = len(lines_of(root, name))
+            if lines > FILE_LINES:
+                found[name] = lines
+    return found
+
+
+def read_list(text):
+    """{what: lines} of a text of the list."""
+    rows = (row.split(None, 1) for row in text.splitlines() if row and not row.startswith("#"))
+    return {what: int(lines) for lines, what in rows}
+
+
+def listed(root):
+    path = os.path.join(root, LIST)
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        return read_list(file.read())
+
+
+def write_list(root, longer):
+    with open(os.path.join(root, LIST), "w", encoding="utf-8") as file:
+        file.write("# SPDX-License-Identifier: MIT\n")
+        file.write(
+            "# Functions and files that are longer than scripts/house.py allows: see there.\n"
+        )
+        for what, lines in sorted(longer.items()):
+            file.write(f"{lines:5} {what}\n")
+
+
+def judged(longer, allowed):
+    """What is wrong with the lengths, given the list."""
+    for what, lines in sorted(longer.items()):
+        limit = FUNCTION_LINES if " " in what else FILE_LINES
+        if what not in allowed:
+            yield f"{what}: {lines} lines; the limit is {limit}"
+        elif lines > allowed[what]:
+            yield f"{what}: {lines} lines; {LIST} allows {allowed[what]}"
+    for what, lines in sorted(allowed.items()):
+        if longer.get(what, 0) < lines:
+            yield f"{what}: shorter than {LIST} says; run scripts/house.py --lower"
+
+
+def grown(root, allowed):
+    """What the list has more than in the commit before, where git knows one."""
+    done = subprocess.run(
+        ["git", "-C", root, "show", f"HEAD~1:{LIST}"], capture_output=True, text=True, check=False
+    )
+    before = read_list(done.stdout) if done.returncode == 0 else allowed
+    if len(allowed) > len(before):
+        yield f"{LIST}: {len(allowed)} rows, and {len(before)} in the commit before; it may shrink"
+    if sum(allowed.values()) > sum(before.values()):
+        lines = sum(allowed.values()), sum(before.values())
+        yield f"{LIST}: {lines[0]} lines, and {lines[1]} in the commit before"
 
 
 def main():
-    verbose, broken = "-v" in sys.argv[1:], False
-    for name, number, limit, things in check():
-        broken |= number > limit
-        print(f"{name:40} {number:>8} of {limit:>6}" + ("  beyond" if number > limit else ""))
-        for thing, count in sorted(things.items(), key=lambda item: (-item[1], item[0])) if verbose else ():
-            if count:
-                print(f"    {count:6} {thing}")
-    return int(broken)
+    if not shutil.which("ctags"):
+        print("house: this machine has no ctags; run scripts/setup.sh lint", file=sys.stderr)
+        return 3
+    kinds = sources(ROOT)
+    longer, allowed = too_long(ROOT, kinds), listed(ROOT)
+    if sys.argv[1:] == ["--lower"]:
+        lower = {what: min(longer[what], allowed[what]) for what in allowed if what in longer}
+        write_list(ROOT, lower)
+        allowed = lower
+    faults = [*wide(ROOT, kinds), *judged(longer, allowed), *grown(ROOT, allowed)]
+    for fault in faults:
+        print(fault)
+    sums = collections.Counter()
+    for name, kind in kinds.items():
+        sums["tests" if name.startswith("tests/") else kind] += len(lines_of(ROOT, name))
+    print("lines:", ", ".join(f"{kind} {count}" for kind, count in sorted(sums.items())))
+    print(f"longer than the limits: {len(longer)}")
+    return int(bool(faults))
 
 
 if __name__ == "__main__":

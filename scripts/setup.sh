@@ -47,7 +47,8 @@ needs='
     lint  command shellcheck            shellcheck          ShellCheck          shellcheck
     lint  module  pyflakes              python3-pyflakes    python3-pyflakes    python-pyflakes
     lint  command ctags                 universal-ctags     ctags               ctags
-    lint  command cloc                  cloc                cloc                cloc
+    lint  command black                 black               -                   -
+    lint  command shfmt                 shfmt               -                   -
     fleet   command slurmctld       slurm-wlm           slurm-slurmctld     -
     fleet   command slurmd          slurm-wlm           slurm-slurmd        -
     fleet   file    /usr/bin/sbatch slurm-wlm           slurm               -

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The archive of kernel images, as a section of the program. CBANK_IMAGES is its path: an empty archive in
- * a build without CUDA. harness/image.c reads it through the two symbols, scripts/check_sass.py by the
- * section's name. */
+ * The archive of kernel images, as a section of the program. CBANK_IMAGES is its path: an empty
+ * archive in a build without CUDA. image.c reads it through the two symbols, scripts/check_sass.py
+ * by the section's name. */
     .section .cbank_images, "a", %progbits
     .balign 64
     .globl cbank_images_start

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The texts of the cards of cards.def, as they lie in the repository: cbank_card_NAME to cbank_card_NAME_end. */
+ * The texts of the cards of cards.def, as they lie in the repository: cbank_card_NAME to
+ * cbank_card_NAME_end. */
     .section .rodata.cbank_card, "a", %progbits
 #define CARD_FILE(name, path)       \
     .globl cbank_card_##name;       \

@@ -18,9 +18,9 @@ enum time_unit {
     TIME_ISSUE,    /* instructions of all warps / issue_per_cycle */
     /* distinct addresses of loads through the L1 constant cache x constant_address_cycles */
     TIME_CONSTANT,
-    TIME_FILL,     /* lines that this cache misses x constant_fill_cycles. A footprint within
-          constant_l1_bytes has no misses. Above, a block's line misses with the share of
-          the footprint that does not fit */
+    /* lines that this cache misses x constant_fill_cycles. A footprint within constant_l1_bytes has
+     * no misses. Above, a block's line misses with the share of the footprint that does not fit */
+    TIME_FILL,
     TIME_L1, /* loads / l1_requests_per_cycle or texture_requests_per_cycle, or the wavefronts that
                 look up lines and banks, whichever takes longer; plus wavefronts of shared memory /
                       shared_wavefronts_per_cycle */

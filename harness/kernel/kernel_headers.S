@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The texts of the headers that kernel files include, so that the program works where they are not installed. */
+ * The texts of the headers that kernel files include, so that the program works where they are not
+ * installed. */
 #include "text_file.inc"
     .section .rodata.cbank_headers, "a", %progbits
     text cbank_header_tables, kernels/cbank.cuh

@@ -32,7 +32,8 @@ PATTERN(reversed, (length - 1u - thread) % length,
 PATH_ROW = """\
 PATH(fresh, __ldcv(&table[index]),
      .summary = "global memory, fetched again by every load", .home = TABLE_GLOBAL,
-     .unit = UNIT_L2, .bytes = 1024u, .architecture = 35, .loads = 1, .sass = "LDG.STRONG", .ptx = "ld.global.cv")
+     .unit = UNIT_L2, .bytes = 1024u, .architecture = 35, .loads = 1,
+     .sass = "LDG.STRONG", .ptx = "ld.global.cv")
 """
 WORKLOAD = """\
 WORKLOAD(triple, map, input - 2u * sum,

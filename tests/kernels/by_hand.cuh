@@ -200,14 +200,17 @@ ALIGNED __constant__ entry constant_table[COUNT];
             state = READ_##space((state ^ text[i * records + record]) & 255) ^ state >> 8; \
         crc[record] = ~state;                                                              \
     }
+/* clang-format off */
 CRC32(constant)
 CRC32(global)
 CRC32(readonly)
 CRC32(shared)
 CRC32(shared_copies)
-CRC32(param) CRC32(texture)
+CRC32(param)
+CRC32(texture)
+/* clang-format on */
 
-    static size_t outputs(size_t size)
+static size_t outputs(size_t size)
 {
     return size;
 }
@@ -269,14 +272,20 @@ ALIGNED __constant__ entry constant_table[COUNT];
         if (threadIdx.x == 0)                                                                \
             y[row] = sum;                                                                    \
     }
+/* clang-format off */
 FP4_MATVEC(constant)
 FP4_MATVEC(global)
 FP4_MATVEC(readonly)
 FP4_MATVEC(shared)
 FP4_MATVEC(shared_copies)
-FP4_MATVEC(param) FP4_MATVEC(texture) FP4_MATVEC(shuffle) FP4_MATVEC(select) FP4_MATVEC(prmt)
+FP4_MATVEC(param)
+FP4_MATVEC(texture)
+FP4_MATVEC(shuffle)
+FP4_MATVEC(select)
+FP4_MATVEC(prmt)
+/* clang-format on */
 
-    static size_t outputs(size_t size)
+static size_t outputs(size_t size)
 {
     return size;
 }
@@ -331,14 +340,17 @@ ALIGNED __constant__ entry constant_table[COUNT];
             out[i] = sum;                                                                        \
         }                                                                                        \
     }
+/* clang-format off */
 PQ_SCAN(constant)
 PQ_SCAN(global)
 PQ_SCAN(readonly)
 PQ_SCAN(shared)
 PQ_SCAN(shared_copies)
-PQ_SCAN(param) PQ_SCAN(texture)
+PQ_SCAN(param)
+PQ_SCAN(texture)
+/* clang-format on */
 
-    static size_t outputs(size_t size)
+static size_t outputs(size_t size)
 {
     return size;
 }
@@ -388,14 +400,18 @@ ALIGNED __constant__ entry constant_table[COUNT];
             READ_##space(k) * tile[threadIdx.y][threadIdx.x + k];                           \
         out[y * WIDTH + x] = sum;                                                           \
     }
+/* clang-format off */
 CONVOLUTION_ROWS(constant)
 CONVOLUTION_ROWS(global)
 CONVOLUTION_ROWS(readonly)
 CONVOLUTION_ROWS(shared)
 CONVOLUTION_ROWS(shared_copies)
-CONVOLUTION_ROWS(param) CONVOLUTION_ROWS(texture) CONVOLUTION_ROWS(shuffle)
+CONVOLUTION_ROWS(param)
+CONVOLUTION_ROWS(texture)
+CONVOLUTION_ROWS(shuffle)
+/* clang-format on */
 
-    static size_t outputs(size_t size)
+static size_t outputs(size_t size)
 {
     return size * WIDTH;
 }

@@ -110,20 +110,18 @@ struct grown {
 };
 
 /* The settings of each kind of value. */
-#define NUMBERS(EACH)                                                                           \
-    EACH(devices)                                                                               \
-    EACH(host)                                                                                  \
-    EACH(swapped)                                                                               \
-    EACH(capability) EACH(memory) EACH(free) EACH(mig) EACH(ecc) EACH(seed) EACH(noise)         \
-        EACH(buffer_set) EACH(table_buffer_set) EACH(odd_table) EACH(code_buffer_set)           \
-            EACH(making_ms) EACH(drift) EACH(mode) EACH(neighbour_ms) EACH(clock)               \
-                EACH(throttle_ms) EACH(throttle_clock) EACH(slow_factor) EACH(slow_device)      \
-                    EACH(pace) EACH(deny_counters) EACH(in_turn) EACH(keep_second) EACH(slices) \
-                        EACH(wrong) EACH(xid) EACH(limit_ms) EACH(activity_tick)
-#define GROWING(EACH)     \
-    EACH(ecc_corrected)   \
-    EACH(ecc_uncorrected) \
-    EACH(retired) EACH(retired_pending) EACH(remapped) EACH(remap_pending) EACH(remap_failure)
+/* clang-format off */
+#define NUMBERS(EACH) \
+    EACH(devices) EACH(host) EACH(swapped) EACH(capability) EACH(memory) EACH(free) EACH(mig) \
+    EACH(ecc) EACH(seed) EACH(noise) EACH(buffer_set) EACH(table_buffer_set) EACH(odd_table) \
+    EACH(code_buffer_set) EACH(making_ms) EACH(drift) EACH(mode) EACH(neighbour_ms) EACH(clock) \
+    EACH(throttle_ms) EACH(throttle_clock) EACH(slow_factor) EACH(slow_device) EACH(pace) \
+    EACH(deny_counters) EACH(in_turn) EACH(keep_second) EACH(slices) EACH(wrong) EACH(xid) \
+    EACH(limit_ms) EACH(activity_tick)
+#define GROWING(EACH) \
+    EACH(ecc_corrected) EACH(ecc_uncorrected) EACH(retired) EACH(retired_pending) EACH(remapped) \
+    EACH(remap_pending) EACH(remap_failure)
+/* clang-format on */
 #define PLANTED(EACH) EACH(fail) EACH(hang) EACH(kernel_fault) EACH(hang_kernel)
 #define TEXTS(EACH)   EACH(slow) EACH(refuse) EACH(unsupported) EACH(ptx) EACH(log) EACH(leaks)
 
