@@ -402,18 +402,19 @@ $(SIMULATED)/cbank: $(OBJECTS) $(OBJ)/link.stamp $(SIMULATED)/libsimulated.so $(
 -include $(OBJECTS:.o=.d) $(patsubst $(BUILD)/%,$(OBJ)/%.d,$(TESTS)) $(FUZZ_OBJECTS:.o=.d)
 
 # ---- Kernel images: one cubin for each module and architecture, and PTX of the newest
-# architecture. Each workload is a module, kernels.cu compiled for it alone; probes and tools are
-# two more. Two steps on purpose. -rdc=true keeps nvcc from removing or renaming what only the host
+# architecture. Each workload is a module, kernels.cu compiled for it alone; the others are not
+# measured. Two steps on purpose. -rdc=true keeps nvcc from removing or renaming what only the host
 # refers to (cbank_values); ptxas without -c then optimizes the whole program as usual. The PTX
 # between them is what check-ptx reads.
 
 WORKLOADS := $(shell sed -n '/^WORKLOAD.$$/N;s/^WORKLOAD.[\n ]*\([a-z0-9_]*\),.*/\1/p' \
                kernels/workloads.def)
-MODULES := $(WORKLOADS) probes tools
+OTHER_MODULES := probes sharing tools
+MODULES := $(WORKLOADS) $(OTHER_MODULES)
 CUBINS := $(foreach module,$(MODULES),$(ARCHS:%=$(IMAGES)/$(module).sm_%.cubin))
 WORKLOAD_PTX := $(foreach module,$(WORKLOADS),$(ARCHS:%=$(IMAGES)/$(module).compute_%.ptx))
 PTX    := $(WORKLOAD_PTX) \
-          $(foreach module,probes tools,$(ARCHS:%=$(IMAGES)/$(module).compute_%.ptx))
+          $(foreach module,$(OTHER_MODULES),$(ARCHS:%=$(IMAGES)/$(module).compute_%.ptx))
 MEMBERS := $(CUBINS) $(MODULES:%=$(IMAGES)/%.compute_$(lastword $(ARCHS)).ptx)
 
 # $(call module_rules,MODULE,SOURCE,OPTIONS)
@@ -428,7 +429,7 @@ $$(IMAGES)/$(1).sm_%.cubin: $$(IMAGES)/$(1).compute_%.ptx
 endef
 $(foreach workload,$(WORKLOADS),$(eval \
     $(call module_rules,$(workload),kernels,-DCBANK_WORKLOAD=$(workload))))
-$(foreach module,probes tools,$(eval $(call module_rules,$(module),$(module))))
+$(foreach module,$(OTHER_MODULES),$(eval $(call module_rules,$(module),$(module))))
 
 $(eval $(call stamp,$(IMAGES)/nvcc.stamp,$(NVCC) $(CUDA_VERSION) $(NVCCFLAGS)))
 $(eval $(call stamp,$(IMAGES)/members.stamp,$(MEMBERS)))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The arguments of the kernels of probes.cu, and the readings that they take. Pointers are device
- * pointers. As in kernel_args.h, the table follows by a const __restrict__ pointer and by value.
+ * The arguments of the kernels of probes.cu and sharing.cu, and the readings that they take.
+ * Pointers are device pointers. As in kernel_args.h, the table follows by a const __restrict__
+ * pointer and by value.
  *
  * The table of a probe holds links: the value at an offset is the offset to load next. Offsets are
  * in bytes; for the texture path they are in elements. */
@@ -47,14 +48,19 @@ enum { PROBE_LOADS = 16 };
 
 /* probe_sharing: one block on every SM. The block with turn 0 loads every `step` bytes of the
  * constant bank up to `bytes`. Then the other blocks, one after the other, load one word each: turn
- * t loads the word at (t - 1) * grain. The cycles of that load go to readings[block]. The turn of a
- * block is its number minus `first`, modulo the number of blocks. */
+ * t loads the word at (t - 1) * grain, and turn 0 its last word once more. The cycles of that load
+ * go to readings[block], which a block without a turn does not write. The turn of a block is its
+ * number minus `first`, modulo the number of blocks. */
 struct probe_sharing_args {
     uint32_t *turn; /* 0 before the launch */
     uint32_t first, bytes, step, grain;
     uint32_t zero;
     struct probe_reading *readings;
 };
+
+/* Readings of *turn until a block gives up: tens of milliseconds. The turns of a whole launch take
+ * less than one. */
+enum { PROBE_SHARING_SPINS = 1 << 17 };
 
 /* probe_relay: a pointer chase over the constant banks of several modules. Each of `members`
  * modules launches one block on every SM. The blocks on one SM do the chase: the first SM that runs

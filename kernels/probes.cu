@@ -6,8 +6,6 @@
  *   probe_chase<path>    one thread follows the links of the table and times every load
  *   probe_chain<path>   a warp follows links: latency
  *   probe_stream<path>  loads that do not depend on each other, by many warps: throughput
- *   probe_sharing       the SMs, one after the other, load data from the constant bank that one of
- *                       them loaded before
  *   probe_relay         a pointer chase as in probe_chase, over the constant banks of several
  *                       modules that run at a time
  *
@@ -20,6 +18,7 @@
 #include "device.cuh"
 #include "path.h"
 #include "probe_args.h"
+#include "probe_device.cuh"
 #include "workload.h"
 
 __constant__ uint32_t probe_bank[CBANK_TABLE_LENGTH];
@@ -27,11 +26,6 @@ __constant__ uint32_t probe_bank[CBANK_TABLE_LENGTH];
 extern __shared__ uint32_t probe_staged[];
 
 /* -- the places that paths.def knows, by bytes ------------------------------------------------- */
-
-static __device__ const uint32_t &word_at(const uint32_t *base, uint32_t offset)
-{
-    return *(const uint32_t *)((const char *)base + offset);
-}
 
 struct bank_by_bytes {
     __device__ const uint32_t &operator[](uint32_t offset) const
@@ -125,22 +119,6 @@ static __device__ uint32_t permuted(const uint32_t *words, uint32_t index)
 #include "paths.def"
 
 /* -- parts ------------------------------------------------------------------------------------- */
-
-static __device__ uint32_t clock_cycles(void)
-{
-    uint32_t cycles;
-
-    asm volatile("mov.u32 %0, %%clock;" : "=r"(cycles)::"memory");
-    return cycles;
-}
-
-static __device__ uint32_t sm_id(void)
-{
-    uint32_t id;
-
-    asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
-    return id;
-}
 
 /* An addition in L2; L1 keeps nothing of it. atomicAdd would not do: a compiler sums over the warp
  * first. */
@@ -284,35 +262,6 @@ __global__ void __launch_bounds__(1024)
     const uint32_t end = clock_cycles();
 
     write_reading(args.readings, begin, end);
-}
-
-/* One thread of each block. */
-extern "C" __global__ void probe_sharing(const CBANK_PARAMETER probe_sharing_args args)
-{
-    __shared__ volatile uint32_t arrived;
-    const uint32_t turn = (blockIdx.x + gridDim.x - args.first) % gridDim.x;
-    uint32_t offset = threadIdx.x & args.zero;
-
-    while (*(volatile uint32_t *)args.turn != turn)
-        ;
-    if (turn == 0)
-#pragma unroll 1
-        for (uint32_t i = 0; i < args.bytes; i += args.step)
-            offset = word_at(probe_bank, i + (offset & args.zero));
-    else
-        offset += (turn - 1) * args.grain;
-    arrived = offset;
-
-    const uint32_t begin = clock_cycles();
-
-    offset = word_at(probe_bank, offset);
-    arrived = offset;
-
-    const uint32_t end = clock_cycles();
-
-    args.readings[blockIdx.x] = {begin, end, sm_id(), 1};
-    __threadfence();
-    *(volatile uint32_t *)args.turn = turn + 1;
 }
 
 /* -- more than one bank ------------------------------------------------------------------------ */

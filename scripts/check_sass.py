@@ -24,7 +24,7 @@ import kernel_check
 
 IMAGE_SECTION = ".cbank_images"
 TABLE_SYMBOL = "cbank_values"
-NOT_MEASURED = {"probes", "tools"}  # modules
+NOT_MEASURED = {"probes", "sharing", "tools"}  # modules
 PARAMETER_BANK = 0
 RELEASE = re.compile(rb"Cuda compilation tools, release ([\d.]+)")  # in PTX
 

@@ -6,8 +6,49 @@
 
 #include "experiment.h"
 #include "log.h"
+#include "sm_sharing.h"
 
-enum { GRAIN_BYTES = 256 };
+static enum status ask(void *context, const struct probe_request *request, uint32_t *answer)
+{
+    struct experiment_run *run = context;
+    struct probe_request asked = *request;
+
+    experiment_ask(run, &asked, answer);
+    return run->status;
+}
+
+/* The request for this chip, whose first two levels are known. */
+static struct probe_request request_of(const struct experiment_run *run)
+{
+    const struct geometry_level *levels = run->geometry->level;
+    const uint32_t sms = run->out->device.sm_count, fits = levels[1].fits_bytes.value;
+    struct probe_request request = sm_sharing_request(sms);
+
+    if (fits && fits < request.bytes)
+        request.bytes = fits;
+    request.grain = request.bytes / sms / 4 * 4;
+    request.step = levels[0].fetch_bytes.known ? levels[0].fetch_bytes.value : 4;
+    return request;
+}
+
+/* Sets the latency of the shared level. */
+static void find_latency(struct experiment_run *run, const struct sm_sharing *sharing,
+                         double threshold)
+{
+    const size_t sms = sharing->sm_count;
+    const double timing = experiment_timing(run, stats_lower_median(sharing->own, sms));
+    double *shared = calloc(sms * sms, sizeof(*shared));
+    size_t count = 0;
+
+    if (!shared)
+        run->status = log_memory("pairs of SMs");
+    for (size_t i = 0; shared && i < sms * sms; i++)
+        if (sm_sharing_known(sharing, i) && sharing->cycles[i] < threshold)
+            shared[count++] = sharing->cycles[i] - timing;
+    if (count && isfinite(timing))
+        stats_spread(shared, count, &run->outcome->latency);
+    free(shared);
+}
 
 /* Every SM in turn loads the region, and the others time a load of it. Finds the latency of the
  * shared level, and the groups. */
@@ -15,72 +56,40 @@ void experiment_sharing(struct experiment_run *run)
 {
     static const char method[] = "one SM loads every line; the others time a first load. Shared: "
                                  "nearer to the second level than to the third";
-    const struct geometry_level *levels = run->geometry->level;
-    const uint32_t sms = run->out->device.sm_count, fits = levels[1].fits_bytes.value;
+    const uint32_t sms = run->out->device.sm_count;
     const double threshold = geometry_behind(run->geometry, 1);
-    const size_t pairs = (size_t)sms * sms;
     struct outcome *outcome = run->outcome;
-    struct probe_request request = {.kind = PROBE_SHARING, .blocks = sms, .step = 4};
-    uint32_t *cycles, *own, *answer;
-    double wrong = 0; /* pairs that disagree with the groups */
-    double *shared, timing;
-    size_t count = 0, shares = 0;
+    struct sm_sharing sharing = {0};
+    struct probe_request request;
+    double groups, wrong;
+    size_t count = 0;
 
-    request.bytes = GRAIN_BYTES * sms < BANK_BYTES ? GRAIN_BYTES * sms : BANK_BYTES;
-    if (fits && fits < request.bytes)
-        request.bytes = fits;
+    if (sms >= 2)
+        request = request_of(run);
     if (sms < 2 || request.bytes / sms < 4) {
         experiment_skip(run, "there is one SM, or the level is smaller than a word for each");
         return;
     }
-    request.grain = request.bytes / sms / 4 * 4;
-    if (levels[0].fetch_bytes.known)
-        request.step = levels[0].fetch_bytes.value;
-    cycles = calloc(pairs + 3 * (size_t)sms, sizeof(*cycles)); /* [of][to], 0 if not known */
-    own = cycles + pairs; /* loads that the first level of the SM answers */
-    answer = own + sms;
-    shared = calloc(pairs, sizeof(*shared));
     outcome->group = calloc(sms, sizeof(*outcome->group));
     outcome->sm_count = sms;
-    if (!cycles || !shared || !outcome->group)
-        run->status = log_memory("pairs of SMs");
-    for (; request.first < sms && run->status == STATUS_OK && experiment_ask(run, &request, answer);
-         request.first++) {
-        own[request.first] = answer[2 * request.first + 1];
-        for (uint32_t i = 0; i < sms; i++) {
-            const uint32_t of = answer[2 * request.first], to = answer[2 * i];
-
-            if (of < sms && to < sms && i != request.first)
-                cycles[of * sms + to] = answer[2 * i + 1];
-        }
-    }
+    run->status = outcome->group ? sm_sharing_measure(&sharing, request, ask, run)
+                                 : log_memory("the groups of SMs");
     if (run->status != STATUS_OK)
         goto out;
-    /* An SM is in the group of the first one that hits its data, and whose data it hits. */
-    for (uint32_t i = 0, k; i < sms; i++) {
-        for (k = 0; k < i; k++)
-            if (cycles[i * sms + k] && cycles[i * sms + k] < threshold &&
-                cycles[k * sms + i] < threshold)
-                break;
-        outcome->group[i] = k < i ? outcome->group[k] : outcome->group_count++;
+    if (!sharing.at_once) {
+        experiment_skip(run, "the SMs did not all run at the same time; let nothing else use the "
+                             "GPU");
+        goto out;
     }
-    timing = experiment_timing(run, stats_lower_median(own, sms));
-    for (size_t i = 0; i < pairs; i++) {
-        count += cycles[i] > 0;
-        wrong += cycles[i] &&
-                 (cycles[i] < threshold) != (outcome->group[i / sms] == outcome->group[i % sms]);
-        if (cycles[i] && cycles[i] < threshold)
-            shared[shares++] = cycles[i] - timing;
-    }
-    if (shares && isfinite(timing))
-        stats_spread(shared, shares, &outcome->latency);
-    wrong /= (double)count;
-    experiment_number(run, (struct number){"groups", "groups", method, outcome->group_count,
-                                           outcome->group_count, outcome->group_count, count,
-                                           .reason = ""});
+    groups = outcome->group_count = sm_sharing_groups(&sharing, threshold, outcome->group);
+    wrong = sm_sharing_disagreement(&sharing, threshold, outcome->group);
+    for (size_t i = 0; i < (size_t)sms * sms; i++)
+        count += sm_sharing_known(&sharing, i);
+    find_latency(run, &sharing, threshold);
+    experiment_number(run, (struct number){"groups", "groups", method, groups, groups, groups,
+                                           count, .reason = ""});
     experiment_number(run, (struct number){"pairs_that_disagree", "of the pairs", method, wrong,
                                            wrong, wrong, count, .reason = ""});
 out:
-    free(shared);
-    free(cycles);
+    sm_sharing_close(&sharing);
 }

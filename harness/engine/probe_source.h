@@ -11,7 +11,7 @@
 #include "probe_args.h"
 #include "status.h"
 
-/* The kernels of kernels/probes.cu. */
+/* The kernels of kernels/probes.cu and kernels/sharing.cu. */
 enum probe_kind {
     PROBE_CHASE,
     PROBE_CHAIN,
@@ -66,7 +66,8 @@ struct probe_request {
     uint32_t distinct, stride, warps, iterations, repeats;
 
     /* PROBE_SHARING: see struct probe_sharing_args; `blocks`, one on each SM. Answer: the SM of
-     * each block and its cycles, 2 x blocks numbers. */
+     * each block and its cycles, 2 x blocks numbers; PROBE_NOT_AT_ONCE throughout if a block had no
+     * turn. */
     uint32_t blocks, first, bytes, step, grain;
 
     /* PROBE_CELL: the cell, not owned. Answer: PROBE_CELL_VALUES, see experiment_cells.c;

@@ -60,6 +60,9 @@ STUB(int, nvmlSystemGetDriverVersion, (char *text, unsigned bytes), 0,
      snprintf(text, bytes, "580.00.simulated"))
 STUB(int, nvmlDeviceGetVbiosVersion, (nvml_device device, char *text, unsigned bytes), 0,
      snprintf(text, bytes, "00.00.00.00.00"))
+STUB(int, nvmlDeviceGetBoardPartNumber, (nvml_device device, char *text, unsigned bytes),
+     strcmp(settings.part, "none") == 0 ? error_code(API_NVML, "not_supported") : 0,
+     snprintf(text, bytes, "%s", settings.part))
 STUB(int, nvmlDeviceGetEccMode, (nvml_device device, int *now, int *pending), 0,
      *now = *pending = settings.ecc != 0)
 STUB(int, nvmlDeviceGetMigMode, (nvml_device device, unsigned *now, unsigned *pending), 0,

@@ -246,18 +246,19 @@ int run_sharing(struct device *device, struct launch *launch, double *work_ns)
     struct probe_reading *const readings =
         memory_at(args->readings, launch->blocks * sizeof(*readings));
     struct probing probing = {.launch = launch};
-    uint32_t cycles, last = 0;
+    uint32_t cycles;
 
-    if (!readings || launch->blocks > chip.sm_count || args->step == 0 ||
+    if (!readings || launch->blocks > chip.sm_count || args->step == 0 || args->bytes == 0 ||
         !open_bank(&probing, launch->function->module->bank))
         return cudaErrorIllegalAddress;
     probe_caches_launch();
-    for (uint32_t turn = 0; turn < launch->blocks; turn++) {
+    for (uint32_t turn = 0; turn < launch->blocks && !(turn && settings.busy_sms); turn++) {
         const uint32_t block = (turn + args->first) % launch->blocks;
+        const uint32_t last = (args->bytes - 1) / args->step * args->step;
 
         probing.sm = block;
         for (uint32_t at = 0; turn == 0 && at < args->bytes; at += args->step)
-            last = load(&probing, at, &cycles);
+            load(&probing, at, &cycles);
         load(&probing, turn == 0 ? last : (turn - 1) * args->grain, &cycles);
         readings[block] = reading(block, BEGIN, BEGIN + cycles + CLOCK_CYCLES);
     }

@@ -65,7 +65,20 @@ static struct cache *open_cache(enum cache_kind kind, uint32_t instance)
 
 uint32_t probe_group(uint32_t sm)
 {
-    return sm / chip.levels[1].sms;
+    const char *size = settings.groups;
+    uint32_t group = 0;
+
+    if (!*size)
+        return sm / chip.levels[1].sms;
+    for (;; group++) {
+        char *end;
+        const uint32_t sms = (uint32_t)strtoul(size, &end, 10);
+
+        if (sm < sms || *end != '+')
+            return group;
+        sm -= sms;
+        size = end + 1;
+    }
 }
 
 void probe_caches_launch(void)

@@ -15,6 +15,7 @@ struct settings settings = {
     .slow_factor = 2,
     .slow_device = -1,
     .swapped = -1,
+    .part = "900-00000-0000-000",
     .limit_ms = 2000,
 };
 

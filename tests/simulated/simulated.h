@@ -44,6 +44,9 @@
  *                         wsl, vgpu, vgpu_disabled, confidential, cmp, sli or architecture
  *   in_turn=1             blocks on an SM run one after the other
  *   keep_second=1         launches leave the second constant level as it is
+ *   groups=N+N+...        SMs that share each L1.5 constant cache, from the first SM on; else 18 do
+ *   part=TEXT             the board's part number (900-00000-0000-000); none: NVML knows none
+ *   busy_sms=1            SMs that take turns are not there at the same time
  *   slices=CYCLES         that the farthest of 16 slices of L2 takes longer than the nearest; which
  *                         it is differs by SM (0)
  *   activity_tick=NS      of the timer that starts and ends of launches are read from (1)
@@ -117,13 +120,15 @@ struct grown {
     EACH(code_buffer_set) EACH(making_ms) EACH(drift) EACH(mode) EACH(neighbour_ms) EACH(clock) \
     EACH(throttle_ms) EACH(throttle_clock) EACH(slow_factor) EACH(slow_device) EACH(pace) \
     EACH(deny_counters) EACH(in_turn) EACH(keep_second) EACH(slices) EACH(wrong) EACH(xid) \
-    EACH(limit_ms) EACH(activity_tick)
+    EACH(limit_ms) EACH(activity_tick) EACH(busy_sms)
 #define GROWING(EACH) \
     EACH(ecc_corrected) EACH(ecc_uncorrected) EACH(retired) EACH(retired_pending) EACH(remapped) \
     EACH(remap_pending) EACH(remap_failure)
 /* clang-format on */
 #define PLANTED(EACH) EACH(fail) EACH(hang) EACH(kernel_fault) EACH(hang_kernel)
-#define TEXTS(EACH)   EACH(slow) EACH(refuse) EACH(unsupported) EACH(ptx) EACH(log) EACH(leaks)
+#define TEXTS(EACH) \
+    EACH(groups)    \
+    EACH(part) EACH(slow) EACH(refuse) EACH(unsupported) EACH(ptx) EACH(log) EACH(leaks)
 
 struct settings {
 #define NUMBER(name)  double name;

@@ -472,14 +472,15 @@ TEST(every_kernel_loads_what_its_path_names)
         uint32_t architecture;
         struct tally tally = {0};
 
-        /* "NAME.sm_NN.cubin" of a workload: probes and tools are none. */
+        /* "NAME.sm_NN.cubin" of a workload: probes, sharing and tools are none. */
         snprintf(name, sizeof(name), "%.*s", (int)image.name_bytes, image.name);
         if (sscanf(name, "%31[a-z0-9_].sm_%" SCNu32 ".cubin", workload, &architecture) != 2)
             continue;
         for (size_t w = 0; w < workload_count; w++)
             for (size_t a = 0; a < path_count && strcmp(workloads[w].name, workload) == 0; a++)
                 check_path(&image, architecture, w, a, &tally);
-        if (strcmp(workload, "probes") == 0 || strcmp(workload, "tools") == 0)
+        if (strcmp(workload, "probes") == 0 || strcmp(workload, "sharing") == 0 ||
+            strcmp(workload, "tools") == 0)
             continue;
         print_message("%s: %zu kernels, %zu read, %zu counted\n", name, tally.kernels, tally.known,
                       tally.counted);

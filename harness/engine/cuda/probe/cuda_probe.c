@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cuda_relay.h"
+#include "cuda_sharing.h"
 #include "log.h"
 
 enum {
@@ -41,6 +42,7 @@ struct cuda_probe {
     struct probe_reading *readings, *host_readings; /* device and pinned, READINGS_MAX */
     uint32_t *turn; /* device, 2 */
     cudaTextureObject_t texture;
+    struct cuda_sharing sharing;
     struct cuda_relay relay; /* open if its probe is usable; the same holds for the next member */
     bool relay_tried; /* whether opening the relay was attempted */
 };
@@ -296,39 +298,6 @@ static enum status ask_span(struct cuda_probe *probe, const struct probe_request
     return STATUS_OK;
 }
 
-/* -- SMs that load one after the other --------------------------------------------------------- */
-
-static enum status ask_sharing(struct cuda_probe *probe, const struct probe_request *request,
-                               uint32_t *answer)
-{
-    struct cuda_device *device = &probe->device;
-    const CUfunction function = probe->kernels[PROBE_SHARING][0].function;
-    struct probe_sharing_args args = {.turn = probe->turn,
-                                      .first = request->first,
-                                      .bytes = request->bytes,
-                                      .step = request->step,
-                                      .grain = request->grain,
-                                      .readings = probe->readings};
-    void *parameters[] = {&args};
-    int shared = 0;
-
-    /* Requests enough shared memory that no two blocks fit on an SM. */
-    cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, (int)device->ordinal);
-    shared -= 64; /* the probe's own shared memory */
-    if (!link_to_self(probe, request->path) || !cuda_flush_prepare(device, probe->info.l2_bytes) ||
-        !cuda_launch_flush(device) || !cuda_device_set(device, probe->turn, 0, sizeof(uint32_t)) ||
-        !DRIVER(device, cuFuncSetAttribute, function,
-                CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared) ||
-        !cuda_device_launch(device, function, request->blocks, 1, (uint32_t)shared, parameters) ||
-        !read_readings(probe, request->blocks))
-        return ask_failed(probe, request);
-    for (uint32_t i = 0; i < request->blocks; i++) {
-        answer[2 * i] = probe->host_readings[i].sm;
-        answer[2 * i + 1] = probe->host_readings[i].end - probe->host_readings[i].begin;
-    }
-    return STATUS_OK;
-}
-
 /* -- the source -------------------------------------------------------------------------------- */
 
 static enum status ask(void *context, const struct probe_request *request, uint32_t *answer)
@@ -338,7 +307,9 @@ static enum status ask(void *context, const struct probe_request *request, uint3
     case PROBE_STREAM:
         return ask_span(context, request, answer);
     case PROBE_SHARING:
-        return ask_sharing(context, request, answer);
+        return cuda_sharing_ask(&((struct cuda_probe *)context)->sharing, request, answer)
+                   ? STATUS_OK
+                   : ask_failed(context, request);
     default:
         return ask_list(context, request, answer);
     }
@@ -369,6 +340,8 @@ static void find_kernel(struct cuda_probe *probe, enum probe_kind kind, size_t r
     /* those for all paths load as that of the constant bank does */
     const struct path *path = &paths[row];
     const uint32_t loads = single || kind == PROBE_CHASE ? LOADS_OF_CHASE : PROBE_LOADS;
+    const struct cuda_module *module =
+        kind == PROBE_SHARING ? &probe->sharing.module : &probe->module;
     struct cuda_probe_kernel *kernel = &probe->kernels[kind][row];
     struct probe_kernel *found = &kernel->found;
     struct kernel_sass sass;
@@ -381,8 +354,8 @@ static void find_kernel(struct cuda_probe *probe, enum probe_kind kind, size_t r
         snprintf(name, sizeof(name), "_Z%zuprobe_%sI%zupath_%sE",
                  strlen("probe_") + strlen(probe_kind_names[kind]), probe_kind_names[kind],
                  strlen("path_") + strlen(path->name), path->name);
-    if (!image_function(probe->module.cubin, probe->module.cubin_bytes, name, &sass) ||
-        !cuda_module_function(&probe->device, &probe->module, sass.symbol, &kernel->function)) {
+    if (!image_function(module->cubin, module->cubin_bytes, name, &sass) ||
+        !cuda_module_function(&probe->device, module, sass.symbol, &kernel->function)) {
         snprintf(found->reason, sizeof(found->reason), "%s",
                  !single && path->scope == INDEX_IMMEDIATE
                      ? "an index that the compiler knows depends on no load"
@@ -411,6 +384,27 @@ static void find_kernel(struct cuda_probe *probe, enum probe_kind kind, size_t r
     if (kind == PROBE_CHASE && path->unit != UNIT_SHARED)
         DRIVER_TRY(&probe->device, cuFuncSetAttribute, kernel->function,
                    CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 0);
+}
+
+/* Finds the kernels of all probes. */
+static enum status find_kernels(struct cuda_probe *probe)
+{
+    for (size_t i = 0; i < PROBE_KIND_COUNT; i++) {
+        const enum probe_kind kind = (enum probe_kind)i;
+        const bool single = probe_is_single(kind);
+        const struct cuda_probe_kernel *first = probe->kernels[kind] =
+            calloc(path_count, sizeof(*first));
+
+        if (!first)
+            return log_memory("the kernels of probes");
+        for (size_t row = 0; row < (single ? 1 : path_count); row++)
+            find_kernel(probe, kind, row);
+        if (single && !first->found.name[0])
+            return log_error(STATUS_ENVIRONMENT,
+                             "the program has no probe_%s; build the program again",
+                             probe_kind_names[kind]);
+    }
+    return STATUS_OK;
 }
 
 /* -- open and close ---------------------------------------------------------------------------- */
@@ -446,6 +440,7 @@ void cuda_probe_close(struct cuda_probe *probe)
     if (!probe)
         return;
     cuda_relay_close(&probe->relay);
+    cuda_sharing_close(&probe->sharing);
     if (device->context) {
         CUDA_TRY(device, cudaDestroyTextureObject, probe->texture);
         for (size_t i = 0; i < ROOMS; i++)
@@ -489,20 +484,13 @@ enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double 
         status = cuda_device_open(device, &request);
     if (status == STATUS_OK)
         status = cuda_module_load(device, "probes", &probe->module);
-    for (size_t i = 0; status == STATUS_OK && i < PROBE_KIND_COUNT; i++) {
-        const enum probe_kind kind = (enum probe_kind)i;
-        const bool single = probe_is_single(kind);
-        const struct cuda_probe_kernel *first = probe->kernels[kind] =
-            calloc(path_count, sizeof(*first));
-
-        if (!first)
-            status = log_memory("the kernels of probes");
-        for (size_t row = 0; first && row < (single ? 1 : path_count); row++)
-            find_kernel(probe, kind, row);
-        if (first && single && !first->found.name[0])
-            status = log_error(STATUS_ENVIRONMENT, "%s has no probe_%s; build the program again",
-                               probe->module.image, probe_kind_names[kind]);
-    }
+    if (status == STATUS_OK && !cuda_sharing_open(device, &probe->sharing))
+        status = log_error(STATUS_ENVIRONMENT,
+                           "cannot open the probe of SMs that share a cache: "
+                           "%s",
+                           cuda_device_error(device));
+    if (status == STATUS_OK)
+        status = find_kernels(probe);
     if (status == STATUS_OK)
         status = cuda_module_find_bank(device, "probe_bank", &probe->module);
     for (size_t i = 0; status == STATUS_OK && allocated && i < ROOMS; i++) {
