@@ -3,9 +3,26 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-enum { DEVICE_TEXT_BYTES = 96 };
+enum {
+    DEVICE_TEXT_BYTES = 96,
+    BOARD_GROUPS_MAX = 256,
+    BOARD_REASON_BYTES = 192,
+    BOARD_SIZES_BYTES = 256
+};
+
+/* Facts that tell boards of one model apart. No serial number is read. */
+struct board {
+    bool given; /* it is a GPU, and somebody looked */
+    char part_number[DEVICE_TEXT_BYTES]; /* NVML's; "" when not known */
+    char part_number_reason[BOARD_REASON_BYTES]; /* why it is not known; else "" */
+    /* numbers of SMs that share an L1.5 constant cache, from the largest on */
+    uint32_t constant_cache_groups[BOARD_GROUPS_MAX];
+    size_t group_count; /* 0 when not known */
+    char groups_reason[BOARD_REASON_BYTES]; /* why they are not known; else "" */
+};
 
 /* The device of a cuda run, or the card of a model run (fields that a card lacks are empty or
  * 0). */
@@ -31,7 +48,23 @@ struct device_info {
     bool throttle_known;
     /* measured: the time that one more launch of an empty kernel adds; NaN when not known */
     double launch_ns;
+    struct board board;
 };
 
 /* A device without any known fact: numbers are NaN. */
 extern const struct device_info device_unknown;
+
+/* Sets the sizes of the groups from the number of each SM's group, which is below group_count. */
+void board_set_groups(struct board *board, const uint32_t *group, uint32_t sm_count,
+                      uint32_t group_count);
+
+/* Adds the facts of another result. Those that differ are not known. */
+void board_merge(struct board *board, const struct board *from);
+
+/* The sizes, as "2 x 18 + 6 x 16"; "" when not known. Returns out. */
+char *board_sizes(const struct board *board, char out[BOARD_SIZES_BYTES]);
+
+enum { BOARD_TEXT_BYTES = 768 };
+
+/* The board in words, with the reasons. Returns out. */
+char *board_text(const struct board *board, char out[BOARD_TEXT_BYTES]);

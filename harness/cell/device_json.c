@@ -2,6 +2,7 @@
 #include "device_json.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +78,50 @@ static void read_throttle(const struct node *node, const struct field *field, vo
 
 static const struct field_kind field_throttle = {write_throttle, read_throttle};
 
+/* -- the board --------------------------------------------------------------------------------- */
+
+static void write_groups(cJSON *object, const struct field *field, const void *base)
+{
+    const struct board *board = base;
+    cJSON *array =
+        json_add(object, field->key, board->group_count ? cJSON_CreateArray() : cJSON_CreateNull());
+
+    for (size_t i = 0; i < board->group_count; i++)
+        json_append(array, cJSON_CreateNumber(board->constant_cache_groups[i]));
+}
+
+static void read_groups(const struct node *node, const struct field *field, void *base)
+{
+    const bool known = !cJSON_IsNull(node_get(node, field->key));
+    const struct node array = known ? node_array(node, field->key) : (struct node){0};
+    struct board *board = base;
+    const cJSON *item;
+
+    if (!known || node_failed(node))
+        return;
+    cJSON_ArrayForEach (item, array.json) {
+        const double sms = cJSON_IsNumber(item) ? item->valuedouble : 0;
+
+        if (!(sms >= 1 && sms <= UINT32_MAX) || sms != floor(sms) ||
+            board->group_count == BOARD_GROUPS_MAX) {
+            node_refuse(node, field->key, "an array of numbers of SMs, or null");
+            return;
+        }
+        board->constant_cache_groups[board->group_count++] = (uint32_t)sms;
+    }
+}
+
+static const struct field_kind field_groups = {write_groups, read_groups};
+
+static const struct field board_rows[] = {
+    {FIELD(field_text, struct board, "part_number", part_number, NULLABLE)},
+    {FIELD(field_text, struct board, "part_number_reason", part_number_reason, NULLABLE)},
+    {FIELD(field_groups, struct board, "constant_cache_groups", constant_cache_groups, REQUIRED)},
+    {FIELD(field_text, struct board, "constant_cache_groups_reason", groups_reason, NULLABLE)},
+};
+static const struct object board_object = {.fields = FIELDS(board_rows),
+                                           .given = offsetof(struct device_info, board.given)};
+
 /* -- the device -------------------------------------------------------------------------------- */
 
 static const struct field device_rows[] = {
@@ -86,6 +131,7 @@ static const struct field device_rows[] = {
     /* whose members are those of the device */
     {.key = "clocks", .kind = &field_object, .of = &clock_object},
     {.key = "throttle", .kind = &field_throttle},
+    {FIELD(field_object, struct device_info, "board", board, LATER), .of = &board_object},
 };
 
 const struct object device_object = {.fields = FIELDS(device_rows), .given = SIZE_MAX};

@@ -250,7 +250,7 @@ const struct document characterization_document = {
     .what = "characterization",
     .remedy = "cbank characterize writes one",
     .major = 1,
-    .minor = 1,
+    .minor = 2,
     .root = {.fields = FIELDS(characterization_rows), .given = SIZE_MAX},
 };
 

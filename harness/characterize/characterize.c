@@ -115,6 +115,20 @@ static void settle_latencies(struct characterization *out)
     }
 }
 
+/* Records the groups of SMs as facts of the board, as every run does. */
+static void describe_board(struct characterization *out)
+{
+    const struct outcome *sharing = characterization_outcome(out, "sharing_constant");
+    struct board *board = &out->device.board;
+
+    if (!board->given || !sharing)
+        return;
+    if (sharing->group_count > 0)
+        board_set_groups(board, sharing->group, sharing->sm_count, sharing->group_count);
+    else
+        snprintf(board->groups_reason, sizeof(board->groups_reason), "%.190s", sharing->reason);
+}
+
 enum status characterize(struct probe_record *record, const struct characterization *recorded,
                          bool quiet, struct characterization *out)
 {
@@ -170,5 +184,6 @@ enum status characterize(struct probe_record *record, const struct characterizat
          first += out->outcomes[i++].evidence_count)
         out->outcomes[i].evidence = record->exchanges + first;
     settle_latencies(out);
+    describe_board(out);
     return run.status == STATUS_OK ? probes_describe(&record->source, &out->probes) : run.status;
 }

@@ -149,6 +149,7 @@ const struct document calibration_document = {
     .what = "calibration",
     .remedy = "take a file that cbank calibrate wrote",
     .major = 1,
+    .minor = 1,
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX},
 };
 

@@ -199,6 +199,8 @@ static bool add_identity(struct side *side, const struct result *result)
         merge_text(to->engine, result->engine, sizeof(to->engine));
         if (strcmp(to->device.name, result->device.name) != 0)
             to->device = device_unknown;
+        to->device.board = known.device.board;
+        board_merge(&to->device.board, &result->device.board);
         for (const struct field *field = fields->rows; field < fields->rows + fields->count;
              field++)
             if (field->kind == &field_text) {

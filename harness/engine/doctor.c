@@ -114,9 +114,12 @@ static enum status doctor(const void *parsed, const struct invocation *invocatio
             struct device_info info;
 
             for (uint32_t device = 0; device < count; device++)
-                if (engine->describe(device, NULL, &info) == STATUS_OK)
+                if (engine->describe(device, NULL, &info) == STATUS_OK) {
+                    if (engine->identify_device)
+                        engine->identify_device(device, &info);
                     fields_write(json_append(devices, cJSON_CreateObject()), &device_object.fields,
                                  &info);
+                }
         }
         json_add(object, "findings", grid_to_json(&grid));
         status = json_put_owned(stdout, object);
@@ -131,7 +134,7 @@ const struct command doctor_command = {
     OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct doctor_options),
     .details = "It looks at the program, CUPTI, the GPU, kernels, clocks, other processes, memory "
-               "errors and the permission to read\n"
-               "counters. The exit code is 3 when something keeps it from measuring on a GPU.",
+               "errors, the board and the permission to\n"
+               "read counters. The exit code is 3 when something keeps it from measuring on a GPU.",
     .run = doctor,
 };

@@ -88,6 +88,14 @@ struct engine {
      * one, before the result is saved. NULL: nothing to record. */
     void (*observe)(struct engine_session *session, struct result *result);
 
+    /* Records what board the device is, as far as the result does not say it. It is called after
+     * the last phase, also of an interrupted run, and changes no time and no counter. NULL: there
+     * are no boards. */
+    void (*identify)(struct engine_session *session, struct result *result);
+
+    /* The same for a device that nothing measures. */
+    void (*identify_device)(uint32_t device, struct device_info *info);
+
     /* Called by another thread when a call of a phase does not come back. It gives result->end the
      * reason, fails the cell that caused it, if that is known, and touches no device. NULL: no call
      * of the engine waits for a device. */

@@ -228,6 +228,18 @@ static enum status run_phases(struct run *run)
     return status;
 }
 
+/* Lets the engine record the board. A run that ended before its time has a device that no longer
+ * works. */
+static void run_identify(struct run *run)
+{
+    const double start = clock_seconds();
+
+    if (!run->engine->identify || !run->measuring || run->result.end.given)
+        return;
+    run->engine->identify(run->session, &run->result);
+    phase_add(&run->result, "identify", start);
+}
+
 enum status run_device(struct run *run, bool several)
 {
     const struct run_options *options = run->options;
@@ -280,6 +292,8 @@ enum status run_device(struct run *run, bool several)
         phase_add(result, "open", start);
         if (status == STATUS_OK)
             status = run_phases(run);
+        if (status == STATUS_OK)
+            run_identify(run);
         start = clock_seconds();
         run->engine->close(run->session);
         phase_add(result, "close", start);

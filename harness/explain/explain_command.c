@@ -115,6 +115,7 @@ static const struct field root_rows[] = {
 
 static const struct document explain_document = {.schema = "cbank-explanation",
                                                  .major = 1,
+                                                 .minor = 1,
                                                  .root = {.fields = FIELDS(root_rows),
                                                           .given = SIZE_MAX}};
 

@@ -78,6 +78,13 @@ static const struct cell_column table[] = {
      .views = VIEW_ORIGIN},
     {.column = {COLUMN("uuid", "UUID", NULL, grid_array), RESULT(device.uuid)},
      .views = VIEW_ORIGIN},
+    {.column = {COLUMN("part_number", "part number", NULL, grid_array),
+                RESULT(device.board.part_number)},
+     .views = VIEW_ORIGIN},
+    {.column = {COLUMN("constant_cache_groups", "SMs of each L1.5 constant cache", NULL,
+                       grid_array),
+                ROW(constant_cache_groups)},
+     .views = VIEW_ORIGIN},
     {.column = {COLUMN("driver", "driver", NULL, grid_array), RESULT(device.driver)},
      .views = VIEW_ORIGIN},
     {.column = {COLUMN("host", "host", NULL, grid_array), RESULT(host.name)}, .views = VIEW_ORIGIN},
@@ -324,6 +331,7 @@ enum status cell_rows_open(const struct result *result, const char *file, const 
                                  .operations = {NAN, NAN, NAN}};
         row->half_width = row->ratio = row->rate = row->item_ns = NAN;
         cell_identity(cell, row->identity);
+        board_sizes(&result->device.board, row->constant_cache_groups);
         if (!cell_is_user(cell) && !cell->parameters[PARAMETER_table_bytes])
             row->table_bytes = table_bytes(cell->path, cell->parameters);
         if (found->status == CELL_PENDING)

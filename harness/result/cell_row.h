@@ -34,6 +34,7 @@ struct cell_row {
     double rate; /* GB/s: bytes that the kernel must move: one element in, one out, and one for each
                     payload load of a thread */
     double item_ns; /* time an item of a user's kernel */
+    char constant_cache_groups[BOARD_SIZES_BYTES]; /* of the board: board_sizes */
     char grid[40], block[40], findings[CELL_NOTE_BYTES / 4]; /* of its case */
     /* for cells that multiply: the one operation of others is of no interest */
     struct operations_per_byte operations;

@@ -12,6 +12,7 @@
     EACH("health",                                                                            \
          "errors of a device were not read: predictions have none, or NVML was not there")    \
     EACH("temperature", "not read: predictions have none, or NVML does not say")              \
+    EACH("board", "of predictions, and of results before it was recorded")                    \
     EACH("process_deviation",                                                                 \
          "one process cannot say how far processes differ: cbank calibrate measures it")      \
     EACH("indices", "of cells whose indices a formula gives")                                 \
@@ -199,6 +200,7 @@ static const struct document result_document = {
     .what = "result",
     .remedy = "give a file that cbank run wrote",
     .major = 1,
+    .minor = 1,
     .root = {.fields = FIELDS(result_rows), .given = SIZE_MAX, .check = check_result},
 };
 

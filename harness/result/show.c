@@ -27,7 +27,7 @@ static void print_environment(struct text_wrap wrap, const struct result *result
     const struct device_info *device = &result->device;
     const struct temperature *temperature = &result->temperature;
     double low = INFINITY, high = -INFINITY; /* the SM clocks of the cells */
-    char text[TEXT_PARAGRAPH_BYTES];
+    char text[TEXT_PARAGRAPH_BYTES], board[BOARD_TEXT_BYTES];
 
     snprintf(text, sizeof(text),
              "engine %s: %s%s, compute capability %" PRIu32 ".%" PRIu32 ", %" PRIu32 " SMs",
@@ -48,6 +48,8 @@ static void print_environment(struct text_wrap wrap, const struct result *result
                    fmax(temperature->before_celsius, temperature->after_celsius),
                    "degrees Celsius");
     text_paragraph(wrap, "%s", text);
+    if (device->board.given)
+        text_paragraph(wrap, "board: %s", board_text(&device->board, board));
     if (result->modelled_time)
         text_paragraph(wrap, "All times and counters are modelled: nothing was measured.");
 }

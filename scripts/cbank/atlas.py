@@ -38,7 +38,7 @@ FACTS = (
         ("geometry_constant_modules", 2, "latency"),
         None,
     ),
-    ("L1.5 constant cache, SMs that share it", ("sharing_constant", None, "largest_group"), None),
+    ("L1.5 constant caches of so many SMs", ("sharing_constant", None, "group_sizes"), None),
     (
         "per extra distinct address, latency (cycles)",
         ("serialization_constant", None, "latency_per_extra_address"),

@@ -16,6 +16,7 @@ import os
 import pandas
 
 from . import documents
+from .text import sizes
 
 COLUMNS = documents.schema_of("table.schema.json")["properties"]
 # columns that are not made numbers
@@ -39,10 +40,13 @@ def cell_columns(cell: dict) -> dict:
 def origin_columns(content: dict) -> dict:
     """The columns that say where and when a document was measured."""
     device, host = content.get("device") or {}, content.get("host") or {}
+    board = device.get("board") or {}
     return {
         "engine": content.get("engine", "cuda"),
         "device": device.get("name"),
         "uuid": device.get("uuid"),
+        "part_number": board.get("part_number"),
+        "constant_cache_groups": sizes(board.get("constant_cache_groups") or []) or None,
         "driver": device.get("driver"),
         "host": host.get("name"),
         "slot": device.get("pci_bus_id"),
@@ -168,9 +172,8 @@ def characterization_rows(content: dict) -> Iterator[dict]:
         if experiment.get("groups"):
             yield {
                 **same,
-                "number": "largest_group",
-                "value": max(map(len, experiment["groups"])),
-                "unit": "SMs",
+                "number": "group_sizes",
+                "text": sizes(map(len, experiment["groups"])),
             }
         for number, level in enumerate((experiment.get("geometry") or {}).get("levels") or [], 1):
             here = {**same, "level": number}

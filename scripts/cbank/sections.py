@@ -12,6 +12,7 @@ import pandas
 from . import documents, frames, tables
 from .figures import style
 from .tables import Head, Table, Value
+from .text import sizes
 
 if TYPE_CHECKING:
     from .report import One
@@ -243,7 +244,7 @@ def environment_of(one: One) -> dict[str, str]:
         one.content.get("tool") or {},
         one.content.get("device") or {},
     )
-    clocks = device.get("clocks") or {}
+    clocks, board = device.get("clocks") or {}, device.get("board") or {}
     facts = {
         "engine": content.get("engine"),
         **{
@@ -265,6 +266,9 @@ def environment_of(one: One) -> dict[str, str]:
                 "launch_ns",
             )
         },
+        "part number": board.get("part_number"),
+        "L1.5 constant caches of so many SMs": sizes(board.get("constant_cache_groups") or [])
+        or None,
         "SM clock, at most": clocks.get("sm_max_mhz"),
         "memory clock, at most": clocks.get("memory_max_mhz"),
         "cbank": tool.get("version"),

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 import argparse
 import contextlib
 import math
@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections import namedtuple
+from collections import Counter, namedtuple
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -90,6 +90,12 @@ def tenths(values: list[float] | np.ndarray) -> list[str]:
 def short_uuid(uuid: str) -> str:
     """A UUID up to its first group."""
     return uuid[: uuid.find("-") + 9]
+
+
+def sizes(counts: Iterable[int]) -> str:
+    """Sizes of groups as the program says them: "2 x 18 + 6 x 16", the largest first."""
+    found = Counter(counts)
+    return " + ".join(f"{found[size]} x {size}" for size in sorted(found, reverse=True))
 
 
 # ---- Tables --------------------------------------------------------------------------------------

@@ -304,8 +304,10 @@ class Load(Scratch):
 
     def test_other_documents(self):
         numbers = cbank.load(CHARACTERIZATION)
-        self.assertEqual(list(numbers.loc[numbers["number"] == "largest_group", "value"]), [18])
-        numbers = numbers[numbers["number"] != "largest_group"]
+        self.assertEqual(
+            list(numbers.loc[numbers["number"] == "group_sizes", "text"]), ["2 x 18 + 6 x 16"]
+        )
+        numbers = numbers[numbers["number"] != "group_sizes"]
         again = json.loads(
             subprocess.run(
                 [CBANK, "characterize", "--quiet", "--replay", CHARACTERIZATION, "--json", "-"],

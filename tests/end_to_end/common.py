@@ -52,6 +52,15 @@ def read_bytes(path):
         return file.read()
 
 
+def measuring_calls(log):
+    """[[number, function, which of the function's calls]] of a run on the simulated GPU, up to the
+    probe of the board. It loads the last module of a run, after everything is measured."""
+    with open(log, encoding="utf-8") as file:
+        calls = [line.split() for line in file]
+    last = max(i for i, (_, name, _) in enumerate(calls) if name == "cuModuleLoadData")
+    return calls[:last]
+
+
 def kept_folder(case):
     """A temporary folder of a class of tests: its name."""
     folder = tempfile.TemporaryDirectory()

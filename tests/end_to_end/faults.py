@@ -16,7 +16,7 @@ import unittest
 
 import jsonschema
 
-from common import ROOT, Scratch, repetitions
+from common import ROOT, Scratch, measuring_calls, repetitions
 
 SIMULATED = os.path.abspath(
     os.environ.get("CBANK", os.path.join(ROOT, "build/tests/simulated/cbank"))
@@ -153,8 +153,7 @@ class Faults(Scratch):
         log = os.path.join(self.folder, "calls")
         if not os.path.exists(log):
             self.run_with(f"log={log}", 0, "--seed", "1")
-        with open(log, encoding="utf-8") as file:
-            return [line.split() for line in file]
+        return measuring_calls(log)
 
 
 class Sticky(Faults):

@@ -18,7 +18,7 @@ import unittest.mock
 
 import jsonschema
 
-from common import FULL, ROOT, Scratch, read_json
+from common import FULL, ROOT, Scratch, measuring_calls, read_json
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/tests/simulated/cbank")))
 os.environ.update(CBANK=CBANK, CBANK_CUPTI_DIR=os.path.dirname(CBANK))
@@ -460,13 +460,12 @@ class Time(Case):
         self.assertIn("--duration: the engine model launches nothing", said)
 
     def test_launches_that_fail_while_their_duration_is_measured(self):
-        """The last launch of a run is of the last cell's duration. A sticky error ends the run,
+        """The last launch before the probe of the board is of the last cell's duration. A sticky error ends the run,
         and the times stay."""
         asked = ("--duration", "--seed", "1", *SMALL)
         log = self.path("log")
         self.measure(*asked, log=log)
-        with open(log, encoding="utf-8") as file:
-            nth = sum("cuLaunchKernel" in line for line in file)
+        nth = sum(name == "cuLaunchKernel" for _, name, _ in measuring_calls(log))
         result, _ = self.measure(*asked, status=1, fail=f"cuLaunchKernel:{nth}:invalid")
         self.assertEqual([cell["status"] for cell in result["cells"]].count("ok"), 3)
         failed = next(cell for cell in result["cells"] if cell["status"] == "failed")

@@ -152,7 +152,7 @@ TEST(test_bad_files)
         const char *from, *to, *said;
     } rows[] = {
         {"cbank-calibration", "cbank-result", "no calibration"},
-        {"\"1.0\"", "\"3.0\"", "3.0"},
+        {"\"1.1\"", "\"3.0\"", "3.0"},
         {"\"processes\":\t3", "\"processes\":\t1", "processes"},
         {"\"workload\":\t\"", "\"workload\":\t\"x", "cells[0].workload"},
         {"\"noise\":\tnull", "\"noise\":\t-1", "cells[0].noise"},

@@ -102,6 +102,12 @@ static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal,
                           reason);
         diagnosis_add_reason(diagnosis, FINDING_PROBLEM, "GPU", reason);
     }
+    if (code == cudaSuccess) {
+        char board[BOARD_TEXT_BYTES];
+
+        cuda_identify_device(ordinal, &info);
+        diagnosis_add(diagnosis, FINDING_OK, "board", NULL, "%s", board_text(&info.board, board));
+    }
     if (!cupti || code != cudaSuccess)
         return;
     if (counter_set_parse("idc_requests", &counters) == STATUS_OK &&
@@ -196,6 +202,10 @@ enum status cuda_device_describe(uint32_t ordinal, const char *card, struct devi
 
     if (nvml)
         nvml_describe(nvml, info);
+    info->board.given = true;
+    nvml_part_number(nvml, &info->board);
+    snprintf(info->board.groups_reason, sizeof(info->board.groups_reason),
+             "not probed: cbank run does it when everything is measured");
     nvml_close(nvml);
     return STATUS_OK;
 }

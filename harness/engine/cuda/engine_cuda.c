@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The CUDA engine: measures a plan on a real device. Its phases are cuda_prepare.c, cuda_verify.c,
- * cuda_timing.c and cuda_count.c. */
+ * cuda_timing.c and cuda_count.c; cuda_board.c records the board. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -128,6 +128,8 @@ const struct engine engine_cuda = {
     .count = cuda_count,
     .measure_durations = cuda_measure_durations,
     .observe = cuda_observe,
+    .identify = cuda_identify,
+    .identify_device = cuda_identify_device,
     .stuck = cuda_stuck,
     .close = cuda_close,
     .chips = cuda_chips,

@@ -54,6 +54,10 @@ void cuda_loading_end(struct loading *loading);
  * once. */
 void cuda_observe(struct engine_session *session, struct result *result);
 
+/* Record the board. */
+void cuda_identify(struct engine_session *session, struct result *result);
+void cuda_identify_device(uint32_t ordinal, struct device_info *info);
+
 /* The engine's view of the machine: the last two hooks of struct engine. */
 bool cuda_chips(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BYTES]);
 void cuda_diagnose(struct diagnosis *diagnosis);

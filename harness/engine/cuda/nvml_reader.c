@@ -50,8 +50,9 @@ enum {
       (nvml_device, unsigned long long *))                                               \
     F(nvmlDeviceGetComputeRunningProcesses, processes, (nvml_device, unsigned *, void *))
 
-/* Functions for temperature and errors, which a library may lack. */
+/* Functions for the board, temperature and errors, which a library may lack. */
 #define NVML_OPTIONAL(F)                                                                      \
+    F(nvmlDeviceGetBoardPartNumber, part_number, (nvml_device, char *, unsigned))             \
     F(nvmlDeviceGetTemperature, temperature, (nvml_device, int, unsigned *))                  \
     F(nvmlDeviceGetTotalEccErrors, ecc_errors, (nvml_device, int, int, unsigned long long *)) \
     F(nvmlDeviceGetRetiredPages, retired_pages, (nvml_device, int, unsigned *, void *))       \
@@ -145,6 +146,29 @@ void nvml_describe(const struct nvml *nvml, struct device_info *info)
         info->memory_clock_max_mhz = mhz;
 }
 
+/* NVML's words for an error. */
+static const char *error_words(const struct nvml *nvml, int code)
+{
+    return code == NVML_ERROR_FUNCTION_NOT_FOUND ? "this NVML has no such function"
+           : nvml->f.error_string                ? nvml->f.error_string(code)
+                                                 : "NVML does not say";
+}
+
+void nvml_part_number(const struct nvml *nvml, struct board *board)
+{
+    char text[DEVICE_TEXT_BYTES] = "";
+    const int code =
+        nvml ? CALL(nvml, part_number, nvml->device, text, sizeof(text)) : NVML_SUCCESS;
+
+    if (code == NVML_SUCCESS)
+        snprintf(board->part_number, sizeof(board->part_number), "%s", text);
+    snprintf(board->part_number_reason, sizeof(board->part_number_reason), "%s",
+             !nvml                  ? "NVML is not there, or does not know the GPU"
+             : code != NVML_SUCCESS ? error_words(nvml, code)
+             : text[0]              ? ""
+                                    : "the board has none");
+}
+
 bool nvml_throttle_reasons(const struct nvml *nvml, uint64_t *reasons)
 {
     unsigned long long bits;
@@ -227,10 +251,7 @@ static void read_health(const struct nvml *nvml, struct health_reading *out, con
 
         out->values[readings[i].quantity] = code == NVML_SUCCESS ? readings[i].value : NAN;
         if (code != NVML_SUCCESS)
-            reasons[readings[i].quantity] = code == NVML_ERROR_FUNCTION_NOT_FOUND
-                                                ? "this NVML has no such function"
-                                            : nvml->f.error_string ? nvml->f.error_string(code)
-                                                                   : "NVML does not say";
+            reasons[readings[i].quantity] = error_words(nvml, code);
     }
 }
 

@@ -23,6 +23,9 @@ void nvml_close(struct nvml *nvml);
 /* Sets driver, vbios, ecc, mig and the highest clocks. Values that cannot be read are unchanged. */
 void nvml_describe(const struct nvml *nvml, struct device_info *info);
 
+/* Sets the part number of the board, or the reason why it is not known. nvml NULL: it is not. */
+void nvml_part_number(const struct nvml *nvml, struct board *board);
+
 /* NVML's clock event ("throttle") reasons, a set of bits. False if they cannot be read. */
 bool nvml_throttle_reasons(const struct nvml *nvml, uint64_t *reasons);
 
