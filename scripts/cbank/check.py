@@ -363,7 +363,6 @@ def main(words: list[str]) -> int:
     parser = Parser(
         prog="cbank check",
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "paths",

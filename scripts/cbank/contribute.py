@@ -193,7 +193,6 @@ def main(words: list[str]) -> int:
     parser = Parser(
         prog="cbank contribute",
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("folder", metavar="DIR", help="the folder, made where there is none")
     parser.add_argument(

@@ -14,7 +14,6 @@ Cells of several GPUs are several: the name of each begins with its GPU.
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import sys
@@ -276,7 +275,6 @@ def main(words: list[str]) -> int:
     parser = Parser(
         prog="cbank convert",
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--to",

@@ -8,6 +8,7 @@ import contextlib
 import difflib
 import re
 import sys
+import textwrap
 from typing import NoReturn
 
 FINDING, USAGE, ENVIRONMENT, INCONCLUSIVE = 1, 2, 3, 4  # exit codes, as the instrument's
@@ -44,8 +45,53 @@ def printable(text: object) -> str:
     return UNPRINTABLE.sub(escaped, str(text))
 
 
+class Paragraphs(argparse.HelpFormatter):
+    """Wraps each paragraph of a description by itself, and each row of a list in it: a name behind
+    two blanks, then its text, whose other lines are indented more."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        out = []
+        for paragraph in text.strip().split("\n\n"):
+            rows: list[str] = []
+            for line in paragraph.splitlines():
+                begins = re.match(r"  \S", line) or not line.startswith(" ")
+                wraps = rows and not line.startswith(" ") and not rows[-1].startswith(" ")
+                if begins and not wraps:
+                    rows.append(line)
+                else:
+                    rows[-1] += " " + line.strip()
+            for row in rows:
+                head = re.match(r"(  \S+ +)?", row)[0]
+                out += textwrap.wrap(
+                    row[len(head) :],
+                    width,
+                    initial_indent=head,
+                    subsequent_indent=" " * len(head),
+                    break_on_hyphens=False,
+                )
+            out.append("")
+        return "\n".join(out[:-1])
+
+
 class Parser(argparse.ArgumentParser):
     """For command lines, whose words may hold anything."""
+
+    def __init__(self, **settings):
+        super().__init__(formatter_class=Paragraphs, **settings)
+        self.topics = {}
+
+    def topic(self, heading: str) -> argparse._ArgumentGroup:
+        """Options below a heading of help, one of the instrument's (harness/command/help.c)."""
+        if heading not in self.topics:
+            self.topics[heading] = self.add_argument_group(heading)
+        return self.topics[heading]
+
+    def parse_args(self, args=None, namespace=None):
+        """--help=all is --help: no short help leaves options out."""
+        words = list(args or [])
+        end = words.index("--") if "--" in words else len(words)
+        shown = ["--help" if word == "--help=all" else word for word in words[:end]]
+        return super().parse_args(shown + words[end:], namespace)
 
     def error(self, message: str) -> NoReturn:
         for wrong in re.findall("^unrecognized arguments: (--[a-z-]+)", message):

@@ -657,9 +657,11 @@ def document(verdict: Verdict) -> dict:
 def parse(words: list[str]) -> argparse.Namespace:
     """The options of the command line."""
     parser = command_line("fleet", __doc__)
+    verdict = parser.topic("Verdict")
+    output = parser.topic("Output")
     percent = text.in_limits(0.001, 1000, "percent")
     parser.add_argument("store", metavar="STORE", help="a file that cbank ingest made")
-    parser.add_argument(
+    verdict.add_argument(
         "--baseline",
         metavar="DRIVER|DATE",
         help=(
@@ -667,7 +669,7 @@ def parse(words: list[str]) -> argparse.Namespace:
             " a time as results have it); default: the past of each"
         ),
     )
-    parser.add_argument(
+    verdict.add_argument(
         "--inventory",
         metavar="FILE",
         help=(
@@ -675,37 +677,37 @@ def parse(words: list[str]) -> argparse.Namespace:
             " default: who did the night before"
         ),
     )
-    parser.add_argument(
+    verdict.add_argument(
         "--threshold",
         metavar="PERCENT",
         type=percent,
         default=1.0,
         help="change of a GPU against its past that counts; of a group half of it (default 1%%)",
     )
-    parser.add_argument(
+    verdict.add_argument(
         "--peer-threshold",
         metavar="PERCENT",
         type=percent,
         default=3.0,
         help="difference from the other GPUs of the model that counts (default 3%%)",
     )
-    parser.add_argument(
+    verdict.add_argument(
         "--nights",
         metavar="N",
         type=text.in_limits(1, 100000, "nights", int),
         default=60,
         help="nights that are looked at, without --baseline (default 60)",
     )
-    parser.add_argument(
+    verdict.add_argument(
         "--gap",
         metavar="HOURS",
         type=text.in_limits(0, 10000, "hours"),
         default=4.0,
         help="a new night begins where no run began for so long (default 4)",
     )
-    parser.add_argument("--json", metavar="FILE", help="write the verdict as JSON")
-    parser.add_argument("--markdown", metavar="FILE", help="write it as Markdown")
-    parser.add_argument("--quiet", action="store_true", help="print only errors and warnings")
+    output.add_argument("--json", metavar="FILE", help="write the verdict as JSON")
+    output.add_argument("--markdown", metavar="FILE", help="write it as Markdown")
+    output.add_argument("--quiet", action="store_true", help="print only errors and warnings")
     return parser.parse_args(words)
 
 

@@ -660,10 +660,13 @@ def show(history: History, view: View, changes: list[Change]) -> list[str]:
 def parse(words: list[str]) -> argparse.Namespace:
     """The options of the command line."""
     parser = command_line("history", __doc__)
+    view = parser.topic("View")
+    verdict = parser.topic("Verdict")
+    output = parser.topic("Output")
     parser.add_argument(
         "paths", metavar="PATH", nargs="+", help="a result, a folder of results or a store"
     )
-    parser.add_argument(
+    view.add_argument(
         "--cell",
         metavar="CELL",
         help=(
@@ -671,14 +674,14 @@ def parse(words: list[str]) -> argparse.Namespace:
             " glob names"
         ),
     )
-    parser.add_argument(
+    verdict.add_argument(
         "--threshold",
         metavar="PERCENT",
         type=text.in_limits(0, 1000, "percent"),
         default=0.5,
         help="change of a level that is listed (default 0.5%%)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    output.add_argument("--json", action="store_true", help="print JSON")
     return parser.parse_args(words)
 
 

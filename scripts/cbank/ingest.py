@@ -115,7 +115,7 @@ def main(words: list[str]) -> int:
     parser.add_argument(
         "--list", action="store_true", help="print what became of each file, once it is in"
     )
-    parser.add_argument("--quiet", action="store_true", help="print no counts")
+    parser.add_argument("--quiet", action="store_true", help="print only errors and warnings")
     options = parser.parse_args(words)
     paths = [file for path in options.paths for file in files_of(path)]
     with whole(options.store), contextlib.closing(open_to_write(options.store)) as store:

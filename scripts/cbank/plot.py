@@ -53,48 +53,49 @@ def options(words: list[str]) -> argparse.Namespace:
     parser = Parser(
         prog="cbank plot",
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=listing,
     )
-    parser.add_argument(
+    view = parser.topic("View")
+    output = parser.topic("Output")
+    output.add_argument(
         "-o",
         "--output",
         metavar="DIR",
         default="results/local/figures",
         help="default: %(default)s",
     )
-    parser.add_argument(
+    view.add_argument(
         "--figure",
         metavar="NAME",
         action="append",
         choices=kinds.KINDS,
         help="this figure (several times: these); default: all",
     )
-    parser.add_argument("--all", action="store_true", help="figures of many pages, too")
-    parser.add_argument(
+    view.add_argument("--all", action="store_true", help="figures of many pages, too")
+    view.add_argument(
         "--together",
         action="store_true",
         help="one figure of all files, with a series for each device or file",
     )
-    parser.add_argument(
+    output.add_argument(
         "--format",
         metavar="LIST",
         type=formats,
         default="pdf",
         help="of pdf, svg and png, or csv for the data without a picture; default: %(default)s",
     )
-    parser.add_argument(
+    output.add_argument(
         "--width",
         type=width,
         default="two",
         help="one or two (columns: 85 and 175 mm) or millimetres; default: %(default)s",
     )
-    parser.add_argument(
+    output.add_argument(
         "--style",
         metavar="NAME",
         help="ieee, acm, nature, or a matplotlib style sheet on top of cbank's",
     )
-    parser.add_argument(
+    view.add_argument(
         "--select",
         metavar="KEY=GLOB,GLOB,...",
         action="append",

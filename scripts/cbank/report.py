@@ -9,7 +9,6 @@ side by side in a first table.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import os
 import shutil
@@ -247,7 +246,6 @@ def main(words: list[str]) -> int:
     parser = Parser(
         prog="cbank report",
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "-o",

@@ -7,7 +7,6 @@ characterizations.
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections import namedtuple
 from collections.abc import Iterator
@@ -328,9 +327,7 @@ def lines_of(document: documents.Document, everything: bool) -> Iterator[str]:
 
 def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
-    parser = Parser(
-        prog="cbank show", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(prog="cbank show", description=__doc__)
     parser.add_argument("--all", action="store_true", help="print all rows, not a screen of them")
     parser.add_argument("files", metavar="FILE", nargs="+", help="documents")
     asked = parser.parse_args(words)
