@@ -19,9 +19,15 @@ _cbank_words() { # PROGRAM COMMAND OPTION
     esac 2>/dev/null | sed 's/,.*//; /^name$/d'
 }
 
+_cbank_commands() { # PROGRAM
+    "$1" help | sed -n 's/^  \([a-z]*\)  .*/\1/p'
+}
+
 _cbank() {
     local program=${COMP_WORDS[0]} command=${COMP_WORDS[1]} word=${COMP_WORDS[COMP_CWORD]}
     local option='' list='' words
+    # An option begins a line of help, perhaps behind its letter: "  -o DIR, --output DIR".
+    local options='s/^  \(-[a-z]\( [A-Z]*\)\{0,1\}, \)\{0,1\}\(--[a-z-]*\).*/\3/p'
     COMPREPLY=()
 
     # Bash splits at "=": the value is a word of its own, or the "=" itself where it is still empty.
@@ -34,10 +40,11 @@ _cbank() {
     fi
 
     if ((COMP_CWORD == 1)); then
-        words=$("$program" help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
-        COMPREPLY=($(compgen -W "$words help" -- "$word"))
+        COMPREPLY=($(compgen -W "$(_cbank_commands "$program") help" -- "$word"))
+    elif ((COMP_CWORD == 2)) && [[ $command == help ]]; then
+        COMPREPLY=($(compgen -W "$(_cbank_commands "$program")" -- "$word"))
     elif [[ $word == -* ]]; then
-        words=$("$program" "$command" --help | grep -o '^ *--[a-z-]*')
+        words=$("$program" "$command" --help=all | sed -n "$options")
         COMPREPLY=($(compgen -W "$words" -- "$word"))
     elif words=$(_cbank_words "$program" "$command" "$option") && [[ -n $words ]]; then
         # A list: what stands before the last comma stays.

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 
 #include "cbank.h"
+#include "help.h"
 #include "log.h"
 #include "parse.h"
 #include "table.h"
@@ -20,38 +21,69 @@ enum { SUMMARY_COLUMN = 16, STACK_KIB_MIN = 512, FILES_MIN = 64 };
 /* In the order of help. */
 /* clang-format off */
 #define COMMANDS(EACH) \
-    EACH(run) \
-    EACH(spaces) \
-    EACH(show) \
-    EACH(counters) \
-    EACH(explain) \
-    EACH(advise) \
-    EACH(compare) \
-    EACH(gate) \
-    EACH(calibrate) \
-    EACH(characterize) \
-    EACH(history) \
-    EACH(ingest) \
-    EACH(forget) \
-    EACH(fleet) \
-    EACH(contribute) \
-    EACH(check) \
-    EACH(report) \
-    EACH(plot) \
-    EACH(convert) \
-    EACH(atlas) \
-    EACH(list) \
-    EACH(doctor)
+    EACH(run, JOB_MEASURE) \
+    EACH(spaces, JOB_MEASURE) \
+    EACH(characterize, JOB_MEASURE) \
+    EACH(calibrate, JOB_MEASURE) \
+    EACH(contribute, JOB_MEASURE) \
+    EACH(show, JOB_UNDERSTAND) \
+    EACH(counters, JOB_UNDERSTAND) \
+    EACH(explain, JOB_UNDERSTAND) \
+    EACH(advise, JOB_UNDERSTAND) \
+    EACH(compare, JOB_COMPARE) \
+    EACH(gate, JOB_COMPARE) \
+    EACH(history, JOB_COMPARE) \
+    EACH(ingest, JOB_STORE) \
+    EACH(forget, JOB_STORE) \
+    EACH(fleet, JOB_STORE) \
+    EACH(check, JOB_PUBLISH) \
+    EACH(report, JOB_PUBLISH) \
+    EACH(plot, JOB_PUBLISH) \
+    EACH(convert, JOB_PUBLISH) \
+    EACH(atlas, JOB_PUBLISH) \
+    EACH(doctor, JOB_MACHINE) \
+    EACH(list, JOB_MACHINE)
 /* clang-format on */
 
-#define DECLARED(name) extern const struct command name##_command;
-#define LISTED(name)   {#name, &name##_command},
+#define DECLARED(name, job) extern const struct command name##_command;
+#define LISTED(name, job)   {#name, job, &name##_command},
 
 COMMANDS(DECLARED)
 
 static const struct command_row rows[] = {COMMANDS(LISTED)};
 static const size_t row_count = sizeof(rows) / sizeof(rows[0]);
+/* Their headings, in the order of help. */
+static const char *const job_headings[COMMAND_JOBS] = {
+    [JOB_MEASURE] = "Measure",           [JOB_UNDERSTAND] = "Understand",
+    [JOB_COMPARE] = "Compare and gate",  [JOB_STORE] = "Store and fleet",
+    [JOB_PUBLISH] = "Check and publish", [JOB_MACHINE] = "This machine",
+};
+
 static const struct table commands = TABLE("command", rows, row_count);
+
+static void print_commands(void)
+{
+    command_paragraph("Usage: cbank COMMAND [OPTION...]", 0);
+    command_paragraph("Measures the cost of reading a small table on an NVIDIA GPU: patterns by "
+                      "load paths, checked and counted.",
+                      0);
+    for (size_t job = 0; job < COMMAND_JOBS; job++) {
+        printf("\n%s:\n", job_headings[job]);
+        for (size_t i = 0; i < row_count; i++) {
+            if (rows[i].job != job)
+                continue;
+            printf("  %-13s ", rows[i].name);
+            command_paragraph(rows[i].command->summary, SUMMARY_COLUMN);
+        }
+    }
+    putchar('\n');
+    command_paragraph("cbank COMMAND --help explains a command, and so does cbank help COMMAND; "
+                      "--help=all lists every option. cbank --version prints the version.",
+                      0);
+    command_paragraph("Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the "
+                      "environment cannot; 4 inconclusive.",
+                      0);
+}
 
 int cbank_main(int argc, char **argv)
 {
@@ -81,24 +113,7 @@ int cbank_main(int argc, char **argv)
                          (size_t)files.rlim_cur, FILES_MIN);
     if (argc < 2 || strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 ||
         strcmp(word, "-h") == 0) {
-        command_paragraph("Usage: cbank COMMAND [OPTION...]", 0);
-        command_paragraph("Measures the cost of reading a small table on an NVIDIA GPU: patterns "
-                          "by load paths, checked and "
-                          "counted.",
-                          0);
-        putchar('\n');
-        for (size_t i = 0; i < row_count; i++) {
-            printf("  %-13s ", rows[i].name);
-            command_paragraph(rows[i].command->summary, SUMMARY_COLUMN);
-        }
-        putchar('\n');
-        command_paragraph("cbank COMMAND --help explains a command, cbank help prints this, cbank "
-                          "--version the version.",
-                          0);
-        command_paragraph("Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the "
-                          "environment cannot; "
-                          "4 inconclusive.",
-                          0);
+        print_commands();
         status = argc < 2 ? STATUS_USAGE : STATUS_OK;
     } else if (strcmp(word, "--version") == 0) {
         printf("%s %s", tool.name, tool.version);

@@ -27,6 +27,9 @@ struct invocation {
     size_t given_count;
 };
 
+/* Most options that a short help lists. */
+enum { COMMON_OPTIONS_MAX = 12 };
+
 struct command {
     const char *name;
     const char *summary;
@@ -35,6 +38,9 @@ struct command {
     const struct option_group *groups;
     size_t group_count;
     size_t options_bytes;  /* of the struct that its options set */
+    /* The options that most people need, for its short help, with commas between. NULL: all of
+     * them, for a command of COMMON_OPTIONS_MAX or fewer. */
+    const char *common;
     const char *details;   /* paragraphs of its help, an empty line between; NULL: none */
     /* Runs the command. `options` is the struct of its options; the caller releases it afterwards.
      * Returns the exit code. */
@@ -50,8 +56,20 @@ struct command {
 /* Writes the words of argv with blanks between, as far as there is room. */
 void command_line(const struct invocation *invocation, char *out, size_t bytes);
 
+/* The purpose of a command: its heading in the list of commands. */
+enum command_job {
+    JOB_MEASURE,
+    JOB_UNDERSTAND,
+    JOB_COMPARE,
+    JOB_STORE,
+    JOB_PUBLISH,
+    JOB_MACHINE,
+    COMMAND_JOBS
+};
+
 /* A row of the table of commands, which commands.c has. */
 struct command_row {
     const char *name;
+    enum command_job job;
     const struct command *command;
 };

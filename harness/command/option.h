@@ -21,8 +21,25 @@ struct option_kind {
     void (*close)(void *member);
 };
 
+/* The subject of an option. Its heading in help, and the order there, are those of the table in
+ * help.c. */
+enum option_topic {
+    TOPIC_NONE, /* of hidden options alone */
+    TOPIC_PLAN,
+    TOPIC_PARAMETERS,
+    TOPIC_KERNEL,
+    TOPIC_GPU,
+    TOPIC_MEASURING,
+    TOPIC_RESUME,
+    TOPIC_VERDICT,
+    TOPIC_VIEW,
+    TOPIC_OUTPUT,
+    OPTION_TOPICS
+};
+
 struct option_row {
     const char *name;
+    enum option_topic topic;
     const char *argument; /* its name in help; NULL for a flag */
     const char *help;
     const struct option_kind *kind;

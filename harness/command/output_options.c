@@ -16,6 +16,7 @@ static const size_t color_count = sizeof(color_rows) / sizeof(color_rows[0]);
 
 const struct option_row output_option_rows[1] = {
     {.name = "color",
+     .topic = TOPIC_OUTPUT,
      .argument = "WHEN",
      .help = "auto, always or never; NO_COLOR is respected",
      .kind = &option_choice,
@@ -26,10 +27,12 @@ const struct option_row output_option_rows[1] = {
 
 const struct option_row format_option_rows[2] = {
     {.name = "csv",
+     .topic = TOPIC_OUTPUT,
      .help = "print CSV",
      .kind = &option_flag,
      .offset = offsetof(struct format_options, csv)},
     {.name = "json",
+     .topic = TOPIC_OUTPUT,
      .help = "print JSON",
      .kind = &option_flag,
      .offset = offsetof(struct format_options, json)},

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "help.h"
 #include "log.h"
-#include "text_print.h"
 
-enum { OPTIONS_MAX = 64, KEY_BASE = 0x1000, HELP_COLUMN = 29 };
+enum { KEY_BASE = 0x1000 };
 
 /* An option of the command. */
 struct listed {
@@ -73,70 +73,6 @@ static enum status check_written(const struct invocation *invocation)
     return STATUS_OK;
 }
 
-void command_paragraph(const char *text, int indent)
-{
-    struct text_wrap wrap = {.stream = stdout,
-                             .width = TEXT_WIDTH,
-                             .column = indent,
-                             .indent = indent};
-
-    text_wrap(&wrap, text);
-    putchar('\n');
-}
-
-void command_print_help(const struct command *command)
-{
-    char text[TEXT_PARAGRAPH_BYTES];
-    bool sizes = false;
-
-    snprintf(text, sizeof(text), "Usage: cbank %s [OPTION...] %s", command->name,
-             command->arguments ? command->arguments : "");
-    command_paragraph(text, 0);
-    command_paragraph(command->summary, 0);
-    putchar('\n');
-    for (size_t g = 0; g < command->group_count; g++)
-        for (size_t i = 0; i < command->groups[g].count; i++) {
-            const struct option_row *row = &command->groups[g].rows[i];
-            char name[80];
-
-            if (row->hidden)
-                continue;
-            sizes = sizes || row->kind == &option_integers;
-            snprintf(name, sizeof(name), "  --%s%s%s", row->name, row->argument ? "=" : "",
-                     row->argument ? row->argument : "");
-            printf("%-*s", HELP_COLUMN, name);
-            if (strlen(name) >= HELP_COLUMN)
-                printf("\n%*s", HELP_COLUMN, "");
-            command_paragraph(row->help, HELP_COLUMN);
-        }
-    putchar('\n');
-    /* An empty line divides paragraphs; other ends of lines are those of the source. */
-    for (const char *rest = command->details; rest && *rest; rest += strspn(rest, "\n")) {
-        const char *end = strstr(rest, "\n\n");
-        const size_t bytes = end ? (size_t)(end - rest) : strlen(rest);
-
-        snprintf(text, sizeof(text), "%.*s", (int)bytes, rest);
-        for (char *c = text; (c = strchr(c, '\n'));)
-            *c = ' ';
-        command_paragraph(text, 0);
-        putchar('\n');
-        rest += bytes;
-    }
-    if (sizes)
-        command_paragraph("Sizes: k, M, G are powers of 1000 (12.8M is 12,800,000); K, KB, KiB, "
-                          "MB, MiB, GB, GiB are "
-                          "powers of 1024 (64KB is 65,536); 0x400 is hexadecimal.",
-                          0);
-    command_paragraph("Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the "
-                      "environment cannot; "
-                      "4 inconclusive: under --strict one cell, else every cell. A finding is "
-                      "wrong output, a failed cell, a wrong exact "
-                      "counter, uncorrected memory errors, or a cell that regressed, is missing or "
-                      "is invalid. An interrupted run saves its "
-                      "results and ends by the signal.",
-                      0);
-}
-
 /* Lists the options of all groups with the members of `options`, and the same for getopt, then
  * --help. Those that are shown come first. Returns how many there are, and of these *shown are
  * shown. */
@@ -164,7 +100,7 @@ static size_t list_options(const struct command *command, char *options,
             }
         *shown = hidden ? *shown : count;
     }
-    known[count] = (struct option){"help", no_argument, NULL, 'h'};
+    known[count] = (struct option){"help", optional_argument, NULL, 'h'};
     return count;
 }
 
@@ -203,7 +139,7 @@ enum status command_run(const struct command *command, int argc, char **argv)
             optopt < KEY_BASE) /* a letter, perhaps in the middle of a word */
             snprintf(name, sizeof(name), "%c", optopt);
         if (key == 'h') {
-            command_print_help(command);
+            status = command_print_help(command, optarg);
             goto out;
         }
         if (key == ':') {

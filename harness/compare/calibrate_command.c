@@ -17,10 +17,12 @@ struct calibrate_options {
     struct measure_options measure;
     uint64_t processes;
     const char *json_path;
+    bool quiet;
 };
 
 static const struct option_row rows[] = {
     {.name = "processes",
+     .topic = TOPIC_MEASURING,
      .argument = "N",
      .help = "processes that run the plan (default 5)",
      .kind = &option_integer,
@@ -30,12 +32,18 @@ static const struct option_row rows[] = {
      .unit = "processes",
      .fallback = "5"},
     {.name = "json",
+     .topic = TOPIC_OUTPUT,
      .argument = "FILE",
      .help = "file for the calibration (default calibration.json)",
      .kind = &option_text,
      .written = true,
      .offset = offsetof(struct calibrate_options, json_path),
      .fallback = "calibration.json"},
+    {.name = "quiet",
+     .topic = TOPIC_OUTPUT,
+     .help = "print only errors and warnings",
+     .kind = &option_flag,
+     .offset = offsetof(struct calibrate_options, quiet)},
 };
 
 static const struct option_group groups[] = {
@@ -72,7 +80,7 @@ static enum status calibrate(const void *parsed, const struct invocation *invoca
     if (status <= STATUS_FINDING)
         status = status_worse(status, document_write(&calibration_document, &calibration,
                                                      options->json_path));
-    if (status <= STATUS_FINDING && strcmp(options->json_path, "-") != 0)
+    if (status <= STATUS_FINDING && !options->quiet && strcmp(options->json_path, "-") != 0)
         text_line(stdout, "calibration: %s, %u %sprocesses of %s, %zu cells", options->json_path,
                   calibration.processes, calibration.modelled ? "modelled " : "",
                   calibration.device.name, calibration.cell_count);
@@ -90,6 +98,7 @@ const struct command calibrate_command = {
     .arguments_max = 1,
     OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct calibrate_options),
+    .common = "quick,workload,path,pattern,kernel,device,max-noise,processes,json,quiet",
     .details = "It runs the plan in several processes, one after the other, which end when it "
                "ends. Or it takes results that are\n"
                "there, as compare does: a folder, or files with commas between.",

@@ -12,6 +12,7 @@ struct compare_command_options {
 
 static const struct option_row rows[] = {
     {.name = "across",
+     .topic = TOPIC_VIEW,
      .help = "show two GPUs beside each other, in time and in SM cycles; nothing is judged, and "
              "the exit code is 0",
      .kind = &option_flag,

@@ -37,6 +37,7 @@ enum { OTHER_ANALYSES = sizeof(interim_analyses) / sizeof(interim_analyses[0]) }
 
 static const struct option_row own_rows[] = {
     {.name = "processes",
+     .topic = TOPIC_MEASURING,
      .argument = "N",
      .help = "most processes on a side (default 20)",
      .kind = &option_integer,
@@ -46,6 +47,7 @@ static const struct option_row own_rows[] = {
      .unit = "processes",
      .fallback = "20"},
     {.name = "seconds",
+     .topic = TOPIC_MEASURING,
      .argument = "SECONDS",
      .help = "start no more processes after this time (default: no limit)",
      .kind = &option_number,
@@ -54,11 +56,13 @@ static const struct option_row own_rows[] = {
      .high = 1e9,
      .unit = "seconds"},
     {.name = "base-program",
+     .topic = TOPIC_MEASURING,
      .argument = "PATH",
      .help = "measure BASE by this cbank, or a script that ends in one",
      .kind = &option_text,
      MEMBER(programs[BASE])},
     {.name = "new-program",
+     .topic = TOPIC_MEASURING,
      .argument = "PATH",
      .help = "measure NEW by this one (default: the program itself)",
      .kind = &option_text,
@@ -218,6 +222,8 @@ const struct command gate_command = {
     .arguments_max = 1,
     OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct gate_options),
+    .common = "quick,path,kernel,device,processes,seconds,base-program,new-program,threshold,"
+              "calibration,junit,quiet",
     .details = "BASE is results, as compare takes them, or a program. NEW is a program: this one "
                "where nothing else is said. They take\n"
                "turns. After 3, 5, 10 and 20 processes a side, and at the end of the budget, they "

@@ -15,7 +15,7 @@ static enum status judge_against(const struct result *result, const struct run_o
     /* Other code is what is compared, and one that lowers the clock is slower. */
     const void *may_differ[] = {&context_fields[CONTEXT_SASS], &context_fields[CONTEXT_CLOCKS]};
     const struct selection allowed = {.rows = may_differ, .count = 2};
-    const struct compare_options as = {.judge.threshold = 0.01,
+    const struct compare_options as = {.judge.threshold = options->threshold_percent / 100,
                                        .allowed = &allowed,
                                        .one_process = true};
     const struct print_style look = output_style(&options->look);
@@ -88,6 +88,8 @@ const struct command run_command = {
     .groups = run_groups,
     .group_count = RUN_GROUP_COUNT,
     .options_bytes = sizeof(struct run_options),
+    .common =
+        "quick,sweep,workload,path,pattern,kernel,cache-state,device,max-noise,json,resume,quiet",
     .details = run_details,
     .run = run,
 };

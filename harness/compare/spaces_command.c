@@ -18,12 +18,14 @@
 
 static const struct option_row own_rows[] = {
     {.name = "json",
+     .topic = TOPIC_OUTPUT,
      .argument = "FILE",
      .help = "keep the result in this file",
      .kind = &option_text,
      .written = true,
      MEMBER(json_path)},
     {.name = "threshold",
+     .topic = TOPIC_VERDICT,
      .argument = "PERCENT",
      .help = "a difference that counts (default 1)",
      .kind = &option_number,
@@ -32,6 +34,11 @@ static const struct option_row own_rows[] = {
      .high = 1000,
      .unit = "percent",
      .fallback = "1"},
+    {.name = "quiet",
+     .topic = TOPIC_OUTPUT,
+     .help = "print only errors and warnings",
+     .kind = &option_flag,
+     MEMBER(quiet)},
 };
 
 static const struct option_group groups[] = {
@@ -242,17 +249,24 @@ static enum status print_ranks(const struct cell_row *rows, size_t count,
     return status;
 }
 
+/* STATUS_USAGE, logged, if no cell is of a user's kernel. */
+static enum status need_users_kernel(const struct result *result)
+{
+    for (size_t i = 0; i < result->cell_count; i++)
+        if (cell_is_user(&result->cells[i].cell))
+            return STATUS_OK;
+    return log_error(STATUS_USAGE, "the result has no user's kernel; cbank run --kernel FILE.cu "
+                                   "measures one");
+}
+
 static enum status print_result(const struct result *result, const struct run_options *options)
 {
     const struct judge_options judging = {.threshold = options->threshold_percent / 100};
     const struct print_style look = output_style(&options->look);
     struct cell_rows rows;
     enum status status = cell_rows_open(result, NULL, NULL, &rows);
-    size_t users = 0;
 
-    for (size_t i = 0; i < rows.count; i++)
-        users += cell_is_user(rows.rows[i].cell);
-    if (users > 0)
+    if (status == STATUS_OK)
         text_line(stdout, "%s, driver %s", result->device.name, result->device.driver);
     /* Rows of one kernel, size and cache state are neighbours. */
     for (size_t first = 0, end; first < rows.count && status == STATUS_OK; first = end) {
@@ -264,9 +278,6 @@ static enum status print_result(const struct result *result, const struct run_op
             status = print_ranks(&rows.rows[first], end - first, &look, &judging);
     }
     free(rows.rows);
-    if (status == STATUS_OK && users == 0)
-        return log_error(STATUS_USAGE, "the result has no user's kernel; cbank run --kernel "
-                                       "FILE.cu measures one");
     return status;
 }
 
@@ -276,7 +287,7 @@ static enum status spaces(const void *parsed, const struct invocation *invocatio
 {
     struct run_options options = *(const struct run_options *)parsed;
     const char *file = invocation->arguments[0], *point = strrchr(file, '.');
-    const bool measured = point && strcmp(point, ".json") == 0;
+    const bool quiet = options.quiet, measured = point && strcmp(point, ".json") == 0;
     struct result result;
     enum status status;
 
@@ -288,10 +299,12 @@ static enum status spaces(const void *parsed, const struct invocation *invocatio
         options.plan.kernel.paths = file;
         options.json_path = options.json_path ? options.json_path : RUN_NO_FILE;
         options.quiet = true;
-        return run_plan(&options, invocation, print_result);
+        return run_plan(&options, invocation, quiet ? NULL : print_result);
     }
     status = result_read(file, &result);
     if (status == STATUS_OK)
+        status = need_users_kernel(&result);
+    if (status == STATUS_OK && !quiet)
         status = print_result(&result, &options);
     result_close(&result);
     return status;
@@ -305,6 +318,8 @@ const struct command spaces_command = {
     .arguments_max = 1,
     OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct run_options),
+    .common =
+        "space,size,compiler-options,against,cache-state,device,max-noise,threshold,json,quiet",
     .details = "FILE is a kernel file (.cu), or a result (.json) of one. Memory spaces are ranked "
                "by the time of the kernel. One that is\n"
                "slower is so by more than --threshold, as compare judges it. The last line is what "

@@ -72,6 +72,7 @@ struct doctor_options {
 
 static const struct option_row rows[] = {
     {.name = "json",
+     .topic = TOPIC_OUTPUT,
      .help = "print JSON, for an issue",
      .kind = &option_flag,
      .offset = offsetof(struct doctor_options, json)},

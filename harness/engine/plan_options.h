@@ -61,6 +61,7 @@ struct measure_options {
     double sample_us; /* approximate length of a hot sample */
     uint64_t samples_max;
     double seconds_max; /* for each cell */
+    double watchdog_slack_seconds; /* 0: not given */
     uint64_t seed;
     bool seed_given;
     const char *card_path; /* NULL: the built-in card */
@@ -68,14 +69,14 @@ struct measure_options {
     struct slow_option slow;
     bool durations; /* also measure those of launches alone */
     bool anonymous; /* the result does not tell where it was measured */
-    bool given; /* one of these except the card was given */
+    bool given; /* one of these except the card and the slack was given */
 };
 
 /* Plans with a name, each of at most 1,000 cells. */
 extern const struct preset sweeps[];
 extern const size_t sweep_count;
 
-enum { PLAN_OPTION_COUNT = 10 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 13 };
+enum { PLAN_OPTION_COUNT = 10 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 14 };
 
 enum { KERNEL_OPTION_COUNT = 8 };
 

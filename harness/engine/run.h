@@ -17,8 +17,8 @@ struct run_options {
     /* NULL: a name made up in the current folder; "-": stdout; RUN_NO_FILE */
     const char *json_path;
     const char *resume_path; /* NULL: a new run */
-    double watchdog_slack_seconds; /* 0: not given */
-    double threshold_percent;      /* of cbank spaces: a difference that counts */
+    double threshold_percent; /* of cbank spaces and --against: a difference that counts */
+    bool threshold_given;     /* of cbank run */
     bool suite, retry_failed, strict, quiet;
 };
 

@@ -19,37 +19,48 @@
 
 static const struct option_row own_rows[] = {
     {.name = "suite",
+     .topic = TOPIC_KERNEL,
      .help = "measure the kernel files that are installed with cbank, as --kernel does",
      .kind = &option_flag,
      OWN(suite)},
     {.name = "json",
+     .topic = TOPIC_OUTPUT,
      .argument = "PATH",
      .help = "write the result to a file, into a folder (made if it ends in /), or - for stdout",
      .kind = &option_text,
      OWN(json_path)},
     {.name = "resume",
+     .topic = TOPIC_RESUME,
      .argument = "FILE",
      .help = "measure the missing cells of an interrupted result, in place",
      .kind = &option_text,
      OWN(resume_path)},
     {.name = "retry-failed",
+     .topic = TOPIC_RESUME,
      .help = "with --resume: also repeat failed cells",
      .kind = &option_flag,
      OWN(retry_failed)},
-    {.name = "watchdog-slack",
-     .argument = "SECONDS",
-     .help = "extra time for a call to the GPU before the run ends (default 20 times the expected "
-             "time, at least 10 seconds)",
-     .kind = &option_number,
-     OWN(watchdog_slack_seconds),
-     .low = 0.001,
-     .high = 86400,
-     .unit = "seconds"},
     {.name = "strict",
+     .topic = TOPIC_VERDICT,
      .help = "exit 4 if a cell is inconclusive",
      .kind = &option_flag,
      OWN(strict)},
-    {.name = "quiet", .help = "print only errors and warnings", .kind = &option_flag, OWN(quiet)},
+    {.name = "threshold",
+     .topic = TOPIC_VERDICT,
+     .argument = "PERCENT",
+     .help = "with --against: change of time that counts (default 1%)",
+     .kind = &option_number,
+     OWN(threshold_percent),
+     .given = offsetof(struct run_options, threshold_given),
+     .low = 0.001,
+     .high = 1000,
+     .unit = "percent",
+     .fallback = "1"},
+    {.name = "quiet",
+     .topic = TOPIC_OUTPUT,
+     .help = "print only errors and warnings",
+     .kind = &option_flag,
+     OWN(quiet)},
 };
 
 const struct option_group run_groups[RUN_GROUP_COUNT] = {
@@ -349,7 +360,7 @@ enum status run_plan(const struct run_options *options, const struct invocation 
                      run_judge *judge)
 {
     struct run_options with_suite = *options;
-    struct run_watch watch = {.watchdog_slack = options->watchdog_slack_seconds};
+    struct run_watch watch = {.watchdog_slack = options->measure.watchdog_slack_seconds};
     enum status status = STATUS_OK;
     char *paths = NULL;
 
@@ -359,6 +370,9 @@ enum status run_plan(const struct run_options *options, const struct invocation 
     if (options->retry_failed && !options->resume_path)
         return log_error(STATUS_USAGE, "--retry-failed goes with --resume FILE, whose failed cells "
                                        "it tries again");
+    if (options->threshold_given && !options->plan.kernel.against && !options->resume_path)
+        return log_error(STATUS_USAGE, "--threshold goes with --against FILE; cbank compare and "
+                                       "cbank gate take it for results");
     if (options->suite)
         status = suite_paths(&paths);
     if (status != STATUS_OK)

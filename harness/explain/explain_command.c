@@ -27,17 +27,23 @@ struct explain_options {
 
 static const struct option_row rows[] = {
     {.name = "card",
+     .topic = TOPIC_GPU,
      .argument = "CARD",
      .help =
          "chip card: a file, or a name of cbank list cards (default: the one with the GPU's name)",
      .kind = &option_text,
      MEMBER(card_path)},
     {.name = "cell",
+     .topic = TOPIC_VIEW,
      .argument = "CELL",
      .help = "the cell with this identity WORKLOAD/PATH/PATTERN/..., or the cells of a glob",
      .kind = &option_text,
      MEMBER(cell)},
-    {.name = "json", .help = "print JSON", .kind = &option_flag, MEMBER(json)},
+    {.name = "json",
+     .topic = TOPIC_OUTPUT,
+     .help = "print JSON",
+     .kind = &option_flag,
+     MEMBER(json)},
 };
 
 static const struct option_group groups[] = {

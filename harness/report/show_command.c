@@ -21,12 +21,14 @@ struct show_options {
 
 static const struct option_row rows[] = {
     {.name = "cell",
-     .argument = "NAME",
+     .topic = TOPIC_VIEW,
+     .argument = "CELL",
      .kind = &option_text,
      .offset = offsetof(struct show_options, cell),
      .help = "everything about the cell with this identity WORKLOAD/PATH/PATTERN/..., or about the "
              "cells of a glob"},
     {.name = "all",
+     .topic = TOPIC_VIEW,
      .help = "print all of a document, not a screen",
      .kind = &option_flag,
      .offset = offsetof(struct show_options, all)},

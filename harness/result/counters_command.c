@@ -10,11 +10,13 @@
 struct counters_options {
     const char *cell; /* NULL: all */
     struct format_options format;
+    struct output_options look;
 };
 
 static const struct option_row option_rows[] = {
     {.name = "cell",
-     .argument = "NAME",
+     .topic = TOPIC_VIEW,
+     .argument = "CELL",
      .help = "the cell with this identity, or the cells of a glob",
      .kind = &option_text,
      .offset = offsetof(struct counters_options, cell)},
@@ -23,6 +25,7 @@ static const struct option_row option_rows[] = {
 static const struct option_group groups[] = {
     OPTION_GROUP(option_rows, 0),
     OPTION_GROUP(format_option_rows, offsetof(struct counters_options, format)),
+    OPTION_GROUP(output_option_rows, offsetof(struct counters_options, look)),
 };
 
 static void value_counter(const struct grid_column *column, const void *row, struct grid_value *out)
@@ -51,7 +54,7 @@ static enum status counters_of(const void *parsed, const struct invocation *invo
     const char *file = invocation->arguments[0];
     const bool text = !options->format.csv && !options->format.json;
     const size_t asked = invocation->argument_count - 1;
-    const struct print_style look = {.width = text_width(stdout)};
+    const struct print_style look = output_style(&options->look);
     struct cell_rows rows = {0};
     struct grid_column *columns = NULL;
     struct result result = {0};

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import unittest
 
@@ -75,6 +76,11 @@ class Counters(unittest.TestCase):
                 [CELL, "-", "128="],
             ],
         )
+
+    def test_a_wrong_counter_is_red(self):
+        said = self.counters(self.file, "l1_sectors", "--color", "always")
+        self.assertEqual(re.findall(r"\033\[31m *(\S+)\033\[m", said), ["513!"])
+        self.assertNotIn("\033", self.counters(self.file, "--color", "never"))
 
     def test_cells_are_chosen_by_name(self):
         self.assertEqual(

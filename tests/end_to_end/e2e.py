@@ -936,7 +936,7 @@ class Lists(Case):
             {row["name"] for row in rows("parameters")},
             {name for row in takers for name in row["parameters"]},
         )
-        help_text = cbank("run", "--help").stdout
+        help_text = cbank("run", "--help=all").stdout
         for row in rows("parameters"):
             self.assertIn(f"--{row['option']}=LIST", help_text)
 

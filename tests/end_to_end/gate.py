@@ -632,6 +632,9 @@ class Calibration(Case):
             "3 modelled processes",
             self.cbank("calibrate", *plan, "--proc", "3", "--json", "noise.json").stdout,
         )
+        quiet = self.cbank("calibrate", *plan, "--proc", "3", "--json", "more.json", "--quiet")
+        self.assertEqual((quiet.stdout, quiet.stderr), ("", ""))
+        self.assertEqual(read_json(self.path("more.json"))["processes"], 3)
         calibration = read_json(self.path("noise.json"))
         schema = read_json(os.path.join(ROOT, "results/calibration.schema.json"))
         jsonschema.Draft202012Validator(schema).validate(calibration)

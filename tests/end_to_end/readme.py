@@ -350,6 +350,8 @@ class Completion(unittest.TestCase):
                     "--quiet",
                 ],
             ),
+            (("report", "--"), ["--help", "--output"]),
+            (("help", "co"), ["compare", "contribute", "convert", "counters"]),
             (("run", "--pattern", "=", "per_warp,ps"), ["per_warp,pseudo_random"]),
             (("list", ""), None if "asan" in CBANK else list(listed)),
             (("show", "READ"), ["README.md"]),

@@ -55,7 +55,7 @@ struct greeting {
 };
 
 static const struct option_row option_rows[] = {
-    {.name = "loud", .help = "louder", .kind = &option_flag,
+    {.name = "loud", .topic = TOPIC_OUTPUT, .help = "louder", .kind = &option_flag,
      .offset = offsetof(struct greeting, loud)},
 };
 
@@ -137,7 +137,7 @@ def axis(scratch):
 def command(scratch):
     """A file, and its name in the list of commands.c."""
     scratch.add("harness/result/greet_command.c", COMMAND)
-    scratch.edit("harness/commands.c", "EACH(run)", "EACH(greet) EACH(run)")
+    scratch.edit("harness/commands.c", "EACH(run,", "EACH(greet, JOB_MACHINE) EACH(run,")
 
 
 def experiment(scratch):
@@ -306,7 +306,9 @@ class Addition(Changes):
         self.change(command)
         self.assertEqual(self.said("build/cbank", "greet"), "hello\n")
         self.assertEqual(self.said("build/cbank", "greet", "--lou"), "HELLO\n")
-        self.assertIn("louder", self.said("build/cbank", "greet", "--help"))
+        self.assertRegex(
+            self.said("build/cbank", "greet", "--help"), r"(?m)^Output:\n +--loud +louder\n"
+        )
         self.assertRegex(self.said("build/cbank", "--help"), r"(?m)^ +greet +Say hello")
         self.assertIn(
             "unknown option 'load'", self.said("build/cbank", "greet", "--load", status=2)

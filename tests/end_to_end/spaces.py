@@ -45,6 +45,7 @@ class Ranks(Kernels):
             verdict
             for _, _, verdict in self.ranks(self.cbank("spaces", kept, "--threshold", "5").stdout)
         ]
+        self.assertEqual(self.cbank("spaces", kept, "--quiet").stdout, "")
         self.assertEqual(verdicts[:2], ["fastest", "as fast"])
         self.assertEqual(verdicts[-1], "slower")
 
@@ -68,6 +69,13 @@ class Ranks(Kernels):
         self.assertTrue(
             said.rstrip().endswith("line 3: CBANK_TABLE(curve, float, 256, constant);"), said
         )
+
+    def test_quiet_keeps_the_result_alone(self):
+        kept = self.path("kept.json")
+        words = ("--size", "500", "--space", "constant,global", "--json", kept, "--quiet")
+        done = self.cbank("spaces", CRC32, *words, *QUICK_RUN)
+        self.assertEqual((done.stdout, done.stderr), ("", ""))
+        self.assertEqual([cell["status"] for cell in read_json(kept)["cells"]], ["ok", "ok"])
 
     def test_what_is_not_kept_is_not_resumed(self):
         said = self.cbank(
@@ -97,10 +105,14 @@ class Ranks(Kernels):
             done.stdout + done.stderr, "^cbank: error: the result has no user's kernel;.*\n$"
         )
         self.assertIn(
+            "the result has no user's kernel",
+            self.cbank("spaces", builtin, "--quiet", status=2).stderr,
+        )
+        self.assertIn(
             "--json goes with a kernel file",
             self.cbank("spaces", builtin, "--json", "x", status=2).stderr,
         )
-        listed = re.findall(r"(?m)^  --([a-z-]+)", self.cbank("spaces", "--help").stdout)
+        listed = re.findall(r"(?m)^  --([a-z-]+)", self.cbank("spaces", "--help=all").stdout)
         self.assertEqual(
             [
                 name
@@ -378,6 +390,8 @@ class Against(Kernels):
             verdicts, [("constant", "regressed"), ("shared", "regressed")], done.stdout
         )
         self.assertEqual({cell["verified"] for cell in read_json(self.file)["cells"]}, {True})
+        verdicts, _ = self.against(first, second, "--threshold", "1000")
+        self.assertEqual(verdicts, [("constant", "same"), ("shared", "same")])
         verdicts, _ = self.against(second, first)
         self.assertEqual(verdicts, [("constant", "improved"), ("shared", "improved")])
 
@@ -398,6 +412,7 @@ class Against(Kernels):
             (("--against", CRC32), "go with --kernel FILE"),
             (("--kernel", f"{CRC32},{CRC32}", "--against", CRC32), "name one file by --kernel"),
             (("--kernel", CRC32, "--against-options", "-O1"), "go with --against FILE"),
+            (("--kernel", CRC32, "--threshold", "5"), "--threshold goes with --against FILE"),
         ):
             self.assertIn(said, self.cbank("run", *words, status=2).stderr)
 
