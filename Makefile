@@ -171,7 +171,7 @@ CARDS   := $(wildcard results/cards/*.json)
 all: $(PROGRAM) ## build the program (the default)
 	@echo '$(PROGRAM): $(if $(CUDA),CUDA $(CUDA_VERSION)$(COMMA) architectures $(ARCHS) and PTX of $(lastword $(ARCHS))$(ARCHS_WHY)$(if $(filter $(CUPTI_ABSENT),$(SOURCES)),$(COMMA) no counters: no CUPTI with the Range Profiler),no CUDA toolkit: built without the CUDA engine (make CUDA=DIRECTORY names a toolkit))'
 
-tests: $(TESTS) $(FAULTS) $(BUILD)/examples/ratio ## build the unit tests
+tests: $(TESTS) $(FAULTS) ## build the unit tests
 
 # $(call stamp,FILE,TEXT): a file that is touched only when its text changes; what depends on TEXT
 # depends on it.
@@ -225,7 +225,7 @@ $(OBJ)/harness/kernel/kernel_headers.o: kernels/cbank.cuh kernels/cbank_case.h
 
 # The folders that an object may include, by its own folder.
 $(foreach room,$(ROOMS),$(eval $(filter $(OBJ)/harness/$(room)/%,$(foreach object,$(OBJECTS),$(if $(filter $(OBJ)/harness/$(room)/,$(dir $(object))),$(object)))): HOUSE = $(call room_flags,$(room)) $(if $(filter $(room),$(FUZZED)),$(GUIDED))))
-$(OBJ)/harness/main.o $(OBJ)/harness/cbank.o $(OBJ)/harness/commands.o $(OBJ)/tests/%.o: HOUSE = $(EVERY_ROOM) -Itests/unit
+$(OBJ)/harness/main.o $(OBJ)/harness/commands.o $(OBJ)/tests/%.o: HOUSE = $(EVERY_ROOM) -Itests/unit
 $(OBJ)/patterns/%.o: HOUSE = -Ipatterns
 $(OBJ)/kernels/%.o: HOUSE = -Ikernels -Ipatterns
 
@@ -257,20 +257,6 @@ endif
 $(PROGRAM): $(OBJECTS) $(OBJ)/link.stamp
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(OBJECTS) $(LIBS)
-
-# The library behind harness/cbank.h: one object, in which all other names are local.
-$(BUILD)/libcbank.a: $(filter-out $(OBJ)/harness/main.o,$(OBJECTS)) $(OBJ)/link.stamp
-	$(call say,AR,$@)
-	@rm -f $@
-	$(Q)$(CC) -r -nostdlib -o $(OBJ)/libcbank.o $(filter %.o,$^)
-	$(Q)objcopy --wildcard --keep-global-symbol='cbank_*' $(OBJ)/libcbank.o
-	$(Q)ar rcsD $@ $(OBJ)/libcbank.o
-
-# Examples are compiled as a user's programs are: by the public header and the library alone.
-$(BUILD)/examples/%: examples/%.c harness/cbank.h $(BUILD)/libcbank.a
-	$(call say,CC,$<)
-	@mkdir -p $(@D)
-	$(Q)$(CC) -std=c11 -Wall -Wextra -Wpedantic $(WERROR) -Iharness $(LDFLAGS_ALL) -o $@ $< $(BUILD)/libcbank.a $(LIBS)
 
 # An archive, as each test needs a part; thin, as kernels are large.
 $(OBJ)/tested.a: $(filter-out $(OBJ)/harness/main.o,$(OBJECTS)) $(OBJ)/link.stamp
@@ -486,7 +472,7 @@ check-ptx: $(PROGRAM) $(PTX) ## check the loads of every kernel in the PTX
 # Headers of the CUDA engine need the vendor's, which only its own rooms may see.
 # $(call headers_of,FOLDER,FLAGS): one line for each header there and what it may see.
 headers_of = $(foreach header,$(wildcard $(1)/*.h),'$(header) $(2)')
-HEADERS := $(call headers_of,patterns,-Ipatterns) $(call headers_of,kernels,-Ikernels -Ipatterns) \
+HEADERS := $(call headers_of,patterns,-Ipatterns) $(call headers_of,kernels,-Ikernels -Ipatterns) $(call headers_of,harness) \
            $(foreach room,$(filter-out engine/cuda%,$(ROOMS)),$(call headers_of,harness/$(room),$(call room_flags,$(room))))
 
 HEADER_COMPILERS ?= gcc clang
@@ -527,7 +513,7 @@ fuzz: ## feed documents and command lines that are wrong to what reads them (FUZ
 	@$(MAKE) $(SANITIZED) fuzzers
 	@scripts/fuzz.sh --seconds $(FUZZ_SECONDS)
 
-install: $(PROGRAM) $(BUILD)/libcbank.a ## install into $(DESTDIR)$(PREFIX)
+install: $(PROGRAM) ## install into $(DESTDIR)$(PREFIX)
 	@scripts/install.sh install '$(BUILD)'
 
 uninstall: ## remove what install put there
@@ -572,7 +558,7 @@ dist: ## make a tarball of what is committed, $(BUILD)/cbank-VERSION.tar.gz
 	@gzip -nf '$(BUILD)/$(DIST).tar'
 	@echo '$(BUILD)/$(DIST).tar.gz'
 
-deb: $(PROGRAM) $(BUILD)/libcbank.a ## make a Debian package, $(BUILD)/cbank_VERSION_ARCHITECTURE.deb (STATIC=1: that needs no libcjson)
+deb: $(PROGRAM) ## make a Debian package, $(BUILD)/cbank_VERSION_ARCHITECTURE.deb (STATIC=1: that needs no libcjson)
 	@SOURCE_DATE_EPOCH='$(or $(SOURCE_DATE_EPOCH),$(COMMIT_TIME),$(shell stat -c %Y VERSION))' CUDA_VERSION='$(CUDA_VERSION)' \
 	    scripts/make_deb.sh '$(VERSION_TEXT)' '$(BUILD)'
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "cbank.h"
+#include "commands.h"
 #include "log.h"
 #include "parse.h"
 #include "table.h"
@@ -53,7 +53,7 @@ static const struct command_row rows[] = {COMMANDS(LISTED)};
 static const size_t row_count = sizeof(rows) / sizeof(rows[0]);
 static const struct table commands = TABLE("command", rows, row_count);
 
-int cbank_main(int argc, char **argv)
+int commands_main(int argc, char **argv)
 {
     /* "cbank help run" is "cbank run --help". */
     const bool helps = argc > 2 && strcmp(argv[1], "help") == 0;
