@@ -165,7 +165,7 @@ FAULTS  := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/faults/*.c))
 FUZZER  := $(BUILD)/tests/fuzz/fuzz
 CARDS   := $(wildcard results/cards/*.json)
 
-.PHONY: all tests simulated run contribute cards setup test test-kernels test-all test-long test-distributions test-fleet test-gpu coverage bench-gpu plots reproduce gallery check-sass check-ptx \
+.PHONY: all tests simulated minimal run contribute cards setup test test-kernels test-all test-long test-distributions test-fleet test-gpu coverage bench-gpu plots reproduce gallery check-sass check-ptx \
         check-headers sanitize fuzz fuzzers install uninstall format check-format lint dist deb release clean help FORCE
 
 all: $(PROGRAM) ## build the program (the default)
@@ -377,6 +377,16 @@ $(OBJ)/no_images.a:
 ifneq ($(CUDA),)
 -include $(PTX:%=%.d)
 endif
+
+# ---- The measurement in one plain program, without the harness
+
+$(BUILD)/minimal: examples/minimal/minimal.cu $(IMAGES)/nvcc.stamp
+	$(call say,NVCC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(NVCC) $(filter-out -rdc=true,$(NVCCFLAGS)) -O3 $(foreach arch,$(ARCHS),-gencode arch=compute_$(arch),code=sm_$(arch)) -o $@ $<
+
+minimal: $(if $(CUDA),$(BUILD)/minimal) ## build examples/minimal, the measurement in 150 lines, as build/minimal
+	@$(if $(CUDA),,echo 'minimal needs a CUDA toolkit: make minimal CUDA=DIRECTORY' >&2; exit 3)
 
 # ---- Commands for users
 
