@@ -52,17 +52,31 @@ def files_of(path: str, deep: bool = True) -> list[str]:
     return sorted(found)
 
 
-def read(writer: Writer, path: str) -> tuple:
-    """(outcome, hash, name of the schema, what is kept) of a file."""
-    try:
-        content = documents.read_bytes(path)
-        if (answer := writer.answer(key := hashlib.sha256(content).hexdigest())) != "new":
-            return answer, key, None, None
-        name, taken = take(path, content)
-        return "new" if taken else "other", key, name, taken
-    except Failure as refused:
-        say("error", refused)
-        return "refused", None, None, None
+def read(writer: Writer, paths: list[str]) -> list[tuple]:
+    """(path, outcome, hash, name of the schema, what is kept) of files."""
+    found, contents, failures = {}, {}, {}
+    for path in paths:
+        try:
+            contents[path] = documents.read_bytes(path)
+            key = hashlib.sha256(contents[path]).hexdigest()
+            found[path] = writer.answer(key), key, None, None
+        except Failure as failure:
+            failures[path] = failure
+    new = [path for path, (answer, *_) in found.items() if answer == "new"]
+    checks = documents.Checks(new)
+    for path in new:
+        try:
+            name, taken = take(path, contents[path])
+            found[path] = "new" if taken else "other", found[path][1], name, taken
+        except Failure as failure:
+            failures[path] = failure
+    for path in new:
+        if found[path][0] == "new" and (failure := checks.failure(path)):
+            failures[path] = failure
+    for path, failure in failures.items():
+        say("error", failure)
+        found[path] = "refused", None, None, None
+    return [(path, *found[path]) for path in paths]
 
 
 def add(writer: Writer, path: str, key: str, name: str, taken: dict) -> str:
@@ -83,7 +97,7 @@ def add_all(
     Returns counts by outcome."""
     writer, counts = Writer(store), dict.fromkeys(WORDS, 0)
     for first in range(0, len(paths), FILES_A_TRANSACTION):
-        files = [(path, *read(writer, path)) for path in paths[first : first + FILES_A_TRANSACTION]]
+        files = read(writer, paths[first : first + FILES_A_TRANSACTION])
         store.execute("BEGIN IMMEDIATE")
         try:
             outcomes = [

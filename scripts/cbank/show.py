@@ -22,7 +22,7 @@ ROWS_MAX = 30  # of a screen: the numbers of a card, the cells of the default pl
 KINDS = {
     **documents.KINDS,
     **documents.MANIFEST_KINDS,
-    **{f"cbank-{kind}": (kind, f"{kind}.schema.json") for kind in ("advice", "explanation")},
+    **{f"cbank-{kind}": kind for kind in ("advice", "explanation")},
 }
 
 CELL = Column("cell")

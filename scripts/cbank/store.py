@@ -38,6 +38,7 @@ APPLICATION = 0x63626E6B  # "cbnk" in ASCII: marks an SQLite file as a store
 VERSION = 2  # of store.sql
 WAIT_SECONDS = 120  # for another command that writes
 RESULT, CALIBRATION = "cbank-result", "cbank-calibration"
+KEPT = {name: documents.KINDS[name] for name in (RESULT, CALIBRATION)}
 GEOMETRY = (
     "chip",
     "compute_capability",
@@ -555,11 +556,9 @@ def take_calibration(calibration: dict) -> dict | None:
 
 def take(path: str, content: bytes) -> tuple[str | None, dict | None]:
     """(name of the schema, what a store keeps) of a file's content; (None, None) where nothing
-    is kept. Raises Refused."""
+    is kept. Raises Refused. What the instrument refuses may also pass: ask documents.Checks."""
     try:
-        document = documents.Document(
-            path, content, {name: documents.KINDS[name] for name in (RESULT, CALIBRATION)}
-        )
+        document = documents.Document(path, content, KEPT)
         name = document.content["schema"]["name"]
         taken = (
             take_result(document.content) if name == RESULT else take_calibration(document.content)
@@ -569,7 +568,7 @@ def take(path: str, content: bytes) -> tuple[str | None, dict | None]:
         return None, None
     except Failure as failure:
         raise Refused(failure) from None
-    except (ValueError, AttributeError, TypeError, OverflowError, RecursionError) as error:
+    except documents.NOT_SO as error:
         raise Refused(f"{path}: {printable(str(error))}") from error
 
 

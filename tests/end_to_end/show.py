@@ -187,6 +187,27 @@ class Show(Scratch):
         self.assertEqual(said.count(alone), 2)
         self.assertIn(f"{card}: card: H200", said.replace("\n  ", " "))
 
+    def test_check_says_of_each_file_whether_it_is_a_document(self):
+        """In their order; what is wrong goes to standard error, a line a file."""
+        core, manifest = os.path.join(CHIP, "core-matrix.json"), self.files["manifest"]
+        result, listed, foreign = read_json(core), read_json(manifest), {"a": 1}
+        result["cells"][1]["elements"] = "many"
+        listed["files"][0]["sha256"] = "no hash"
+        wrong = [
+            self.write(f"{name}.json", json.dumps(content))
+            for name, content in (("result", result), ("list", listed), ("foreign", foreign))
+        ]
+        files = [wrong[0], *self.files.values(), wrong[1], core, wrong[2]]
+        done = cbank("show", "--check", *files, status=2)
+        self.assertEqual(
+            done.stdout.splitlines(),
+            [f"{'refused' if file in wrong else 'valid'} {file}" for file in files],
+        )
+        self.assertEqual(len(done.stderr.splitlines()), len(wrong))
+        for said in ("cells[1].elements: ", "files[0].sha256: expected 64 hexadecimal digits"):
+            self.assertIn(said, done.stderr)
+        self.assertEqual(cbank("show", "--check", *self.files.values(), core).stderr, "")
+
     def test_what_cannot_be_shown(self):
         check = self.write("check.json", cbank("check", "--json", self.files["card"]).stdout)
         said = cbank("show", check, status=2).stderr

@@ -277,14 +277,14 @@ class BadInput(Case):
         slower(again, 1.5)
         huge = json.dumps(result).replace(f'"value": {cell["time_ns"]["value"]}', '"value": 1e999')
         rows = [
-            ("text", "no JSON", "Expecting value"),
-            ("cut", json.dumps(result)[:5000], "[Dd]elimiter|[Uu]nterminated|[Ee]xpecting"),
-            ("deep", "[" * 100000, "recursion"),
-            ("nan", json.dumps({**result, "max_noise": math.nan}), "NaN is not a number"),
+            ("text", "no JSON", "unexpected text"),
+            ("cut", json.dumps(result)[:5000], "unexpected text"),
+            ("deep", "[" * 100000, "nested too deeply"),
+            ("nan", json.dumps({**result, "max_noise": math.nan}), "unexpected text"),
             (
                 "later",
                 {**result, "schema": {"name": "cbank-result", "version": "9.0"}},
-                "has version 9.0",
+                "schema.version: 9.0, this build reads 1.x",
             ),
             ("time", huge, r"cells\[0\].time_ns.value: the number is too large"),
             (
@@ -295,12 +295,12 @@ class BadInput(Case):
             (
                 "status",
                 {**result, "cells": [{**cell, "status": "fine"}]},
-                "status: 'fine' is none of",
+                r"cells\[0\].status: expected pending, ok",
             ),
             (
                 "flag",
                 {**result, "cells": [{**cell, "flags": ["a b"]}]},
-                r"flags\[0\]: 'a b' is none of",
+                r"cells\[0\].flags: expected an array of flags",
             ),
             (
                 "identity",
@@ -308,9 +308,13 @@ class BadInput(Case):
                 "identity is no identity",
             ),
             ("twice", {**result, "cells": [cell, cell]}, "a cell is twice"),
-            ("lacks", {**result, "cells": [{}]}, r"cells\[0\]: the key \w+ is missing"),
-            ("kinds", {**result, "cells": 3}, "cells: 3 is no array"),
-            ("device", {**result, "device": None}, "device: None is no object"),
+            (
+                "lacks",
+                {**result, "cells": [{}]},
+                r"cells\[0\].workload: expected a string, it is missing",
+            ),
+            ("kinds", {**result, "cells": 3}, "cells: expected an array"),
+            ("device", {**result, "device": None}, "device: expected an object"),
             (
                 "back",
                 {**result, "finished_utc": "2026-02-01T00:00:00Z"},
@@ -319,11 +323,15 @@ class BadInput(Case):
             (
                 "half",
                 {**result, "host": {**result["host"], "name": "\ud800"}},
-                "surrogates not allowed",
+                "unexpected text",
             ),
             ("start", again, "the same GPU and start as another run, good.json"),
             *(
-                (f"clock{i}", {**result, "started_utc": text}, "day is out of range|started_utc: ")
+                (
+                    f"clock{i}",
+                    {**result, "started_utc": text},
+                    "day is out of range|is no time|started_utc: ",
+                )
                 for i, text in enumerate(
                     ("2026-02-30T00:00:00Z", "2026-03-01T00:00:00+01:00", "yesterday", None, 5)
                 )
@@ -333,7 +341,7 @@ class BadInput(Case):
             with self.subTest(name):
                 self.write(f"{name}.json", content)
                 done = self.cbank("ingest", "store.db", f"{name}.json", status=2)
-                self.assertRegex(done.stderr, f"cbank: error: {name}.json:? .*({pattern})")
+                self.assertRegex(done.stderr, rf"cbank: error: {name}.json:?\S* .*({pattern})")
                 self.assertEqual(done.stdout, "0 new, 0 known, 1 refused\n")
                 self.assertEqual(len(done.stderr.splitlines()), 1)
         self.assertEqual(self.dump(), self.before)
