@@ -32,7 +32,6 @@ enum { SUMMARY_COLUMN = 16, STACK_KIB_MIN = 512, FILES_MIN = 64 };
     EACH(characterize) \
     EACH(history) \
     EACH(ingest) \
-    EACH(forget) \
     EACH(fleet) \
     EACH(contribute) \
     EACH(check) \

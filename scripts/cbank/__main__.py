@@ -40,7 +40,6 @@ COMMANDS = {
     "ingest": Command(
         "ingest", "Put results into a store, an SQLite file for questions over time", ()
     ),
-    "forget": Command("forget", "Take a run out of a store, for good", ()),
     "fleet": Command(
         "fleet",
         "Say of a store which GPUs became slower, since when, and which did not answer",

@@ -179,7 +179,7 @@ def checked(path: str, data: bytes, kinds: dict[str, str], checks: Checks) -> Do
 
 
 def load_all(paths: list[str], kinds: dict[str, str] = KINDS) -> Iterator[Document | Failure]:
-    """What is in each file: a document, all of which the instrument read, or why there is none."""
+    """The document in each file, or why it has none. The instrument read all of each document."""
     for first in range(0, len(paths), FILES_AT_ONCE):
         some = paths[first : first + FILES_AT_ONCE]
         checks = Checks(list(filter(os.path.isfile, some)))

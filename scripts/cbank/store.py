@@ -556,7 +556,7 @@ def take_calibration(calibration: dict) -> dict | None:
 
 def take(path: str, content: bytes) -> tuple[str | None, dict | None]:
     """(name of the schema, what a store keeps) of a file's content; (None, None) where nothing
-    is kept. Raises Refused. What the instrument refuses may also pass: ask documents.Checks."""
+    is kept. Raises Refused. A file that the instrument refuses may pass: documents.Checks says."""
     try:
         document = documents.Document(path, content, KEPT)
         name = document.content["schema"]["name"]
@@ -714,7 +714,7 @@ class Writer:
             else:
                 raise Refused(
                     f"{printable(file)}: the same GPU and start as another run, {printable(name)},"
-                    " which is in; cbank forget takes that out"
+                    " which is in; cbank ingest --forget takes that out"
                 )
         return "new"
 
@@ -781,7 +781,7 @@ class Writer:
         self.store.execute("DELETE " + of_run, (run_id,))
         self.store.execute("DELETE FROM runs WHERE run_id = ?", (run_id,))
 
-    def remember(self, key: str, _: str | None) -> None:
+    def remember(self, key: str) -> None:
         """Undoes forget, but for the times."""
         self.count("forgotten", "hash", key, -1)
         self.store.execute("DELETE FROM forgotten WHERE hash = ?", (key,))

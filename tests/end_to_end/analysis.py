@@ -24,7 +24,7 @@ from common import CBANK, FULL, ROOT, Scratch, analysis, read_json, repetitions
 
 import cbank
 from cbank import __main__ as start
-from cbank import documents, errors, frames, text
+from cbank import errors, frames, text
 
 RESULT, SECOND, COLD, LOOKUP = (
     os.path.join(ROOT, "results/h200", name)
