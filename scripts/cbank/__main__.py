@@ -35,7 +35,6 @@ COMMANDS = {
     "contribute": Command(
         "contribute", "Measure all that the folder of a chip holds, on the first GPU", ()
     ),
-    "show": Command("show", "Print a screen of a document", ("numpy",)),
     "check": Command("check", "Check documents, stores, or the folder of a chip", ()),
     "ingest": Command(
         "ingest", "Put results into a store, an SQLite file for questions over time", ()
