@@ -15,7 +15,7 @@
  * row; where lines are too narrow, the last columns are left out. */
 struct shown_list {
     const char *path, *columns;
-    const char *descending; /* the number by which rows are ordered; NULL: as they stand */
+    const char *descending; /* the largest of this number comes first; NULL: as they stand */
 };
 
 enum { SHOWN_LISTS_MAX = 3 };
