@@ -66,7 +66,7 @@ static enum status check_card(const char *file, const cJSON *tree)
 
 static enum status check_characterization(const char *file, const cJSON *tree)
 {
-    struct characterization characterization;
+    struct characterization characterization = {.count = 0};
     const enum status status = characterization_read(file, &characterization);
 
     (void)tree;
