@@ -198,7 +198,7 @@ BUILT_WITH     := $(if $(CUDA),CUDA $(CUDA_VERSION)$(COMMA) $(BUILT_ARCHS)$(BUIL
 all: $(PROGRAM) ## build the program (the default)
 	@echo '$(PROGRAM): $(BUILT_WITH)'
 
-tests: $(TESTS) $(FAULTS) $(BUILD)/examples/ratio ## build the unit tests
+tests: $(TESTS) $(FAULTS) ## build the unit tests
 
 # $(call stamp,FILE,TEXT): a file that is touched only when its text changes; what depends on TEXT
 # depends on it.
@@ -263,7 +263,7 @@ objects_of = $(strip $(foreach object,$(OBJECTS),$(if \
 house_of = $(call objects_of,$(1)): HOUSE = $(call room_flags,$(1)) \
              $(if $(filter $(1),$(FUZZED)),$(GUIDED))
 $(foreach room,$(ROOMS),$(eval $(call house_of,$(room))))
-$(OBJ)/harness/main.o $(OBJ)/harness/cbank.o $(OBJ)/harness/commands.o $(OBJ)/tests/%.o: \
+$(OBJ)/harness/main.o $(OBJ)/harness/commands.o $(OBJ)/tests/%.o: \
     HOUSE = $(EVERY_ROOM) -Itests/unit
 $(OBJ)/patterns/%.o: HOUSE = -Ipatterns
 $(OBJ)/kernels/%.o: HOUSE = -Ikernels -Ipatterns
@@ -298,20 +298,6 @@ endif
 $(PROGRAM): $(OBJECTS) $(OBJ)/link.stamp
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(OBJECTS) $(LIBS)
-
-# The library behind harness/cbank.h: one object, in which all other names are local.
-$(BUILD)/libcbank.a: $(filter-out $(OBJ)/harness/main.o,$(OBJECTS)) $(OBJ)/link.stamp
-	$(call say,AR,$@)
-	@rm -f $@
-	$(Q)$(CC) -r -nostdlib -o $(OBJ)/libcbank.o $(filter %.o,$^)
-	$(Q)objcopy --wildcard --keep-global-symbol='cbank_*' $(OBJ)/libcbank.o
-	$(Q)ar rcsD $@ $(OBJ)/libcbank.o
-
-# Examples are compiled as a user's programs are: by the public header and the library alone.
-$(BUILD)/examples/%: examples/%.c harness/cbank.h $(BUILD)/libcbank.a
-	$(call say,CC,$<)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(STRICT) $(WERROR) -Iharness $(LDFLAGS_ALL) -o $@ $< $(BUILD)/libcbank.a $(LIBS)
 
 # An archive, as each test needs a part; thin, as kernels are large.
 $(OBJ)/tested.a: $(filter-out $(OBJ)/harness/main.o,$(OBJECTS)) $(OBJ)/link.stamp
@@ -448,6 +434,17 @@ ifneq ($(CUDA),)
 -include $(PTX:%=%.d)
 endif
 
+# ---- The measurement in one plain program, without the harness
+
+MINIMAL_ARCHS = $(foreach arch,$(ARCHS),-gencode arch=compute_$(arch),code=sm_$(arch))
+$(BUILD)/minimal: examples/minimal/minimal.cu $(IMAGES)/nvcc.stamp
+	$(call say,NVCC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(NVCC) $(filter-out -rdc=true,$(NVCCFLAGS)) -O3 $(MINIMAL_ARCHS) -o $@ $<
+
+minimal: $(if $(CUDA),$(BUILD)/minimal) ## build the measurement in 150 lines of examples/minimal
+	@$(if $(CUDA),,echo 'minimal needs a CUDA toolkit: make minimal CUDA=DIRECTORY' >&2; exit 3)
+
 # ---- Commands for users
 
 # The Python that the distribution's packages are for, else the first on PATH. setup.sh sees to it
@@ -547,6 +544,7 @@ check-ptx: $(PROGRAM) $(PTX) ## check the loads of every kernel in the PTX
 headers_of = $(foreach header,$(wildcard $(1)/*.h),'$(header) $(2)')
 PLAIN_ROOMS := $(filter-out engine/cuda%,$(ROOMS))
 HEADERS := $(call headers_of,patterns,-Ipatterns) $(call headers_of,kernels,-Ikernels -Ipatterns) \
+    $(call headers_of,harness) \
     $(foreach room,$(PLAIN_ROOMS),$(call headers_of,harness/$(room),$(call room_flags,$(room))))
 
 HEADER_COMPILERS ?= gcc clang
@@ -592,7 +590,7 @@ fuzz: ## feed wrong documents and command lines to what reads them (FUZZ_SECONDS
 	@$(MAKE) $(SANITIZED) fuzzers
 	@scripts/fuzz.sh --seconds $(FUZZ_SECONDS)
 
-install: $(PROGRAM) $(BUILD)/libcbank.a ## install into $(DESTDIR)$(PREFIX)
+install: $(PROGRAM) ## install into $(DESTDIR)$(PREFIX)
 	@scripts/install.sh install '$(BUILD)'
 
 uninstall: ## remove what install put there
@@ -622,7 +620,7 @@ dist: ## make a tarball of what is committed, $(BUILD)/cbank-VERSION.tar.gz
 	@gzip -nf '$(BUILD)/$(DIST).tar'
 	@echo '$(BUILD)/$(DIST).tar.gz'
 
-deb: $(PROGRAM) $(BUILD)/libcbank.a ## make a Debian package in $(BUILD) (STATIC=1: cJSON inside)
+deb: $(PROGRAM) ## make a Debian package in $(BUILD) (STATIC=1: cJSON inside)
 	@SOURCE_DATE_EPOCH='$(or $(SOURCE_DATE_EPOCH),$(COMMIT_TIME),$(shell stat -c %Y VERSION))' \
 	    CUDA_VERSION='$(CUDA_VERSION)' scripts/make_deb.sh '$(VERSION_TEXT)' '$(BUILD)'
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "cbank.h"
+#include "commands.h"
 #include "help.h"
 #include "log.h"
 #include "parse.h"
@@ -34,7 +34,6 @@ enum { SUMMARY_COLUMN = 16, STACK_KIB_MIN = 512, FILES_MIN = 64 };
     EACH(gate, JOB_COMPARE) \
     EACH(history, JOB_COMPARE) \
     EACH(ingest, JOB_STORE) \
-    EACH(forget, JOB_STORE) \
     EACH(fleet, JOB_STORE) \
     EACH(check, JOB_PUBLISH) \
     EACH(report, JOB_PUBLISH) \
@@ -85,7 +84,7 @@ static void print_commands(void)
                       0);
 }
 
-int cbank_main(int argc, char **argv)
+int commands_main(int argc, char **argv)
 {
     /* "cbank help run" is "cbank run --help". */
     const bool helps = argc > 2 && strcmp(argv[1], "help") == 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "cbank.h"
+#include "commands.h"
 
 int main(int argc, char **argv)
 {
-    return cbank_main(argc, argv);
+    return commands_main(argc, argv);
 }

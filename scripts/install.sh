@@ -32,8 +32,8 @@ esac
 # One file a line: mode, name below the folder, source. A name with a newline or a tab is none of
 # cbank's.
 files() {
-    printf '%s\t%s\t%s\n' 755 bin/cbank "$build/cbank" 644 lib/libcbank.a "$build/libcbank.a" \
-        644 include/cbank.h harness/cbank.h 644 include/cbank.cuh kernels/cbank.cuh \
+    printf '%s\t%s\t%s\n' 755 bin/cbank "$build/cbank" \
+        644 include/cbank.cuh kernels/cbank.cuh \
         644 include/cbank_case.h kernels/cbank_case.h \
         644 share/bash-completion/completions/cbank docs/cbank.bash \
         755 share/cbank/scripts/fleet_run.sh scripts/fleet_run.sh \

@@ -76,9 +76,8 @@ ANALYSIS(convert, "--to FORMAT FILE...", "Convert results to the formats of othe
 ANALYSIS(atlas, "DIR...", "Compare what is known of several chips in one table")
 ANALYSIS(contribute, "DIR", "Measure all that the folder of a chip holds, on the first GPU")
 ANALYSIS(check, "FILE|DIR|STORE...", "Check documents, stores, or the folder of a chip")
-ANALYSIS(ingest, "STORE PATH...",
+ANALYSIS(ingest, "STORE [PATH...]",
          "Put results into a store, an SQLite file for questions over time")
-ANALYSIS(forget, "STORE RUN", "Take a run out of a store, for good")
 ANALYSIS(fleet, "STORE",
          "Say of a store which GPUs became slower, since when, and which did not answer")
 ANALYSIS(history, "PATH...",

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT
- * Shows documents. Results and characterizations are printed here; the others by the analysis
- * (scripts/cbank/show.py), which runs this command on the first two. */
+ * Shows and checks documents of every kind. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis.h"
+#include "calibration.h"
+#include "card.h"
 #include "cell_row.h"
 #include "characterization.h"
 #include "command.h"
 #include "log.h"
+#include "manifest.h"
+#include "parallel.h"
+#include "show_document.h"
 #include "show_result.h"
 
 struct show_options {
     struct format_options format;
     const char *cell; /* NULL: all */
-    bool all;
+    bool all, check;
     struct output_options look;
 };
 
@@ -32,6 +35,12 @@ static const struct option_row rows[] = {
      .help = "print all of a document, not a screen",
      .kind = &option_flag,
      .offset = offsetof(struct show_options, all)},
+    {.name = "check",
+     .topic = TOPIC_VIEW,
+     .help = "print no document, but for each file whether it is one: \"valid FILE\" or \"refused "
+             "FILE\", and what is wrong",
+     .kind = &option_flag,
+     .offset = offsetof(struct show_options, check)},
 };
 
 static const struct option_group groups[] = {
@@ -40,80 +49,263 @@ static const struct option_group groups[] = {
     OPTION_GROUP(output_option_rows, offsetof(struct show_options, look)),
 };
 
-static enum status show(const void *parsed, const struct invocation *invocation)
+/* -- checking ---------------------------------------------------------------------------------- */
+
+static enum status check_calibration(const char *file, const cJSON *tree)
 {
-    const struct show_options *options = parsed;
-    const bool several = invocation->argument_count > 1,
-               of_results = options->format.csv || options->format.json || options->cell;
-    enum status worst = format_check(&options->format);
+    struct calibration calibration = {0};
+    const enum status status = document_take(&calibration_document, file, tree, &calibration);
 
-    if (options->format.json && (several || options->cell))
-        return log_error(STATUS_USAGE,
-                         "--json prints one whole result; give one file, without --cell");
-    for (size_t i = 0; worst != STATUS_USAGE && i < invocation->argument_count; i++) {
-        const char *file = invocation->arguments[i], *schema;
-        struct grid_column columns[CELL_ROW_COLUMNS_MAX];
-        struct cell_rows cells = {0};
-        struct result result = {0};
-        struct grid grid;
-        cJSON *tree = NULL;
-        bool characterization, result_shown;
-        enum status status = json_read_file(file, &tree);
+    calibration_close(&calibration);
+    return status;
+}
 
-        schema = cJSON_GetStringValue(json_get(json_get(tree, "schema"), "name"));
-        characterization = schema && strcmp(schema, "cbank-characterization") == 0;
-        result_shown = !schema || strcmp(schema, "cbank-result") == 0;
-        if (status == STATUS_OK && !result_shown && of_results) {
-            status = log_error(STATUS_USAGE,
-                               "%s: --csv, --json and --cell are for results, and this is a %s",
-                               file, schema);
-        } else if (status == STATUS_OK && !result_shown && !characterization) {
-            /* The rest of the line, behind words that become the command and its option. */
-            const size_t left = invocation->argument_count - i;
-            char **words = calloc(left + 3, sizeof(*words)), show_word[] = "show", all[] = "--all",
-                 end[] = "--";
-            size_t count = 0;
+static enum status check_card(const char *file, const cJSON *tree)
+{
+    struct card card;
 
-            json_free(tree);
-            if (!words)
-                return log_memory("the command line");
-            words[count++] = show_word;
-            if (options->all)
-                words[count++] = all;
-            words[count++] = end;
-            memcpy(words + count, invocation->arguments + i, left * sizeof(*words));
-            fflush(stdout);
-            status = analysis_start(count + left, words);
-            free(words);
-            return status;
-        }
-        if (status == STATUS_OK && result_shown) {
-            status = result_take(file, tree, &result);
-            tree = NULL;
-        }
-        json_free(tree);
-        if (status == STATUS_OK && several && !options->format.csv) {
-            fputs(i ? "\n" : "", stdout);
-            text_put(stdout, escapes_none, file);
-            puts(":");
-        }
-        if (status == STATUS_OK && characterization)
-            status = characterization_show(file, options->all);
-        else if (status == STATUS_OK && options->format.json)
-            status = result_write(&result, "-");
-        else if (status == STATUS_OK && options->format.csv)
-            status = cell_rows_open(&result, file, options->cell, &cells);
-        else if (status == STATUS_OK && options->cell)
-            status = show_cells(stdout, &result, file, options->cell);
-        else if (status == STATUS_OK)
-            status = show_result(stdout, &result, output_color(&options->look, STDOUT_FILENO));
-        if (status == STATUS_OK && options->format.csv) {
+    return card_check(file, tree, &card);
+}
+
+static enum status check_characterization(const char *file, const cJSON *tree)
+{
+    struct characterization characterization = {.count = 0};
+    const enum status status = characterization_read(file, &characterization);
+
+    (void)tree;
+    characterization_close(&characterization);
+    return status;
+}
+
+/* A document that is only written: nothing but its version is known. */
+static enum status check_version(const char *file, const cJSON *tree)
+{
+    const char *version = cJSON_GetStringValue(json_get(json_get(tree, "schema"), "version"));
+
+    if (version && strncmp(version, "1.", 2) == 0)
+        return STATUS_OK;
+    return log_error(STATUS_USAGE, "%s: schema.version: expected 1.x; write it again with cbank",
+                     file);
+}
+
+#define DEVICE "device.name=GPU device.driver=driver"
+
+/* clang-format off */
+/* Documents by the name in their schema; results are apart, as they keep their tree. */
+static const struct kind {
+    const char *schema;
+    enum status (*check)(const char *file, const cJSON *tree);
+    struct shown_document shown; /* empty: it has a screen of its own */
+} kinds[] = {
+    {.schema = "cbank-characterization", .check = check_characterization},
+    {.schema = "cbank-card", .check = check_card,
+     .shown = {"name chip cc_major cc_minor",
+               {{.path = "model", .columns = "@=number value low high from method"}}}},
+    {.schema = "cbank-calibration", .check = check_calibration,
+     .shown = {DEVICE " processes",
+               {{.path = "cells",
+                 .columns = "identity=cell process_deviation.value=deviation median_ns=time "
+                            "process_deviation.degrees_of_freedom=degrees "
+                            "process_deviation.origin=origin",
+                 .descending = "process_deviation.value"}}}},
+    {.schema = "cbank-manifest", .check = manifest_check,
+     .shown = {DEVICE " measured_utc credit tool.version=version tool.git_commit=commit",
+               {{.path = "files", .columns = "name=file bytes sha256"}}}},
+    {.schema = "cbank-comparison", .check = check_version,
+     .shown = {"summary to_decide base.label=base base.device.name=GPU base.device.driver=driver "
+               "new.label=new new.device.name=GPU new.device.driver=driver",
+               {{.path = "cells",
+                 .columns = "identity=cell verdict ratio.value=ratio ratio.ci_low=low "
+                            "ratio.ci_high=high base_ns=base new_ns=new"}}}},
+    {.schema = "cbank-explanation", .check = check_version,
+     .shown = {"threshold",
+               {{.path = "results", .columns = "file card " DEVICE},
+                {.path = "results.cells",
+                 .columns = "identity=cell time_ns=time bound model_ns.value=modelled "
+                            "model_ns.low=low model_ns.high=high"}}}},
+    {.schema = "cbank-advice", .check = check_version,
+     .shown = {"card configuration.workload=workload configuration.pattern=pattern "
+               "configuration.table_bytes=table_bytes choice measure",
+               {{.path = "ranking",
+                 .columns = "path time_ns=time relative standing interval "
+                            "requests_per_load=requests"},
+                {.path = "excluded", .columns = "path reason"},
+                {.path = "code.kernels", .columns = "name=kernel tables loads"}}}},
+    {.schema = "cbank-tables", .check = check_version,
+     .shown = {"card constant_bytes shared_bytes param_bytes time_ns=time bound",
+               {{.path = "tables",
+                 .columns = "name chosen reads source constant_ns=constant shared_ns=shared "
+                            "param_ns=param elsewhere_ns=elsewhere"}}}},
+    {.schema = "cbank-fleet", .check = check_version,
+     .shown = {"store verdict answered expected nights night.first_utc=night",
+               {{.path = "findings", .columns = "kind who change since_utc=since what"},
+                {.path = "gpus", .columns = "uuid=GPU verdict driver last_utc=last name host"}}}},
+    {.schema = "cbank-history", .check = check_version,
+     .shown = {"schema.version=version",
+               {{.path = "changes", .columns = "since_utc=since uuid=GPU change cell with"},
+                {.path = "rows",
+                 .columns = "started_utc=started uuid=GPU cells failed driver gpu=name file"},
+                {.path = "forgotten", .columns = "file uuid=GPU why"}}}},
+    {.schema = "cbank-check", .check = check_version,
+     .shown = {"schema.version=version",
+               {{.path = "documents", .columns = "file kind measured findings"},
+                {.path = "folders", .columns = "folder gpu=GPU driver files bytes findings credit"},
+                {.path = "stores", .columns = "store findings"}}}},
+};
+/* clang-format on */
+
+static const struct kind *kind_of(const cJSON *tree)
+{
+    const char *schema = cJSON_GetStringValue(json_get(json_get(tree, "schema"), "name"));
+
+    for (size_t i = 0; schema && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (strcmp(kinds[i].schema, schema) == 0)
+            return &kinds[i];
+    return NULL;
+}
+
+/* Reads a document of any kind, as commands read it. STATUS_USAGE, logged, if it is wrong. */
+static enum status check_file(const char *file)
+{
+    cJSON *tree = NULL;
+    enum status status = json_read_file(file, &tree);
+    const struct kind *kind = kind_of(tree);
+    struct result result;
+
+    if (status != STATUS_OK)
+        return status;
+    if (!kind) {
+        status = result_take(file, tree, &result);
+        result_close(&result);
+        return status;
+    }
+    status = kind->check(file, tree);
+    json_free(tree);
+    return status;
+}
+
+struct checking {
+    char *const *files;
+    enum status *statuses; /* of the files */
+};
+
+static void check_some(void *context, uint64_t first, uint64_t count)
+{
+    struct checking *checking = context;
+
+    for (uint64_t i = first; i < first + count; i++)
+        checking->statuses[i] = check_file(checking->files[i]);
+}
+
+static enum status check_files(char *const *files, size_t count)
+{
+    struct checking checking = {files, calloc(count, sizeof(*checking.statuses))};
+    enum status worst = STATUS_OK;
+
+    if (!checking.statuses)
+        return log_memory("%zu files", count);
+    parallel_keep_memory();
+    parallel_ranges(count, 1, check_some, &checking);
+    for (size_t i = 0; i < count; i++) {
+        fputs(checking.statuses[i] == STATUS_OK ? "valid " : "refused ", stdout);
+        text_put(stdout, escapes_none, files[i]);
+        putchar('\n');
+        worst = status_worse(worst, checking.statuses[i]);
+    }
+    free(checking.statuses);
+    return worst;
+}
+
+/* -- showing ----------------------------------------------------------------------------------- */
+
+/* Where a document begins that is one of several. */
+static void separate(size_t index, const char *file)
+{
+    fputs(index ? "\n" : "", stdout);
+    text_put(stdout, escapes_none, file);
+    puts(":");
+}
+
+/* Prints a result in the way that was asked for. Takes the tree. */
+static enum status show_as_result(const struct show_options *options, const char *file, cJSON *tree,
+                                  size_t index, bool several)
+{
+    struct grid_column columns[CELL_ROW_COLUMNS_MAX];
+    struct cell_rows cells = {0};
+    struct result result;
+    struct grid grid;
+    enum status status = result_take(file, tree, &result);
+
+    if (status != STATUS_OK)
+        return status;
+    if (several && !options->format.csv)
+        separate(index, file);
+    if (options->format.csv) {
+        status = cell_rows_open(&result, file, options->cell, &cells);
+        if (status == STATUS_OK) {
             grid = cell_row_grid(cells.rows, cells.count, VIEW_CELLS, columns);
-            grid.continued = i > 0; /* the keys stand above the rows of the first file */
+            grid.continued = index > 0; /* the keys stand above the rows of the first file */
             grid_print_csv(stdout, &grid);
         }
         free(cells.rows);
-        result_close(&result);
+    } else if (options->format.json) {
+        status = result_write(&result, "-");
+    } else if (options->cell) {
+        status = show_cells(stdout, &result, file, options->cell);
+    } else {
+        status = show_result(stdout, &result, output_color(&options->look, STDOUT_FILENO));
+    }
+    result_close(&result);
+    return status;
+}
+
+/* Prints another document. */
+static enum status show_other(const struct show_options *options, const struct kind *kind,
+                              const char *file, const cJSON *tree, size_t index, bool several)
+{
+    const struct print_style look = output_style(&options->look);
+    enum status status;
+
+    if (options->format.csv || options->format.json || options->cell)
+        return log_error(STATUS_USAGE,
+                         "%s: --csv, --json and --cell are for results, and this is a %s", file,
+                         kind->schema);
+    if (!kind->shown.facts) {
+        if (several)
+            separate(index, file);
+        return characterization_show(file, options->all);
+    }
+    status = kind->check(file, tree);
+    if (status != STATUS_OK)
+        return status;
+    fputs(index ? "\n" : "", stdout);
+    text_line(stdout, "%s: %s", file, kind->schema + strlen("cbank-"));
+    return document_show(&kind->shown, tree, &look, options->all);
+}
+
+static enum status show(const void *parsed, const struct invocation *invocation)
+{
+    const struct show_options *options = parsed;
+    const size_t count = invocation->argument_count;
+    enum status worst = format_check(&options->format);
+
+    if (options->format.json && (count > 1 || options->cell))
+        return log_error(STATUS_USAGE,
+                         "--json prints one whole result; give one file, without --cell");
+    if (options->check && worst == STATUS_OK)
+        return check_files(invocation->arguments, count);
+    for (size_t i = 0; worst != STATUS_USAGE && i < count; i++) {
+        const char *file = invocation->arguments[i];
+        cJSON *tree = NULL;
+        enum status status = json_read_file(file, &tree);
+        const struct kind *kind = kind_of(tree);
+
+        if (status == STATUS_OK && kind) {
+            status = show_other(options, kind, file, tree, i, count > 1);
+            json_free(tree);
+        } else if (status == STATUS_OK) {
+            status = show_as_result(options, file, tree, i, count > 1);
+        }
         worst = status_worse(worst, status);
     }
     return worst;
@@ -127,10 +319,11 @@ const struct command show_command = {
     .arguments_max = 1000,
     OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct show_options),
-    .details = "A FILE is any document of cbank: a result, characterization, card, calibration, "
-               "comparison, advice, explanation,\n"
-               "history, verdict on a fleet, or manifest of a chip's folder. --csv, --json and "
-               "--cell are for results. A\n"
-               "characterization is analysed again.",
+    .details =
+        "A FILE is any document of cbank: a result, characterization, card, calibration, "
+        "comparison, advice, explanation,\n"
+        "history, verdict on a fleet, manifest of a chip's folder, or what cbank check found. "
+        "--csv, --json and --cell\n"
+        "are for results. A characterization is analysed again.",
     .run = show,
 };

@@ -35,12 +35,10 @@ COMMANDS = {
     "contribute": Command(
         "contribute", "Measure all that the folder of a chip holds, on the first GPU", ()
     ),
-    "show": Command("show", "Print a screen of a document", ("numpy",)),
     "check": Command("check", "Check documents, stores, or the folder of a chip", ()),
     "ingest": Command(
         "ingest", "Put results into a store, an SQLite file for questions over time", ()
     ),
-    "forget": Command("forget", "Take a run out of a store, for good", ()),
     "fleet": Command(
         "fleet",
         "Say of a store which GPUs became slower, since when, and which did not answer",

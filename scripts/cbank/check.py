@@ -2,8 +2,8 @@
 """`cbank check FILE|DIR|STORE...`: what is malformed, missing in the folder of a chip, or in
 contradiction to the rest.
 
-A FILE is a result, a characterization, a calibration or a card: all of it must be as its schema
-says. A result must be complete, and its exact counters must be as expected. A DIR is the folder of
+A FILE is a result, a characterization, a calibration or a card: the instrument must read all of
+it. A result must be complete, and its exact counters must be as expected. A DIR is the folder of
 a chip, as cbank contribute makes it: what its files say of each other, and whether the two
 processes of the default plan differ. A STORE is a file that cbank ingest made: which pages, tables,
 runs and cells are not as it wrote them.
@@ -37,7 +37,7 @@ def print_filled(line: str) -> None:
 CHECKED = {
     name: kind
     for name, kind in documents.KINDS.items()
-    if kind[0] in ("result", "characterization", "calibration", "card")
+    if kind in ("result", "characterization", "calibration", "card")
 }
 
 
@@ -51,7 +51,7 @@ def is_measured(kind: str, content: dict) -> bool:
 
 
 def wrong_of(kind: str, content: dict) -> tuple[str, str] | None:
-    """(what, remedy) of a document that is as its schema says."""
+    """(what, remedy) of a document that the instrument reads."""
     if kind != "result":
         return None
     differing = sum(
@@ -77,11 +77,13 @@ def wrong_of(kind: str, content: dict) -> tuple[str, str] | None:
 
 def check_document(path: str) -> dict:
     """As results/check.schema.json has it. Raises Failure for a file that cannot be read."""
-    data, kind, measured, wrong = documents.read_bytes(path), None, False, None
+    kind, measured, wrong = None, False, None
+    documents.read_bytes(path)  # what cannot be read is no finding
     try:
-        document = documents.Document(path, data, CHECKED)
+        document = documents.load(path, CHECKED)
         kind, measured = document.kind, is_measured(document.kind, document.content)
-        wrong = wrong_of(kind, document.content)
+        with documents.blamed([document]):
+            wrong = wrong_of(kind, document.content)
     except documents.Foreign:
         wrong = (
             "is no result, characterization, calibration or card",

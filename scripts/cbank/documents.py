@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Documents that the instrument writes: read from files, told apart by the name in their schema,
-and held against it.
+"""Documents that the instrument writes: read from files, and told apart by the name in their
+schema.
 
-Every command reads documents by `load`. Nothing is done with one before all of it is as its schema
-says.
+Every command reads documents by `load`. Nothing is done with one before the instrument has read
+all of it: what it refuses is refused here, in its words.
 """
 
 from __future__ import annotations
@@ -15,19 +15,28 @@ import json
 import math
 import os
 import re
+import stat
 from collections.abc import Iterator
 
-from . import instrument, schemas
-from .errors import Failure, printable
+from . import instrument
+from .errors import ENVIRONMENT, Failure, printable
 
-# By the name in the schema of a document: its kind, and the file of the schema.
+# By the name in the schema of a document: its kind.
 KINDS = {
-    f"cbank-{kind}": (kind, f"{kind}.schema.json")
-    for kind in ("characterization", "card", "calibration", "comparison", "fleet", "history")
+    f"cbank-{kind}": kind
+    for kind in (
+        "characterization",
+        "card",
+        "calibration",
+        "comparison",
+        "fleet",
+        "history",
+        "result",
+    )
 }
-KINDS["cbank-result"] = ("result", "schema.json")
-MANIFEST_KINDS = {"cbank-manifest": ("manifest", "manifest.schema.json")}
+MANIFEST_KINDS = {"cbank-manifest": "manifest"}
 BYTES_MAX = 1 << 28  # of a file
+FILES_AT_ONCE = 64  # that the instrument is asked for
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCHEMA_FOLDERS = [
@@ -52,22 +61,13 @@ class Foreign(Failure):
 
 class Document:
     """One file: `kind`, `content`, `path`, `name` without folders, and `sha256` of its bytes.
-    All of it is as its schema says."""
+    Nothing but its kind was checked: `load` does that."""
 
-    def __init__(self, path: str, data: bytes, kinds: dict[str, tuple[str, str]] = KINDS):
+    def __init__(self, path: str, data: bytes, kinds: dict[str, str] = KINDS):
         self.path, self.name = path, os.path.basename(path)
         self.sha256 = hashlib.sha256(data).hexdigest()
         self.content = parsed(path, data)
-        self.kind, self.schema_file = kind_of(path, self.content, kinds)
-        try:
-            check_of(self.schema_file)(self.content)
-        except schemas.Wrong as wrong:
-            raise Failure(f"{path}: {wrong}; write it again with cbank") from None
-        # the instrument reads its answers anew
-        if self.kind == "characterization" and self.content["schema"]["version"] == "1.0":
-            self.content["experiments"] = instrument.ask(
-                ["characterize", "--quiet", "--replay", path, "--json", "-"]
-            )["experiments"]
+        self.kind = kind_of(path, self.content, kinds)
 
     @property
     def stem(self) -> str:
@@ -90,35 +90,11 @@ def schema_of(name: str) -> dict:
     raise Failure(f"there is no schema {name} in {SCHEMA_FOLDERS[0]}; install cbank again")
 
 
-@functools.cache
-def check_of(name: str) -> schemas.Check:
-    return schemas.compiled(schema_of(name))
-
-
-def refuse_number(text: str) -> None:
-    raise ValueError(f"{text} is not a number of JSON")
-
-
-def unique(pairs: list[tuple[str, object]]) -> dict:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(
-            f"the key {next(key for key in keys if keys.count(key) > 1)} is twice in an object"
-        )
-    return made
-
-
 def parsed(path: str, data: bytes) -> dict:
-    """The object in a file. It refuses what the instrument's reader refuses: keys twice, NUL,
-    and halves of characters."""
+    """The object in a file. The instrument refuses more: keys twice, NUL, and halves of
+    characters."""
     try:
-        text = data.decode("utf-8")
-        content = json.loads(text, parse_constant=refuse_number, object_pairs_hook=unique)
-        if "\\u" in text:
-            json.dumps(content, ensure_ascii=False).encode()
-            if re.search(r"(?<!\\)(\\\\)*\\u0000", text):
-                raise ValueError("there is a NUL character in a string")
+        content = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise Failure(
             f"{path} is not JSON: {error}; name a file that cbank wrote with --json"
@@ -128,8 +104,8 @@ def parsed(path: str, data: bytes) -> dict:
     return content
 
 
-def kind_of(path: str, content: dict, kinds: dict[str, tuple[str, str]]) -> tuple[str, str]:
-    """(kind, file of its schema) of a document whose major version is that of the schema."""
+def kind_of(path: str, content: dict, kinds: dict[str, str]) -> str:
+    """The kind of a document by the name in its schema."""
     schema = content.get("schema")
     name = schema.get("name") if isinstance(schema, dict) else None
     if not isinstance(name, str) or name not in kinds:
@@ -138,20 +114,14 @@ def kind_of(path: str, content: dict, kinds: dict[str, tuple[str, str]]) -> tupl
             f"{path} {'is a ' + name if known else 'has no schema name of cbank'}; name one of:"
             f" {', '.join(kinds)}"
         )
-    version, pattern = (
-        schema.get("version"),
-        schema_of(kinds[name][1])["properties"]["schema"]["properties"]["version"]["pattern"],
-    )
-    if not isinstance(version, str) or not re.fullmatch(pattern, version):
-        raise Failure(
-            f"{path} has version {version} of {name}, and its schema says {pattern}; write it again"
-            " with cbank"
-        )
     return kinds[name]
 
 
 def read_bytes(path: str) -> bytes:
+    """The content of a file. A pipe is none: the instrument reads the same file again."""
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise Failure(f"{path} is no file; name one that cbank wrote with --json")
         with open(path, "rb") as file:
             data = file.read(BYTES_MAX + 1)
     except OSError as error:
@@ -163,19 +133,78 @@ def read_bytes(path: str) -> bytes:
     return data
 
 
-def load(path: str, kinds: dict[str, tuple[str, str]] = KINDS) -> Document:
-    """The document in a file, which is as its schema says. Raises Failure, with the file, the
-    place and the key."""
-    return Document(path, read_bytes(path), kinds)
+class Checks:
+    """The instrument reads files, all of each, while the caller goes on. `failure` says what is
+    wrong with one."""
+
+    def __init__(self, paths: list[str]):
+        self.paths = paths
+        self.process = instrument.start(["show", "--check", "--", *paths]) if paths else None
+        self.refused = None  # until the process ended
+
+    def failure(self, path: str) -> Failure | None:
+        if self.refused is None:
+            said = instrument.lines_of(self.process) if self.process else []
+            if len(said) != len(self.paths):
+                raise Failure("cbank show --check was killed; try again", ENVIRONMENT)
+            self.refused = {
+                path for path, line in zip(self.paths, said) if line.startswith("refused ")
+            }
+        if path not in self.refused:
+            return None
+        try:
+            instrument.call(["show", "--check", "--", path])
+        except Failure as failure:
+            return failure
+        return Failure(f"{path} changed while it was read; try again")
+
+
+def checked(path: str, data: bytes, kinds: dict[str, str], checks: Checks) -> Document:
+    """The document of a file's bytes. Raises Failure, with the file, the place and the key, unless
+    the instrument reads it."""
+    try:
+        document = Document(path, data, kinds)
+    except (OtherKind, Foreign):
+        raise
+    except Failure as failure:
+        raise checks.failure(path) or failure from None
+    if wrong := checks.failure(path):
+        raise wrong
+    # the instrument reads its answers anew
+    if document.kind == "characterization" and document.content["schema"]["version"] == "1.0":
+        document.content["experiments"] = instrument.ask(
+            ["characterize", "--quiet", "--replay", path, "--json", "-"]
+        )["experiments"]
+    return document
+
+
+def load_all(paths: list[str], kinds: dict[str, str] = KINDS) -> Iterator[Document | Failure]:
+    """The document in each file, or why it has none. The instrument read all of each document."""
+    for first in range(0, len(paths), FILES_AT_ONCE):
+        some = paths[first : first + FILES_AT_ONCE]
+        checks = Checks(list(filter(os.path.isfile, some)))
+        for path in some:
+            try:
+                yield checked(path, read_bytes(path), kinds, checks)
+            except Failure as failure:
+                yield failure
+
+
+def load(path: str, kinds: dict[str, str] = KINDS) -> Document:
+    """The document in a file. Raises Failure, with the file, the place and the key."""
+    (found,) = load_all([path], kinds)
+    if isinstance(found, Failure):
+        raise found
+    return found
 
 
 def read_all(paths: list[str]) -> tuple[list[Document], list[str]]:
     """(documents, paths of cbank's other documents). A folder stands for its JSON files, except
     a manifest."""
-    found, others = [], []
+    files, in_folders = [], set()
     for path in paths:
         if not os.path.isdir(path):
-            found.append(load(path))
+            files.append(path)
             continue
         names = sorted(
             name for name in os.listdir(path) if name.endswith(".json") and name != "manifest.json"
@@ -184,17 +213,22 @@ def read_all(paths: list[str]) -> tuple[list[Document], list[str]]:
             raise Failure(
                 f"{path} holds no JSON file; name the folder of a chip, such as results/chips/h200"
             )
-        for name in names:
-            try:
-                found.append(load(os.path.join(path, name)))
-            except OtherKind:
-                others.append(os.path.join(path, name))
+        in_folders.update(range(len(files), len(files) + len(names)))
+        files += [os.path.join(path, name) for name in names]
+    found, others = [], []
+    for index, document in enumerate(load_all(files)):
+        if isinstance(document, OtherKind) and index in in_folders:
+            others.append(files[index])
+        elif isinstance(document, Failure):
+            raise document
+        else:
+            found.append(document)
     return found, others
 
 
 @contextlib.contextmanager
 def blamed(documents: list[Document]) -> Iterator[None]:
-    """Names the documents where a command stumbles over what no schema forbids;
+    """Names the documents where a command lacks what the instrument does not read;
     CBANK_TRACEBACK=1 says where."""
     try:
         yield
@@ -203,7 +237,7 @@ def blamed(documents: list[Document]) -> Iterator[None]:
             raise
         raise Failure(
             f"{', '.join(document.path for document in documents)} cannot be shown:"
-            f" {type(error).__name__}, {error}; write it again with cbank, or report this"
+            f" {type(error).__name__}, {error}; write it again with cbank"
         ) from error
 
 

@@ -727,7 +727,7 @@ def main(words: list[str]) -> int:
                 "warning",
                 (
                     f"{name}: it began in the future; set the clock of its host, and take it out:"
-                    " cbank forget"
+                    " cbank ingest --forget"
                 ),
             )
         verdict = Verdict(

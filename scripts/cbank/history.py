@@ -3,7 +3,7 @@
 
 PATH is a result, a folder of them, or a store. Below the runs stand the levels that changed: since
 which run, on which GPU, in which cell, by how much. The driver, the VBIOS or the code that changed
-at the same time is named. A level holds for two runs at least. Runs that cbank forget took out of a
+at the same time is named. A level holds for two runs at least. Runs that cbank ingest --forget took out of a
 store are listed.
 """
 
@@ -639,7 +639,7 @@ def below(history: History, changes: list[Change]) -> list[str]:
         notes = [[f"why: {printable(row['why'])}"] if row["why"] else [] for row in rows]
         out += [
             "",
-            "Runs that cbank forget took out:",
+            "Runs that cbank ingest --forget took out:",
             *text.table(FORGOTTEN_COLUMNS, cells, notes),
         ]
     return out

@@ -5,24 +5,40 @@ PATH is a result or a calibration, or a folder: then all *.json files in it and 
 taken. Other documents of cbank are passed over. A file that is in already is known by the hash of
 its content, and changes nothing. The exit code is 2 when a file was refused; the others are in.
 Several commands may write to one store at once.
+
+--forget takes a run out, for good: RUN is the name of its file, or the first digits of its hash.
+Its times and counters are deleted. The store keeps which run it was, when and why it went; cbank
+history says so. Its file is not taken again, unless --forget RUN --undo allows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import argparse
 import contextlib
 import hashlib
-import sqlite3
 import os
+import sqlite3
 import sys
+from collections.abc import Callable
 
 from . import documents
 from .errors import USAGE, Failure, printable, say
-from .store import Refused, Writer, command_line, open_to_write, take, whole
+from .store import (
+    Refused,
+    Writer,
+    command_line,
+    is_store,
+    not_a_store,
+    open_to_write,
+    take,
+    whole,
+    write_time,
+)
 
 FILES_A_TRANSACTION = 64
 # what becomes of a file, in the order of the counts
 WORDS = ("new", "known", "refused", "forgotten", "other")
+DIGITS_LEAST = 6  # of a hash that names a run
 ALWAYS = 3  # counts that are printed though they are 0
 
 
@@ -52,17 +68,31 @@ def files_of(path: str, deep: bool = True) -> list[str]:
     return sorted(found)
 
 
-def read(writer: Writer, path: str) -> tuple:
-    """(outcome, hash, name of the schema, what is kept) of a file."""
-    try:
-        content = documents.read_bytes(path)
-        if (answer := writer.answer(key := hashlib.sha256(content).hexdigest())) != "new":
-            return answer, key, None, None
-        name, taken = take(path, content)
-        return "new" if taken else "other", key, name, taken
-    except Failure as refused:
-        say("error", refused)
-        return "refused", None, None, None
+def read(writer: Writer, paths: list[str]) -> list[tuple]:
+    """(path, outcome, hash, name of the schema, what is kept) of files."""
+    found, contents, failures = {}, {}, {}
+    for path in paths:
+        try:
+            contents[path] = documents.read_bytes(path)
+            key = hashlib.sha256(contents[path]).hexdigest()
+            found[path] = writer.answer(key), key, None, None
+        except Failure as failure:
+            failures[path] = failure
+    new = [path for path, (answer, *_) in found.items() if answer == "new"]
+    checks = documents.Checks(new)
+    for path in new:
+        try:
+            name, taken = take(path, contents[path])
+            found[path] = "new" if taken else "other", found[path][1], name, taken
+        except Failure as failure:
+            failures[path] = failure
+    for path in new:
+        if found[path][0] == "new" and (failure := checks.failure(path)):
+            failures[path] = failure
+    for path, failure in failures.items():
+        say("error", failure)
+        found[path] = "refused", None, None, None
+    return [(path, *found[path]) for path in paths]
 
 
 def add(writer: Writer, path: str, key: str, name: str, taken: dict) -> str:
@@ -83,7 +113,7 @@ def add_all(
     Returns counts by outcome."""
     writer, counts = Writer(store), dict.fromkeys(WORDS, 0)
     for first in range(0, len(paths), FILES_A_TRANSACTION):
-        files = [(path, *read(writer, path)) for path in paths[first : first + FILES_A_TRANSACTION]]
+        files = read(writer, paths[first : first + FILES_A_TRANSACTION])
         store.execute("BEGIN IMMEDIATE")
         try:
             outcomes = [
@@ -103,20 +133,83 @@ def add_all(
     return counts
 
 
-def main(words: list[str]) -> int:
-    """Runs the command line `words`, without the name of the command; returns the exit code."""
+def find(store: sqlite3.Connection, table: str, path: str, name: str) -> tuple[int, str, str]:
+    """(start, hash, file) of the one run of a table that is named so. Raises Failure."""
+    found = store.execute(
+        (
+            f"SELECT started_ms, hash, file FROM {table} WHERE file = ?1 OR substr(file,"
+            " -length(?1) - 1) = '/' || ?1 OR (length(?1) >= ?2 AND substr(hash, 1, length(?1)) ="
+            " ?1) ORDER BY started_ms, file LIMIT 2"
+        ),
+        (name, DIGITS_LEAST),
+    ).fetchall()
+    if len(found) > 1:
+        raise Failure(
+            f"{path}: several runs are named {name}: {found[0][1][:12]} and {found[1][1][:12]}, and"
+            " perhaps more; give a hash"
+        )
+    if not found:
+        raise Failure(
+            f"{path}: no run is named {name}; give the name of its file, or at least"
+            f" {DIGITS_LEAST} digits of its hash, which cbank history --json prints"
+        )
+    return found[0]
+
+
+def forget(path: str, name: str, why: str | None, undo: bool) -> None:
+    """Takes a run out of the store, or lets its file come back."""
+    if not is_store(path):
+        raise not_a_store(path)
+    with whole(path), contextlib.closing(open_to_write(path)) as store:
+        store.execute("BEGIN IMMEDIATE")
+        started, key, file = find(store, "forgotten" if undo else "runs", path, name)
+        writer = Writer(store)
+        if undo:
+            writer.remember(key)
+        else:
+            writer.forget(key, why)
+        writer.seal()
+        store.execute("COMMIT")
+    print(
+        f"{'may come back' if undo else 'forgotten'}: {printable(file)} of {write_time(started)},"
+        f" hash {key[:12]}"
+    )
+
+
+def options_of(words: list[str]) -> argparse.Namespace:
+    """The command line: it adds files, or forgets a run."""
     parser = command_line("ingest", __doc__)
     parser.add_argument(
         "store", metavar="STORE", help="an SQLite file, which is made where there is none"
     )
     parser.add_argument(
-        "paths", metavar="PATH", nargs="+", help="a result, a calibration or a folder"
+        "paths", metavar="PATH", nargs="*", help="a result, a calibration or a folder"
     )
     parser.add_argument(
         "--list", action="store_true", help="print what became of each file, once it is in"
     )
     parser.add_argument("--quiet", action="store_true", help="print only errors and warnings")
+    parser.add_argument("--forget", metavar="RUN", help="take a run out, for good")
+    parser.add_argument("--why", metavar="TEXT", help="the reason, which the store keeps")
+    parser.add_argument(
+        "--undo", action="store_true", help="of a forgotten run: let its file be taken again"
+    )
     options = parser.parse_args(words)
+    if options.forget is None and not options.paths:
+        parser.error("a PATH to add, or --forget RUN, is needed")
+    if options.forget is not None and options.paths:
+        parser.error("give a PATH, or --forget, not both")
+    if options.forget is None and (options.why is not None or options.undo):
+        parser.error("--why and --undo go with --forget")
+    return options
+
+
+def main(words: list[str]) -> int:
+    """Runs the command line `words`, without the name of the command; returns the exit code."""
+    options = options_of(words)
+    if options.forget is not None:
+        forget(options.store, options.forget, options.why, options.undo)
+        return 0
     paths = [file for path in options.paths for file in files_of(path)]
     with whole(options.store), contextlib.closing(open_to_write(options.store)) as store:
         counts = add_all(

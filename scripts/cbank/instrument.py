@@ -32,6 +32,24 @@ def program() -> str:
     )
 
 
+def start(words: list[str]) -> subprocess.Popen:
+    """Starts `cbank WORDS...`, whose standard output is read by lines_of; it says nothing else."""
+    try:
+        return subprocess.Popen(
+            [program(), *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError as error:
+        raise Failure(f"cannot run {program()}: {error.strerror}", ENVIRONMENT) from error
+
+
+def lines_of(process: subprocess.Popen) -> list[str]:
+    """The lines of a program that was started, once it has ended."""
+    return process.communicate()[0].decode("utf-8", "replace").splitlines()
+
+
 def call(
     words: list[str],
     statuses: tuple[int, ...] = (0,),

@@ -595,7 +595,7 @@ def history_section(one: One) -> dict:
             [f"and {len(changes) - ROWS_MAX} earlier ones"] if len(changes) > ROWS_MAX else [],
         ),
         Table(
-            f"Runs that cbank forget took out: {one.label}",
+            f"Runs that cbank ingest --forget took out: {one.label}",
             ["started", "UUID", "file", "forgotten", "why"],
             gone,
         ),

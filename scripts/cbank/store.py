@@ -38,6 +38,7 @@ APPLICATION = 0x63626E6B  # "cbnk" in ASCII: marks an SQLite file as a store
 VERSION = 2  # of store.sql
 WAIT_SECONDS = 120  # for another command that writes
 RESULT, CALIBRATION = "cbank-result", "cbank-calibration"
+KEPT = {name: documents.KINDS[name] for name in (RESULT, CALIBRATION)}
 GEOMETRY = (
     "chip",
     "compute_capability",
@@ -555,11 +556,9 @@ def take_calibration(calibration: dict) -> dict | None:
 
 def take(path: str, content: bytes) -> tuple[str | None, dict | None]:
     """(name of the schema, what a store keeps) of a file's content; (None, None) where nothing
-    is kept. Raises Refused."""
+    is kept. Raises Refused. A file that the instrument refuses may pass: documents.Checks says."""
     try:
-        document = documents.Document(
-            path, content, {name: documents.KINDS[name] for name in (RESULT, CALIBRATION)}
-        )
+        document = documents.Document(path, content, KEPT)
         name = document.content["schema"]["name"]
         taken = (
             take_result(document.content) if name == RESULT else take_calibration(document.content)
@@ -569,7 +568,7 @@ def take(path: str, content: bytes) -> tuple[str | None, dict | None]:
         return None, None
     except Failure as failure:
         raise Refused(failure) from None
-    except (ValueError, AttributeError, TypeError, OverflowError, RecursionError) as error:
+    except documents.NOT_SO as error:
         raise Refused(f"{path}: {printable(str(error))}") from error
 
 
@@ -715,7 +714,7 @@ class Writer:
             else:
                 raise Refused(
                     f"{printable(file)}: the same GPU and start as another run, {printable(name)},"
-                    " which is in; cbank forget takes that out"
+                    " which is in; cbank ingest --forget takes that out"
                 )
         return "new"
 
@@ -782,7 +781,7 @@ class Writer:
         self.store.execute("DELETE " + of_run, (run_id,))
         self.store.execute("DELETE FROM runs WHERE run_id = ?", (run_id,))
 
-    def remember(self, key: str, _: str | None) -> None:
+    def remember(self, key: str) -> None:
         """Undoes forget, but for the times."""
         self.count("forgotten", "hash", key, -1)
         self.store.execute("DELETE FROM forgotten WHERE hash = ?", (key,))

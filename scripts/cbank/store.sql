@@ -70,7 +70,7 @@ CREATE TABLE times (
     PRIMARY KEY (identity_id, run_id)
 ) STRICT, WITHOUT ROWID;
 
--- Runs that cbank forget took out. Their files do not come back.
+-- Runs that cbank ingest --forget took out. Their files do not come back.
 CREATE TABLE forgotten (
     hash TEXT PRIMARY KEY,
     file TEXT NOT NULL,

@@ -45,6 +45,7 @@ KINDS = {
             ("show", "FILE"),
             ("show", "--cell", "*", "FILE"),
             ("show", "--csv", "FILE"),
+            ("show", "--check", "FILE"),
             ("show", "--json", "FILE"),
             ("counters", "FILE"),
             ("counters", "--csv", "FILE"),
@@ -61,11 +62,17 @@ KINDS = {
     ),
     "calibration": (
         "tests/corpus/calibration/calibration*.json results/chips/h200/calibration.json",
-        [("compare", "--calibration", "FILE", MEASURED, MEASURED), ("show", "FILE")],
+        [
+            ("compare", "--calibration", "FILE", MEASURED, MEASURED),
+            ("show", "FILE"),
+            ("show", "--check", "FILE"),
+        ],
     ),
     "card": (
         "tests/corpus/card/*.json results/cards/*.json",
         [
+            ("show", "FILE"),
+            ("show", "--check", "FILE"),
             ("explain", "--card", "FILE", MEASURED),
             (*ADVISE, "--card", "FILE"),
             (*ADVISE, "--card", "FILE", "--json", "-"),
@@ -77,8 +84,13 @@ KINDS = {
         [
             ("characterize", "--replay", "FILE", "--json", "out.json", "--new-card", "card.json"),
             ("show", "FILE"),
+            ("show", "--check", "FILE"),
             ("characterize", "--replay", "FILE", "--json", "-"),
         ],
+    ),
+    "written": (
+        "results/chips/*/manifest.json tests/golden/compare.json tests/golden/fleet.json",
+        [("show", "--all", "FILE"), ("show", "--check", "FILE")],
     ),
     "indices": (
         "tests/corpus/npy/*.npy",

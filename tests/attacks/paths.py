@@ -51,7 +51,7 @@ COMMANDS = (
     (1, "check ."),
     (0, "check a.json"),
     (3, "contribute new"),
-    (2, "forget s.db nothing"),
+    (2, "ingest s.db --forget nothing"),
     (0, "show a.json"),
     (0, "compare a.json b.json"),
     (0, "explain a.json"),

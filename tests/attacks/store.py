@@ -42,7 +42,7 @@ def make():
     with mock.patch("time.time", return_value=1.8e9):
         for words in (
             ("ingest", "store.db", "."),
-            ("forget", "store.db", "0-0.json", "--why", "a test"),
+            ("ingest", "store.db", "--forget", "0-0.json", "--why", "a test"),
         ):
             assert analysis(*words).returncode == 0
 

@@ -6,6 +6,7 @@ the program (default build/cbank)."""
 import copy
 import importlib.util
 import json
+import math
 import os
 import random
 import resource
@@ -23,7 +24,7 @@ from common import CBANK, FULL, ROOT, Scratch, analysis, read_json, repetitions
 
 import cbank
 from cbank import __main__ as start
-from cbank import documents, errors, frames, schemas, text
+from cbank import errors, frames, text
 
 RESULT, SECOND, COLD, LOOKUP = (
     os.path.join(ROOT, "results/h200", name)
@@ -99,8 +100,7 @@ class Start(Scratch):
     def test_commands_are_those_of_the_program(self):
         said = re.sub(r"\s+", " ", self.started("help").stdout)
         for name, command in start.COMMANDS.items():
-            # show is the instrument's, which starts the analysis for what it does not do itself.
-            if name == "show" or not importlib.util.find_spec(f"cbank.{command.module}"):
+            if not importlib.util.find_spec(f"cbank.{command.module}"):
                 continue
             with self.subTest(name):
                 self.assertTrue(f" {name} {command.summary} " in said, command.summary)
@@ -370,10 +370,10 @@ class Load(Scratch):
         for name, content, said in (
             ("text", "{", "is not JSON"),
             ("list", "[]", "holds no JSON object"),
-            ("nan", '{"a": NaN}', "not a number of JSON"),
+            ("nan", json.dumps({**read_json(RESULT), "max_noise": math.nan}), "unexpected text"),
             ("none", "{}", "no schema name"),
             ("kind", {"schema": {"name": "cbank-check"}}, "is a cbank-check"),
-            ("new", other, "has version 9.0"),
+            ("new", other, "schema.version: 9.0, this build reads 1.x"),
             ("deep", "[" * 100000, "is not JSON"),
         ):
             with self.subTest(name), self.assertRaisesRegex(cbank.Failure, said):
@@ -381,8 +381,8 @@ class Load(Scratch):
         with self.assertRaisesRegex(cbank.Failure, "cannot read"):
             cbank.load(self.path("absent.json"))
 
-    def test_a_document_is_as_its_schema_says(self):
-        """The file, the place and the key are said, before anything is done with a document."""
+    def test_a_document_is_what_the_instrument_reads(self):
+        """It says the file, the place and the key, before anything is done with a document."""
 
         def text(change):
             content = read_json(RESULT)
@@ -390,25 +390,31 @@ class Load(Scratch):
             return json.dumps(content)
 
         rows = [
-            (text(lambda cell: cell.pop("path")), r"cells\[2\]: the key path is missing"),
+            (
+                text(lambda cell: cell.pop("path")),
+                r"cells\[2\]\.path: expected a string, it is missing",
+            ),
             (
                 text(lambda cell: cell["time_ns"].update(ci_low="x")),
-                r"cells\[2\]\.time_ns\.ci_low: 'x' is no number or null",
+                r"cells\[2\]\.time_ns\.ci_low: expected a number or null",
             ),
-            (text(lambda cell: cell.update(verified=1)), r"cells\[2\]\.verified: 1 is no boolean"),
+            (
+                text(lambda cell: cell.update(verified=1)),
+                r"cells\[2\]\.verified: expected true or false",
+            ),
             (
                 text(lambda cell: cell.update(workload="add\n")),
-                r"cells\[2\]\.workload: 'add.n' does not fit",
+                r"cells\[2\]\.workload: this build has no workload 'add\?'",
             ),
             (text(lambda cell: cell.update(reason="\0")), "NUL"),
-            (text(lambda cell: cell.update(reason="\ud800")), "surrogates"),
+            (text(lambda cell: cell.update(reason="\ud800")), "unexpected text"),
             (
                 text(lambda cell: cell["time_ns"]).replace('"seed":', '"seed": 1, "seed":'),
-                "the key seed is twice",
+                "key .seed. is twice",
             ),
             (
                 text(lambda cell: cell.update(sm_clock_mhz=10**400)),
-                r"cells\[2\]\.sm_clock_mhz: the number is too large",
+                "malformed number",
             ),
         ]
         for content, said in rows:
@@ -524,41 +530,23 @@ class Malformed(Scratch):
                 its[key] = copy.deepcopy(rng.choice(self.WRONG))
         return content
 
-    def test_checks_agree_with_the_package_jsonschema(self):
-        import jsonschema
-
+    def test_what_the_instrument_takes_is_used_or_refused_with_its_name(self):
+        """It ignores what it does not read: a command that needs that says which file lacks it."""
         self.contents = [
             read_json(path)
-            for path in (
-                RESULT,
-                CARD,
-                os.path.join(CHIP, "manifest.json"),
-                os.path.join(ROOT, "tests/golden/compare.json"),
-            )
+            for path in (RESULT, CARD, CALIBRATION, os.path.join(ROOT, "tests/golden/compare.json"))
         ]
-        kinds, seen = {**documents.KINDS, **documents.MANIFEST_KINDS}, set()
         for content in self.contents:
             content["cells"] = content.get("cells", [])[:3]
-        for seed in range(repetitions(4000, 400)):
-            mutant = self.mutants(seed)
-            name = mutant["schema"].get("name") if isinstance(mutant.get("schema"), dict) else None
-            if name not in list(kinds):
-                continue
+        taken = 0
+        for seed in range(repetitions(600, 60)):
+            path = self.write("mutant.json", json.dumps(self.mutants(seed)))
             with self.subTest(seed):
                 try:
-                    taken = documents.check_of(kinds[name][1])(mutant) is None
-                except schemas.Wrong as wrong:
-                    if "too large" in str(wrong):  # which the package takes
-                        continue
-                    taken = False
-                self.assertEqual(
-                    taken,
-                    jsonschema.Draft202012Validator(documents.schema_of(kinds[name][1])).is_valid(
-                        mutant
-                    ),
-                )
-            seen.add((name, taken))
-        self.assertEqual(len(seen), 8)
+                    taken += len(cbank.load(path)) > 0
+                except cbank.Failure as failure:
+                    self.assertIn("mutant.json", str(failure))
+        self.assertGreater(taken, 0)
 
 
 if __name__ == "__main__":

@@ -393,7 +393,7 @@ class Figures(Case):
             (modelled, "not a measured result"),
             (result(uuid="GPU-2"), "of another GPU"),
             (characterized, "of another model, Another"),
-            (broken, "the key identity is missing"),
+            (broken, "bad.json cannot be shown: KeyError, 'identity'"),
             ("{", "is not JSON"),
             ([], "no JSON object"),
         ):

@@ -116,7 +116,7 @@ def analysis(*words, folder=".", **environment):
 def cbank(*words, folder=ROOT, **environment):
     """The program, or a command of the analysis alone as above unless every repetition is asked
     for: what subprocess.run returns."""
-    if words[0] in package.COMMANDS.keys() - {"show"} and not FULL:
+    if words[0] in package.COMMANDS and not FULL:
         return analysis(*words, folder=folder, **environment)
     return subprocess.run(
         [CBANK, *words],

@@ -30,8 +30,6 @@ ODDER = ODD + "$(HOME) `id` $$"
 PROGRAMS = ("bin/cbank", "share/cbank/scripts/fleet_run.sh", "share/cbank/scripts/fleet.sbatch")
 INSTALLED = {
     "bin/cbank": "build/cbank",
-    "lib/libcbank.a": "build/libcbank.a",
-    "include/cbank.h": "harness/cbank.h",
     "include/cbank.cuh": "kernels/cbank.cuh",
     "include/cbank_case.h": "kernels/cbank_case.h",
     "share/cbank/scripts/fleet_run.sh": "scripts/fleet_run.sh",

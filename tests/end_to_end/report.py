@@ -32,6 +32,7 @@ CHARACTERIZATION, CARD, A100 = (
 
 UNTIMED = {
     **dict.fromkeys(("value", "median", "ci_low", "ci_high", "min", "mad", "stop_reason")),
+    "effective_samples": None,
     "launches_per_sample": 0,
     "samples": [],
 }
@@ -402,7 +403,7 @@ class Inputs(Case):
             ((self.path("absent.json"),), "cannot read"),
             ((self.write("x.json", "{"),), "is not JSON"),
             ((self.write("check.json", {"schema": {"name": "cbank-check"}}),), "is a cbank-check"),
-            ((wrong,), "wrong.json: cells\\[3\\]: the key path is missing; write it again"),
+            ((wrong,), "wrong.json: cells\\[3\\].path: expected a string, it is missing"),
         ):
             self.assertRegex(self.report(*words, status=2).stderr, said)
             self.assertFalse(os.path.exists(self.path("page")))

@@ -15,6 +15,7 @@ from common import ROOT, Scratch, cbank as program, kept_folder, read_bytes, rea
 
 CHIP = os.path.join(ROOT, "results/chips/h200")
 SCREEN = 50  # lines
+SINCE = "2026-11-21T00:00:00Z"
 
 
 def cbank(*words, status=0, width=80):
@@ -58,39 +59,44 @@ class Show(Scratch):
     def test_every_document_has_a_screen(self):
         """Each says these words, by hand from the files; no line is wider than the terminal."""
         measured = read_bytes(os.path.join(CHIP, "all-paths.json"))
+        self.assertIn(
+            f"{len(measured)}  {hashlib.sha256(measured).hexdigest()}",
+            cbank("show", self.files["manifest"], width=120).stdout,
+        )
         for kind, words in {
             "comparison": (
                 "NEW is the same: 24 same of 24 cells",
-                "add/constant/per_thread/128000/1024/hot  +0.22% +0.07% to +0.37% same",
+                "cell verdict ratio low high",
+                "add/constant/per_thread/128000/1024/hot same 1.0022 1.0007 1.0037",
             ),
             "advice": (
-                "choose global",
-                "global 4.0 5.397 us 3.377 us to 6.815 us 1.00x best",
-                "not select_4: select_4 holds a table of 16 bytes",
+                "choice global",
+                "global 5.397 us 1 best 3.377 us to 6.815 us",
+                "select_4 reason: select_4 holds a table of 16 bytes",
             ),
             "explanation": (
-                "by the card of H200",
+                "core-matrix.json H200 NVIDIA H200 580",
                 "add/constant/pseudo_random/12800000/1024/hot 1.602 ms constant fills",
             ),
             "history": (
-                "6 runs, 0 changes of a level, 0 forgotten",
-                "2026-11-22T09:39:08Z GPU-39143642 - 24 cells, 0 failed",
+                "started GPU cells failed",
+                "2026-11-22T09:39:08Z GPU-39143642-54d2-e522-6edc-edd0fa8677fc 24 0",
             ),
-            "fleet": ("quiet; 2 of 2 GPUs answered", "quiet GPU-d61ad9fe"),
+            "fleet": ("verdict quiet answered 2", "GPU-d61ad9fe-f5d5-a939-d9cd-21a405e287be quiet"),
             "card": (
-                "H200, chip GH100, compute capability 9.0",
-                "sm_count 132 - device",
-                "l2_latency_cycles 274.91 [249.38, 305.38] characterized",
+                "name H200 chip GH100 cc_major 9 cc_minor 0",
+                "sm_count 132 132 132 device",
+                "l2_latency_cycles 274.91 249.38 305.38 characterized",
             ),
-            "calibration": ("5 processes", "add/global/per_block/12800000/1024/hot 0.0"),
+            "calibration": ("processes 5", "degrees add/global/per_block/12800000/1024/hot 0.000"),
             "manifest": (
-                "measured 2026-11-24T04:44:54Z",
-                f"all-paths.json {len(measured)} {hashlib.sha256(measured).hexdigest()[:16]}",
+                "measured_utc 2026-11-24T04:44:54Z",
+                f"all-paths.json {len(measured)}",
             ),
         }.items():
             with self.subTest(kind):
                 said = cbank("show", self.files[kind]).stdout
-                self.assertIn(f" {kind}: ", " ".join(said.split()))
+                self.assertEqual(said.splitlines()[0], f"{self.files[kind]}: {kind}")
                 for text in words:
                     self.assertIn(re.sub(" +", " ", text), " ".join(said.split()))
                 self.assertLessEqual(max(map(len, said.splitlines())), 80)
@@ -117,11 +123,11 @@ class Show(Scratch):
         self.assertIn("cudaGetDeviceProperties, NVML", said)
         self.assertRegex(
             cbank("show", self.files["comparison"], width=200).stdout,
-            r"cell +base +new +change +interval +verdict\n",
+            r"cell +verdict +ratio +low +high +base +new\n",
         )
         self.assertRegex(
             cbank("show", self.files["calibration"], width=200).stdout,
-            r"cell +deviation +degrees +origin +time\n",
+            r"cell +deviation +time +degrees +origin\n",
         )
 
     def test_all_prints_every_row(self):
@@ -147,7 +153,7 @@ class Show(Scratch):
             "who": "all of driver 9",
             "what": "constant",
             "change": 0.02,
-            "since_utc": "2026-11-21T00:00:00Z",
+            "since_utc": SINCE,
             "why": "driver",
             "fails": True,
         }
@@ -155,7 +161,7 @@ class Show(Scratch):
         self.assertEqual(set(finding) - set(properties("fleet", "findings")), set())
         change = {key: None for key in properties("history", "changes")}
         change |= {
-            "since_utc": "2026-11-21T00:00:00Z",
+            "since_utc": SINCE,
             "uuid": gpu["uuid"],
             "cell": "add/constant/per_block/128000/1024/hot",
             "change": 0.02,
@@ -164,34 +170,59 @@ class Show(Scratch):
             "with": "the driver",
         }
         history["changes"] = [change]
-        from cbank import show
-
-        self.assertEqual(
-            show.fleet(fleet).rows[0],
-            ["slower", "all of driver 9", "+2.00%", "2026-11-21T00:00:00Z", "constant"],
-        )
-        self.assertEqual(
-            show.history(history).rows[0][:4],
-            [
-                "2026-11-21T00:00:00Z",
-                "GPU-39143642",
-                "+2.00%",
-                "add/constant/per_block/128000/1024/hot",
-            ],
-        )
+        for kind, content, rows in (
+            (
+                "fleet",
+                fleet,
+                ["kind who change since what", f"slower all of driver 9 +2.00% {SINCE} constant"],
+            ),
+            (
+                "history",
+                history,
+                [
+                    "since GPU change cell with",
+                    f"{SINCE} {gpu['uuid']} +2.00% {change['cell']} the driver",
+                ],
+            ),
+        ):
+            said = cbank("show", self.write(f"{kind}.json", json.dumps(content)), width=160).stdout
+            lines = [" ".join(line.split()) for line in said.splitlines()]
+            first = lines.index("findings" if kind == "fleet" else "changes")
+            self.assertEqual(lines[first + 1 : first + 3], rows)
 
     def test_documents_of_several_kinds(self):
         core, card = os.path.join(CHIP, "core-matrix.json"), self.files["card"]
         said = cbank("show", core, card, core, width=120).stdout
         alone = cbank("show", core, width=120).stdout
         self.assertEqual(said.count(alone), 2)
-        self.assertIn(f"{card}: card: H200", said.replace("\n  ", " "))
+        self.assertIn(f"\n{card}: card\nname      H200\n", said)
+
+    def test_check_says_of_each_file_whether_it_is_a_document(self):
+        """In their order; what is wrong goes to standard error, a line a file."""
+        core, manifest = os.path.join(CHIP, "core-matrix.json"), self.files["manifest"]
+        result, listed, foreign = read_json(core), read_json(manifest), {"a": 1}
+        result["cells"][1]["elements"] = "many"
+        listed["files"][0]["sha256"] = "no hash"
+        wrong = [
+            self.write(f"{name}.json", json.dumps(content))
+            for name, content in (("result", result), ("list", listed), ("foreign", foreign))
+        ]
+        files = [wrong[0], *self.files.values(), wrong[1], core, wrong[2]]
+        done = cbank("show", "--check", *files, status=2)
+        self.assertEqual(
+            done.stdout.splitlines(),
+            [f"{'refused' if file in wrong else 'valid'} {file}" for file in files],
+        )
+        self.assertEqual(len(done.stderr.splitlines()), len(wrong))
+        for said in ("cells[1].elements: ", "files[0].sha256: expected 64 hexadecimal digits"):
+            self.assertIn(said, done.stderr)
+        self.assertEqual(cbank("show", "--check", *self.files.values(), core).stderr, "")
 
     def test_what_cannot_be_shown(self):
-        check = self.write("check.json", cbank("check", "--json", self.files["card"]).stdout)
-        said = cbank("show", check, status=2).stderr
-        for kind in (*self.files, "result", "characterization"):
-            self.assertIn(f"cbank-{kind}", said)
+        foreign = self.write("foreign.json", '{"schema": {"name": "other", "version": "1.0"}}')
+        self.assertIn("'other' is no result", cbank("show", foreign, status=2).stderr)
+        later = self.write("later.json", '{"schema": {"name": "cbank-fleet", "version": "2.0"}}')
+        self.assertIn("expected 1.x", cbank("show", later, status=2).stderr)
         for option in (("--csv",), ("--json",), ("--cell", "*")):
             self.assertIn(
                 "are for results, and this is a cbank-card",

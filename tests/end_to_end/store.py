@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Stores: cbank ingest, forget and history. CBANK names the program (default build/cbank)."""
+"""Stores: cbank ingest and history. CBANK names the program (default build/cbank)."""
 
 import datetime
 import hashlib
@@ -277,14 +277,14 @@ class BadInput(Case):
         slower(again, 1.5)
         huge = json.dumps(result).replace(f'"value": {cell["time_ns"]["value"]}', '"value": 1e999')
         rows = [
-            ("text", "no JSON", "Expecting value"),
-            ("cut", json.dumps(result)[:5000], "[Dd]elimiter|[Uu]nterminated|[Ee]xpecting"),
-            ("deep", "[" * 100000, "recursion"),
-            ("nan", json.dumps({**result, "max_noise": math.nan}), "NaN is not a number"),
+            ("text", "no JSON", "unexpected text"),
+            ("cut", json.dumps(result)[:5000], "unexpected text"),
+            ("deep", "[" * 100000, "nested too deeply"),
+            ("nan", json.dumps({**result, "max_noise": math.nan}), "unexpected text"),
             (
                 "later",
                 {**result, "schema": {"name": "cbank-result", "version": "9.0"}},
-                "has version 9.0",
+                "schema.version: 9.0, this build reads 1.x",
             ),
             ("time", huge, r"cells\[0\].time_ns.value: the number is too large"),
             (
@@ -295,12 +295,12 @@ class BadInput(Case):
             (
                 "status",
                 {**result, "cells": [{**cell, "status": "fine"}]},
-                "status: 'fine' is none of",
+                r"cells\[0\].status: expected pending, ok",
             ),
             (
                 "flag",
                 {**result, "cells": [{**cell, "flags": ["a b"]}]},
-                r"flags\[0\]: 'a b' is none of",
+                r"cells\[0\].flags: expected an array of flags",
             ),
             (
                 "identity",
@@ -308,9 +308,13 @@ class BadInput(Case):
                 "identity is no identity",
             ),
             ("twice", {**result, "cells": [cell, cell]}, "a cell is twice"),
-            ("lacks", {**result, "cells": [{}]}, r"cells\[0\]: the key \w+ is missing"),
-            ("kinds", {**result, "cells": 3}, "cells: 3 is no array"),
-            ("device", {**result, "device": None}, "device: None is no object"),
+            (
+                "lacks",
+                {**result, "cells": [{}]},
+                r"cells\[0\].workload: expected a string, it is missing",
+            ),
+            ("kinds", {**result, "cells": 3}, "cells: expected an array"),
+            ("device", {**result, "device": None}, "device: expected an object"),
             (
                 "back",
                 {**result, "finished_utc": "2026-02-01T00:00:00Z"},
@@ -319,11 +323,15 @@ class BadInput(Case):
             (
                 "half",
                 {**result, "host": {**result["host"], "name": "\ud800"}},
-                "surrogates not allowed",
+                "unexpected text",
             ),
             ("start", again, "the same GPU and start as another run, good.json"),
             *(
-                (f"clock{i}", {**result, "started_utc": text}, "day is out of range|started_utc: ")
+                (
+                    f"clock{i}",
+                    {**result, "started_utc": text},
+                    "day is out of range|is no time|started_utc: ",
+                )
                 for i, text in enumerate(
                     ("2026-02-30T00:00:00Z", "2026-03-01T00:00:00+01:00", "yesterday", None, 5)
                 )
@@ -333,7 +341,7 @@ class BadInput(Case):
             with self.subTest(name):
                 self.write(f"{name}.json", content)
                 done = self.cbank("ingest", "store.db", f"{name}.json", status=2)
-                self.assertRegex(done.stderr, f"cbank: error: {name}.json:? .*({pattern})")
+                self.assertRegex(done.stderr, rf"cbank: error: {name}.json:?\S* .*({pattern})")
                 self.assertEqual(done.stdout, "0 new, 0 known, 1 refused\n")
                 self.assertEqual(len(done.stderr.splitlines()), 1)
         self.assertEqual(self.dump(), self.before)
@@ -371,7 +379,7 @@ class BadInput(Case):
             before = read_bytes(self.path(name))
             for command in (
                 ["ingest", name, "more.json"],
-                ["forget", name, "good.json"],
+                ["ingest", name, "--forget", "good.json"],
                 ["history", name],
                 ["fleet", name],
             ):
@@ -541,7 +549,7 @@ class Damage(Case):
         self.nights("all", 2, 3)
         self.write("all/calibration.json", calibration_of(1, 0.001))
         self.cbank("ingest", "store.db", "all")
-        self.cbank("forget", "store.db", "01/gpu01.json")
+        self.cbank("ingest", "store.db", "--forget", "01/gpu01.json")
         self.data = read_bytes(self.path("store.db"))
 
     def change(self, statement):
@@ -555,7 +563,7 @@ class Damage(Case):
         run, of_cell, every = (
             "the run all/02/gpu01.json does not fit",
             f"the times of {cell} do not fit",
-            {"fleet", "history", "ingest", "forget"},
+            {"fleet", "history", "ingest"},
         )
         one = (
             "run_id = 6 AND identity_id = (SELECT identity_id FROM identities WHERE identity ="
@@ -603,7 +611,7 @@ class Damage(Case):
                     ("fleet", "store.db", "--json", "verdict.json"),
                     ("history", "store.db"),
                     ("ingest", "store.db", "all"),
-                    ("forget", "store.db", "00/gpu00.json"),
+                    ("ingest", "store.db", "--forget", "00/gpu00.json"),
                 ):
                     done = self.cbank(*words, status=2 if words[0] in commands else 0)
                     self.assertEqual(done.returncode and done.stdout, "" if done.returncode else 0)
@@ -625,9 +633,9 @@ class Damage(Case):
 
     def test_what_goes_in_and_out_keeps_the_sums(self):
         for words in (
-            ("forget", "store.db", "02/gpu00.json"),
+            ("ingest", "store.db", "--forget", "02/gpu00.json"),
             ("ingest", "store.db", "all"),
-            ("forget", "--undo", "store.db", "02/gpu00.json"),
+            ("ingest", "store.db", "--forget", "02/gpu00.json", "--undo"),
             ("ingest", "store.db", "all"),
         ):
             self.cbank(*words)
@@ -685,7 +693,9 @@ class Forget(Case):
 
     def test_a_run_goes_and_stays_away(self):
         (digest,) = self.ask("SELECT hash FROM runs WHERE file = 'all/01/gpu01.json'")[0]
-        done = self.cbank("forget", "store.db", digest[:12], "--why", "the door was open")
+        done = self.cbank(
+            "ingest", "store.db", "--forget", digest[:12], "--why", "the door was open"
+        )
         self.assertEqual(
             done.stdout,
             f"forgotten: all/01/gpu01.json of 2026-03-02T02:00:01Z, hash {digest[:12]}\n",
@@ -699,7 +709,7 @@ class Forget(Case):
             self.cbank("ingest", "store.db", "all").stdout,
             "0 new, 3 known, 0 refused, 1 forgotten\n",
         )
-        self.cbank("forget", "store.db", "all/00/gpu00.json")
+        self.cbank("ingest", "store.db", "--forget", "all/00/gpu00.json")
         self.assertEqual(
             self.ask("SELECT why FROM forgotten WHERE file = 'all/00/gpu00.json'"), [(None,)]
         )
@@ -713,6 +723,20 @@ class Forget(Case):
         )
         self.assertIn("the door was open", self.cbank("history", "store.db").stdout)
 
+    def test_a_command_adds_or_forgets(self):
+        """Never both, and it makes no store to forget something in."""
+        before = self.dump()
+        for words, message in (
+            (("store.db",), "a PATH to add, or --forget RUN, is needed"),
+            (("store.db", "all", "--forget", "gpu00.json"), "give a PATH, or --forget, not both"),
+            (("store.db", "all", "--why", "noise"), "--why and --undo go with --forget"),
+            (("store.db", "all", "--undo"), "--why and --undo go with --forget"),
+            (("new.db", "--forget", "gpu00.json"), "cannot read new.db"),
+        ):
+            self.assertIn(message, self.cbank("ingest", *words, status=2).stderr)
+        self.assertEqual(self.dump(), before)
+        self.assertFalse(os.path.exists(self.path("new.db")))
+
     def test_a_name_is_of_one_run(self):
         before = self.dump()
         for name, message in (
@@ -721,7 +745,8 @@ class Forget(Case):
             ("u01.json", "no run is named"),
             ("%", "no run is named"),
         ):
-            self.assertIn(message, self.cbank("forget", "store.db", name, status=2).stderr)
+            done = self.cbank("ingest", "store.db", "--forget", name, status=2)
+            self.assertIn(message, done.stderr)
         self.assertEqual(self.dump(), before)
 
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 /* The list of commands is that file's own. */
-#define cbank_main fuzzed_main
+#define commands_main fuzzed_main
 #include "../../harness/commands.c" /* NOLINT(bugprone-suspicious-include) */
-#undef cbank_main
+#undef commands_main
 
 #include "fuzz.h"
 
