@@ -156,7 +156,7 @@ OPTIMIZE := $(if $(SANITIZE),-O1 $(SANITIZERS) -fno-omit-frame-pointer \
               -DCBANK_SANITIZED,-O2 -Wframe-larger-than=65536)
 STRICT := -std=c11 -Wall -Wextra -Wpedantic
 CFLAGS_ALL := -std=c11 $(OPTIMIZE) -g -Wall -Wextra -Wpedantic $(CFLAGS)
-LDFLAGS_ALL := $(filter -fsanitize=%,$(OPTIMIZE)) -Wl,-rpath,'$$ORIGIN' $(LDFLAGS)
+LDFLAGS_ALL := $(filter -fsanitize=%,$(OPTIMIZE)) $(LDFLAGS)
 # STATIC=1 puts cJSON into the program: from libcjson.a or, where the distribution has none, from
 # its source package.
 LIBCJSON_FOUND = $(filter /%,$(shell $(CC) -print-file-name=libcjson.a))
@@ -382,7 +382,7 @@ $(SIMULATED_LINKS): $(SIMULATED)/libsimulated.so
 
 $(SIMULATED)/cbank: $(OBJECTS) $(OBJ)/link.stamp $(SIMULATED)/libsimulated.so $(SIMULATED_LINKS)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(OBJECTS) $(SIMULATED_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,-rpath,'$$ORIGIN' -o $@ $(OBJECTS) $(SIMULATED_LIBS)
 
 -include $(SIMULATED_OBJECTS:.o=.d) $(SIMULATED_CORE_OBJECTS:.o=.d)
 -include $(OBJECTS:.o=.d) $(patsubst $(BUILD)/%,$(OBJ)/%.d,$(TESTS)) $(FUZZ_OBJECTS:.o=.d)

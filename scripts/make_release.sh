@@ -62,6 +62,7 @@ for program in "$out/cbank-$version-linux-"*; do
             exit 1
         }
 done
+rm -rf "$build/release-parts/python" "$build/release-parts/wheel" "$build/release-parts/unpacked"
 cp -r scripts "$build/release-parts/python"
 cp VERSION "$build/release-parts/"
 mkdir -p "$build/release-parts/results"
@@ -69,5 +70,8 @@ cp results/*schema.json "$build/release-parts/results/"
 (cd "$build/release-parts/python" &&
     "${PYTHON:-python3}" setup.py -q bdist_wheel --dist-dir ../wheel)
 cp "$build"/release-parts/wheel/*.whl scripts/Containerfile "$out/"
+# The files of the wheel are packed.
+"${PYTHON:-python3}" -I -m zipfile -e "$build"/release-parts/wheel/*.whl "$build/release-parts/unpacked"
+scripts/check_published.sh "$build" "$out" "$build/release-parts/unpacked"
 (cd "$out" && sha256sum -- * >SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS)
 cat "$out/SHA256SUMS"

@@ -6,6 +6,8 @@ usage: tests/attacks/paths.py [--count N] [--seed N] [CLASS...]
 
 - planted: folders hold a file of the name of every module, and of programs and settings. Nothing of
   it may be executed.
+- libraries: the folder of the program and the current one hold a library of each name that the
+  program opens. None may be loaded.
 - isolated: every line that starts Python, of rules and scripts, says that it is isolated.
 - odd folders: results, stores and pages in folders with spaces, quotes, controls and dashes. Each
   is used as any other.
@@ -24,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 
-from run import CBANK, ROOT, Campaign
+from run import CBANK, EXIT_CODES, ROOT, Campaign
 
 PLAN = (
     "run",
@@ -224,6 +226,71 @@ def planted(count, chance):
             yield f"cd FOLDER && PYTHONPATH=: {shlex.join(words)}", wrong
 
 
+# A library that says, in the file MARK, that it was loaded, and from where.
+LIBRARY = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+__attribute__((constructor)) static void loaded(void)
+{
+    FILE *const mark = fopen(MARK, "a");
+    Dl_info here;
+    if (mark && dladdr((void *)loaded, &here))
+        fprintf(mark, "%s\\n", here.dli_fname);
+    if (mark)
+        fclose(mark);
+}
+"""
+
+
+def names_of_libraries():
+    """What sources open by name."""
+    found = set()
+    for path in glob.glob(os.path.join(ROOT, "harness/**/*.c"), recursive=True):
+        with open(path, encoding="utf-8") as file:
+            found.update(re.findall(r'"(lib[\w.+-]+\.so[.0-9]*)"', file.read()))
+    return sorted(found)
+
+
+def libraries(_count, _chance):
+    """LD_LIBRARY_PATH, by which a user may name folders, is set in the last try alone, which shows
+    that the libraries tell."""
+    with tempfile.TemporaryDirectory() as top:
+        mark, beside, current = (os.path.join(top, name) for name in ("mark", "beside", "current"))
+        first = os.path.join(top, "library.so")
+        with open(os.path.join(top, "library.c"), "w", encoding="utf-8") as file:
+            file.write(LIBRARY)
+        run(
+            ["gcc", "-shared", "-fPIC", f'-DMARK="{mark}"', "-o", first, file.name, "-ldl"], top
+        ).check_returncode()
+        names = names_of_libraries()
+        for folder in (beside, current):
+            make_results(folder)
+            for name in names:
+                shutil.copy(first, os.path.join(folder, name))
+        program = os.path.join(beside, "cbank")
+        shutil.copy(CBANK, program)
+        if not {"libcuda.so.1", "libnvidia-ml.so.1", "libcupti.so", "libnvrtc.so"} <= {*names}:
+            yield "grep dlopen", f"these names alone were found: {names}"
+        for words, path in (
+            (["doctor"], ""),
+            ([*PLAN, "c.json"], ""),
+            (["advise", "--kernel", program, "--table-bytes", "256"], ""),
+            (["show", "a.json"], ""),
+            (["doctor"], current),
+        ):
+            done = run([program, *words], current, LD_LIBRARY_PATH=path)
+            found = os.path.exists(mark)
+            wrong = "loaded " + open(mark, encoding="utf-8").read() if found and not path else ""
+            if path and not found and done.returncode in EXIT_CODES:
+                wrong = "no library that the user asks for is loaded: this finds nothing"
+            if not path and done.returncode not in EXIT_CODES:
+                wrong += f"exit {done.returncode}: {done.stderr}"
+            if found:
+                os.remove(mark)
+            yield f"cd FOLDER && BESIDE/{shlex.join(['cbank', *words])}", wrong
+
+
 def isolated(_count, _chance):
     """Lines that start Python. Those of tests are left out: a test is in a folder of its own."""
     for path in [
@@ -342,6 +409,7 @@ def main():
     run([CBANK, "ingest", "s.db", "a.json", "b.json"], BASE.name)
     for name, attack in (
         ("planted", planted),
+        ("libraries", libraries),
         ("isolated", isolated),
         ("odd folders", odd_folders),
         ("no /proc", no_proc),

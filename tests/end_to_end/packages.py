@@ -158,6 +158,16 @@ class Packaging(unittest.TestCase):
             run("/", program, "--version"), f"cbank {self.version} (commit {self.commit})\n"
         )
 
+    def check_published(self, folder):
+        """No program looks for libraries beside itself, and no file tells where it was made."""
+        for name in sorted(files_below(folder)):
+            path = os.path.join(folder, name)
+            with self.subTest(name):
+                for origin in (self.folder, ROOT):  # objects were taken from there
+                    self.assertNotIn(os.fsencode(origin), read_bytes(path))
+                if read_bytes(path).startswith(b"\x7fELF"):
+                    self.assertNotRegex(run("/", "readelf", "-d", path), "RPATH|RUNPATH")
+
     def package(self, *arguments, **how):
         return os.path.join(self.source, self.make("-s", "deb", *arguments, **how).split()[-1])
 
@@ -332,6 +342,56 @@ class Packaging(unittest.TestCase):
             read(self.source, "docs/cbank.1"),
         )
         self.check_version(os.path.join(place, "usr/bin/cbank"))
+        self.check_published(place)
+
+    @unittest.skipUnless(shutil.which("dpkg-deb"), "no dpkg-deb")
+    def test_a_search_path_is_refused(self):
+        self.take_objects("build/searching")
+        done = subprocess.run(
+            ["make", "NO_CUDA=1", "BUILD=build/searching", "LDFLAGS=-Wl,-rpath,/opt", "deb"],
+            cwd=self.source,
+            env=CLEAN,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertIn("usr/bin/cbank has a search path for libraries", done.stderr)
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(
+            glob.glob(os.path.join(glob.escape(self.source), "build/searching/*.deb")), []
+        )
+
+    def test_what_tells_where_it_was_made_is_refused(self):
+        """A program with debug information, in a folder of odd names; not one of another tree."""
+
+        def check(folder, *published):
+            return subprocess.run(
+                [os.path.join(self.source, "scripts/check_published.sh"), "build", *published],
+                cwd=folder,
+                env=CLEAN,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+
+        self.assertEqual(check(self.source, "scripts", "harness").returncode, 0)
+        done = check(self.source, "build/cbank", "scripts")
+        self.assertEqual(
+            (done.returncode, done.stderr),
+            (1, "build/cbank holds the path of the folder where it was made; strip it\n"),
+        )
+        place = os.path.join(kept_folder(type(self)), "tree")
+        os.makedirs(os.path.join(place, "build"))
+        for text, status in (
+            (f"{place}", 1),
+            (f"in {place}/build", 1),
+            (f"{place}s", 0),
+            (f"/root{place}", 0),
+        ):
+            with self.subTest(text):
+                with open(os.path.join(place, "file"), "w", encoding="utf-8") as file:
+                    file.write(text)
+                self.assertEqual(check(place, "file").returncode, status)
 
     @unittest.skipUnless(
         fetchable(),
@@ -392,10 +452,12 @@ class Packaging(unittest.TestCase):
         run(place, "sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS")
         self.check_version(os.path.join(place, program))
         self.assertNotIn("libcjson", run("/", "readelf", "-d", os.path.join(place, program)))
+        self.check_published(place)
         with zipfile.ZipFile(
             os.path.join(place, f"cbank-{self.version}-py3-none-any.whl")
         ) as wheel:
             wheel.extractall(os.path.join(self.folder, "wheel"))
+        self.check_published(os.path.join(self.folder, "wheel"))
         self.assertIn(
             "H200",
             run(
