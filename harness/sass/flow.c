@@ -29,7 +29,9 @@ static struct leads leads_of(const unsigned char *code, size_t index, uint32_t a
 {
     const struct instruction instruction = instruction_at(code, index * INSTRUCTION_BYTES);
     const unsigned operation = instruction.operation;
-    const bool guarded = instruction.predicate != PREDICATE_ALWAYS;
+    /* By its guard, or by the predicate that all of them take beside it. */
+    const bool guarded =
+        instruction.predicate != PREDICATE_ALWAYS || instruction.condition != PREDICATE_ALWAYS;
     struct leads out = {.next = true};
     uint64_t high;
 
@@ -40,9 +42,9 @@ static struct leads leads_of(const unsigned char *code, size_t index, uint32_t a
     switch (operation) {
     case OPERATION_BRA:
         /* Bit 91: by a uniform predicate at bit 24, or where the warp has diverged. */
-        out.conditional = guarded || instruction.condition != PREDICATE_ALWAYS ||
-                          (high >> 27 & 1 && (instruction.operands != 2 ||
-                                              (instruction.index & 0xf) != PREDICATE_ALWAYS));
+        out.conditional =
+            guarded || (high >> 27 & 1 && (instruction.operands != 2 ||
+                                           (instruction.index & 0xf) != PREDICATE_ALWAYS));
         out.target = true;
         out.next = out.conditional;
         break;
@@ -56,7 +58,7 @@ static struct leads leads_of(const unsigned char *code, size_t index, uint32_t a
         out.conditional = guarded;
         break;
     case OPERATION_EXIT:
-        out.next = out.conditional = guarded || instruction.condition != PREDICATE_ALWAYS;
+        out.next = out.conditional = guarded;
         break;
     case OPERATION_RET:
         out.returns = true;

@@ -79,6 +79,22 @@ struct value machine_predicate(struct machine *machine, const struct value *stat
                                   : value_function(&value, 1);
 }
 
+struct value machine_input(struct machine *machine, const struct value *state,
+                           const struct operands *in, unsigned i)
+{
+    return machine_predicate(machine, state, in->input[i].number, in->input[i].negated);
+}
+
+struct value machine_inputs(struct machine *machine, const struct value *state,
+                            const struct operands *in)
+{
+    struct value inputs[INPUTS_MAX];
+
+    for (unsigned i = 0; i < INPUTS_MAX; i++)
+        inputs[i] = machine_input(machine, state, in, i);
+    return value_function(inputs, INPUTS_MAX);
+}
+
 struct value machine_source(struct machine *machine, const struct value *state,
                             const struct operands *in, uint32_t at, unsigned i, unsigned word)
 {
@@ -248,7 +264,7 @@ static struct value loaded(struct machine *machine, const struct value *state,
         LDL = 0x183,
         LDS = 0x184
     };
-    struct value high, address;
+    struct value high, address, inputs;
 
     switch (in->operation) {
     case LDC:
@@ -272,9 +288,10 @@ static struct value loaded(struct machine *machine, const struct value *state,
     case LDG:
     case LDS:
         address = machine_address(machine, state, in, at, &high);
-        if (!value_is_shared(&address) || !value_is_shared(&high))
+        inputs = machine_inputs(machine, state, in);
+        if (!value_is_shared(&address) || !value_is_shared(&high) || !value_is_shared(&inputs))
             return value_any(WHY_DATA);
-        return value_relied(value_shared(LEVEL_WARP), address.flags | high.flags);
+        return value_relied(value_shared(LEVEL_WARP), address.flags | high.flags | inputs.flags);
     default:
         return value_any(WHY_DATA);
     }
@@ -297,8 +314,8 @@ static struct value arithmetic(struct machine *machine, const struct value *stat
             if (in->source[i].negated && in->source[i].kind != OPERAND_NONE)
                 s[i] = value_negate(lanes, s[i]);
         if (in->transfer == TRANSFER_ADD && in->name[0] != 'V' && extended) {
-            s[3] = machine_predicate(machine, state, in->condition, in->condition_negated);
-            s[4] = machine_predicate(machine, state, in->carry, in->high >> 16 & 1);
+            s[3] = machine_input(machine, state, in, 0);
+            s[4] = machine_input(machine, state, in, 1);
             return high_word(s, 5, NULL);
         }
         high = value_add(lanes, value_add(lanes, s[0], s[1]), s[2]);
@@ -311,7 +328,7 @@ static struct value arithmetic(struct machine *machine, const struct value *stat
     case TRANSFER_MULTIPLY_WIDE:
         if (in->transfer == TRANSFER_MULTIPLY && extended) {
             /* IMAD.X: compilers add a carry to a high word by it, with 0 as the product. */
-            s[3] = machine_predicate(machine, state, in->condition, in->condition_negated);
+            s[3] = machine_input(machine, state, in, 0);
             s[1] = value_multiply(lanes, value_plain(s[0]), value_plain(s[1]));
             return high_word(&s[1], 3, NULL);
         }
@@ -344,7 +361,7 @@ static struct value arithmetic(struct machine *machine, const struct value *stat
                 return value_add(lanes, high, s[1]);
         }
         if (of_high || extended) {
-            s[3] = machine_predicate(machine, state, in->condition, in->condition_negated);
+            s[3] = machine_input(machine, state, in, 0);
             return high_word(s, 4, NULL);
         }
         return value_add(lanes, value_multiply(lanes, value_plain(s[0]), value_number(1u << by)),
@@ -394,6 +411,18 @@ static struct value shuffled(const struct value *state, const struct operands *i
     return value_any(values.lanes == LANES_ANY && values.why == WHY_DATA ? WHY_DATA : WHY_LANES);
 }
 
+/* Some function of all that an instruction reads. */
+static struct value function_of(struct machine *machine, const struct value *state,
+                                const struct operands *in, uint32_t at)
+{
+    struct value out = machine_inputs(machine, state, in);
+
+    for (unsigned i = 0; i < OPERANDS_MAX; i++)
+        for (unsigned word = 0; word < in->source[i].words && word < 2; word++)
+            out = value_of_both(out, machine_source(machine, state, in, at, i, word));
+    return out;
+}
+
 /* The value of result `word` of an instruction that writes registers. */
 static struct value result_of(struct machine *machine, const struct value *state,
                               const struct operands *in, uint32_t at, unsigned word)
@@ -406,10 +435,14 @@ static struct value result_of(struct machine *machine, const struct value *state
     switch (in->transfer) {
     case TRANSFER_MOVE:
         return word == 0 ? s[1] : machine_source(machine, state, in, at, 1, 1);
-    case TRANSFER_ADD:
     case TRANSFER_ADD_WIDE:
-    case TRANSFER_MULTIPLY:
     case TRANSFER_MULTIPLY_WIDE:
+        /* .X: the upper half of 128 bits, with a carry. */
+        if (in->high >> 10 & 1)
+            break;
+        return arithmetic(machine, state, in, at, word, s);
+    case TRANSFER_ADD:
+    case TRANSFER_MULTIPLY:
     case TRANSFER_SHIFT_ADD:
     case TRANSFER_SHIFT:
         return arithmetic(machine, state, in, at, word, s);
@@ -442,14 +475,13 @@ static struct value result_of(struct machine *machine, const struct value *state
         if (in->operation != 0x007 && in->operation != 0x087 &&
             (in->source[0].negated || in->source[1].negated))
             break;
-        return value_select(lanes,
-                            machine_predicate(machine, state, in->condition, in->condition_negated),
+        return value_select(lanes, machine_input(machine, state, in, 0),
                             machine_source(machine, state, in, at, 0, word),
                             machine_source(machine, state, in, at, 1, word));
     case TRANSFER_HALVES:
         /* 0 * 0 and a number: this is how compilers move one. */
         if (in->form == 2 && in->source[0].number == REGISTER_ZERO &&
-            in->source[1].number == REGISTER_ZERO)
+            in->source[1].number == REGISTER_ZERO && in->input[0].number == PREDICATE_TRUE)
             return s[2];
         break;
     case TRANSFER_SPECIAL:
@@ -481,66 +513,67 @@ static struct value result_of(struct machine *machine, const struct value *state
     default:
         break;
     }
-    /* Some function of all words that it reads. */
-    high = value_function(s, OPERANDS_MAX);
-    for (unsigned i = 0; i < OPERANDS_MAX; i++)
-        if (in->source[i].words == 2)
-            high = value_of_both(high, machine_source(machine, state, in, at, i, 1));
-    return value_of_both(high, machine_register(state, in->condition));
+    return function_of(machine, state, in, at);
+}
+
+/* The answer of each lane, where a comparison is of one word that all lanes know, and takes no
+ * predicate, which branches would lose. False: it is not such a one. */
+static bool known_answer(struct machine *machine, const struct operands *in,
+                         const struct value s[2], struct value inputs, struct value *out)
+{
+    const bool combined = (in->high >> 10 & 3) != 0, extended = in->high >> 8 & 1;
+    const unsigned test = in->high >> 12 & 7;
+    uint32_t lanes[WARP_LANES];
+
+    if (in->transfer != TRANSFER_COMPARE || in->source[0].words != 1 || combined || extended ||
+        !value_is_number(&inputs) || !(inputs.known & 1) || !value_is_known(&s[0]) ||
+        !value_is_known(&s[1]) || s[0].origin != 0 || s[1].origin != 0 ||
+        ((s[0].flags | s[1].flags) & FLAG_RELIED))
+        return false;
+    for (unsigned i = 0; i < WARP_LANES; i++) {
+        const uint32_t x = s[0].known + lane_of(&machine->lanes, &s[0], i);
+        const uint32_t y = s[1].known + lane_of(&machine->lanes, &s[1], i);
+        const bool less = in->high >> 9 & 1 ? (int32_t)x < (int32_t)y : x < y;
+
+        lanes[i] =
+            ((test & 1) && less) || ((test & 2) && x == y) || ((test & 4) && !less && x != y);
+    }
+    *out = value_lanes(&machine->lanes, lanes);
+    return true;
 }
 
 /* The value of a predicate that an instruction writes. */
 static struct value answer_of(struct machine *machine, const struct value *state,
                               const struct operands *in, uint32_t at, bool first)
 {
-    struct value s[8];
+    enum { R2P = 0x004, REDUX = 0x1c4, R2UR_BEFORE = 0x0ca, R2UR = 0x1c2 };
+    struct value s[OPERANDS_MAX + INPUTS_MAX + 1], out;
     size_t count = 0;
 
-    if (in->transfer == TRANSFER_WARP && in->operation != 0x1c4)
+    if (in->transfer == TRANSFER_WARP && in->operation != REDUX && in->operation != R2UR &&
+        in->operation != R2UR_BEFORE)
         return value_shared(LEVEL_WARP);
     if (in->transfer >= TRANSFER_SPECIAL || in->transfer <= TRANSFER_NOTHING)
         return value_any(in->transfer == TRANSFER_LOAD || in->transfer == TRANSFER_ATOMIC
                              ? WHY_DATA
                              : WHY_LANES);
+    /* The predicates that a mask leaves as they are: which ones is not known. */
+    if (in->operation == R2P && in->source[1].kind != OPERAND_IMMEDIATE)
+        return value_any(WHY_OPERATION);
     for (unsigned i = 0; i < OPERANDS_MAX; i++)
-        s[i] = machine_source(machine, state, in, at, i, 0);
-    s[3] = machine_predicate(machine, state, in->condition, in->condition_negated);
-    /* The answer of a comparison: each lane's, where both are known, under no condition, which
-     * branches would lose. */
-    if (in->transfer == TRANSFER_COMPARE && first && in->source[0].words == 1 &&
-        (in->high >> 10 & 3) == 0 && !(in->high >> 8 & 1) && value_is_number(&s[3]) &&
-        (s[3].known & 1) && value_is_known(&s[0]) && value_is_known(&s[1]) && s[0].origin == 0 &&
-        s[1].origin == 0 && !((s[0].flags | s[1].flags) & FLAG_RELIED)) {
-        const unsigned test = in->high >> 12 & 7;
-        uint32_t lanes[WARP_LANES];
-
-        for (unsigned i = 0; i < WARP_LANES; i++) {
-            const uint32_t x = s[0].known + lane_of(&machine->lanes, &s[0], i);
-            const uint32_t y = s[1].known + lane_of(&machine->lanes, &s[1], i);
-            const bool less = in->high >> 9 & 1 ? (int32_t)x < (int32_t)y : x < y;
-
-            lanes[i] =
-                ((test & 1) && less) || ((test & 2) && x == y) || ((test & 4) && !less && x != y);
-        }
-        return value_lanes(&machine->lanes, lanes);
-    }
+        s[count++] = machine_source(machine, state, in, at, i, 0);
+    if (first && known_answer(machine, in, s, machine_input(machine, state, in, 0), &out))
+        return out;
     /* A carry: it goes into the high word alone. */
     if (in->transfer == TRANSFER_ADD || in->transfer == TRANSFER_SHIFT_ADD ||
         in->transfer == TRANSFER_MULTIPLY_WIDE) {
-        s[4] = machine_register(state, in->carry);
-        return high_word(s, 5, NULL);
+        for (unsigned i = 0; i < INPUTS_MAX; i++)
+            s[count++] = machine_input(machine, state, in, i);
+        if (in->source[2].words == 2)
+            s[count++] = machine_source(machine, state, in, at, 2, 1);
+        return high_word(s, count, NULL);
     }
-    count = 4;
-    for (unsigned i = 0; i < OPERANDS_MAX; i++)
-        if (in->source[i].words == 2)
-            s[count++] = machine_source(machine, state, in, at, i, 1);
-    if (in->operation == 0x01c || in->operation == 0x09c) { /* PLOP3: three predicates */
-        const uint32_t base = in->operation == 0x09c ? UNIFORM_PREDICATE_FIRST : PREDICATE_FIRST;
-
-        s[count++] = machine_register(state, base + (in->high >> 13 & 7));
-        s[count++] = machine_register(state, base + (in->high >> 4 & 7));
-    }
-    return value_function(s, count);
+    return function_of(machine, state, in, at);
 }
 
 /* The value of a register where the guard of an instruction holds, or does not; NULL: not known
@@ -558,11 +591,13 @@ static struct guarded *guarded_at(struct machine *machine, const struct value *s
 
 void machine_exchange(struct machine *machine, struct value *state, const struct operands *in)
 {
-    uint32_t numbers[OPERANDS_MAX * 4 + 2] = {in->condition, in->carry};
-    size_t count = 2;
+    uint32_t numbers[OPERANDS_MAX * 4 + INPUTS_MAX];
+    size_t count = 0;
 
     if (in->guard == PREDICATE_TRUE || in->guard == UNIFORM_PREDICATE_TRUE)
         return;
+    for (unsigned i = 0; i < INPUTS_MAX; i++)
+        numbers[count++] = in->input[i].number;
     for (unsigned i = 0; i < OPERANDS_MAX; i++)
         for (unsigned word = 0; word < in->source[i].words && word < 4; word++)
             if (in->source[i].kind == OPERAND_REGISTER || in->source[i].kind == OPERAND_UNIFORM)

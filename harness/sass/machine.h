@@ -47,6 +47,12 @@ struct value machine_register(const struct value *state, uint32_t number);
 struct value machine_predicate(struct machine *machine, const struct value *state, uint32_t number,
                                bool negated);
 
+/* The value of predicate input `i` of an instruction, and some function of all of them. */
+struct value machine_input(struct machine *machine, const struct value *state,
+                           const struct operands *in, unsigned i);
+struct value machine_inputs(struct machine *machine, const struct value *state,
+                            const struct operands *in);
+
 /* Word `word` of source `i` of the instruction number `at`. */
 struct value machine_source(struct machine *machine, const struct value *state,
                             const struct operands *in, uint32_t at, unsigned i, unsigned word);

@@ -26,6 +26,13 @@ enum {
     HALF = 1 << 19, /* a pair, but one register where bit 80 is 0 */
     CONVERTED = 1 << 17, /* bits 75 and 84 have the sizes of what is written and read */
     LONG = 1 << 18, /* pairs of registers where bit 80 or the form says so, from sm_100 on */
+    IN2 = 1 << 20, /* a second predicate is read, at bit 77 */
+    IN3 = 1 << 21, /* and a third one, at bit 68: a uniform one where bit 67 is set */
+    IN_RELU = 1 << 22, /* a predicate is read at bit 87, where bit 79 is set: .RELU */
+    IN_LOAD = 1 << 23, /* a predicate is read at bit 64, whose number is inverted */
+    P_ZD = 1 << 24, /* a predicate is written at bit 81, where bit 87 is set: .ZD */
+    P_UNIFORM = 1 << 25, /* P is a uniform predicate, though inputs are none */
+    IS_A = 1 << 26, /* where bit 65 is set, it writes predicates that are not in this table */
 };
 
 enum { OPERATIONS = 512 };
@@ -44,24 +51,24 @@ static const struct row {
     [0x006] = {TRANSFER_WARP, 1, P | IN, "VOTE"},
     [0x007] = {TRANSFER_SELECT, 1, A | B | IN | LONG, "SEL"},
     [0x008] = {TRANSFER_SELECT, 1, A | B | IN, "FSEL"},
-    [0x009] = {TRANSFER_FUNCTION, 1, A | B | IN, "FMNMX"},
+    [0x009] = {TRANSFER_FUNCTION, 1, A | B | IN | IS_A, "FMNMX"},
     [0x00a] = {TRANSFER_FUNCTION, 1, A | B | IN, "FSET"},
     [0x00b] = {TRANSFER_FUNCTION, 0, A | B | P | Q | IN, "FSETP"},
-    [0x00c] = {TRANSFER_COMPARE, 0, A | B | P | Q | IN | LONG, "ISETP"},
+    [0x00c] = {TRANSFER_COMPARE, 0, A | B | P | Q | IN | IN3 | LONG, "ISETP"},
     [0x00f] = {TRANSFER_FUNCTION, 1, A | B | C | IN, "VIMNMX3"},
-    [0x010] = {TRANSFER_ADD, 1, A | B | C | P | Q | IN, "IADD3"},
+    [0x010] = {TRANSFER_ADD, 1, A | B | C | P | Q | IN | IN2, "IADD3"},
     [0x011] = {TRANSFER_SHIFT_ADD, 1, A | B | C | P | IN, "LEA"},
     [0x012] = {TRANSFER_LOGIC, 1, A | B | C | P | IN, "LOP3"},
     [0x013] = {TRANSFER_FUNCTION, 1, B, "IABS"},
-    [0x014] = {TRANSFER_FUNCTION, 1, A | B | C, "VABSDIFF"},
-    [0x015] = {TRANSFER_FUNCTION, 1, A | B | C, "VABSDIFF4"},
+    [0x014] = {TRANSFER_FUNCTION, 1, A | B | C | P, "VABSDIFF"},
+    [0x015] = {TRANSFER_FUNCTION, 1, A | B | C | P, "VABSDIFF4"},
     [0x016] = {TRANSFER_PERMUTE, 1, A | B | C, "PRMT"},
     [0x017] = {TRANSFER_FUNCTION, 1, A | B | IN, "IMNMX"},
     [0x018] = {TRANSFER_FUNCTION, 1, A | B, "ISCADD"},
     [0x019] = {TRANSFER_SHIFT, 1, A | B | C, "SHF"},
     [0x01a] = {TRANSFER_FUNCTION, 1, A | B, "SGXT"},
     [0x01b] = {TRANSFER_FUNCTION, 1, A | B, "BMSK"},
-    [0x01c] = {TRANSFER_FUNCTION, 0, P | Q | IN, "PLOP3"},
+    [0x01c] = {TRANSFER_FUNCTION, 0, P | Q | IN | IN2 | IN3, "PLOP3"},
     [0x020] = {TRANSFER_FUNCTION, 1, A | B, "FMUL"},
     [0x021] = {TRANSFER_FUNCTION, 1, A | B | C, "FADD"},
     [0x022] = {TRANSFER_LANES, 1, A | B, "FSWZADD"},
@@ -75,11 +82,11 @@ static const struct row {
     [0x02a] = {TRANSFER_FUNCTION, 0, A2 | B2 | P | Q | IN, "DSETP"},
     [0x02b] = {TRANSFER_FUNCTION, 2, A2 | B2 | C2, "DFMA"},
     [0x030] = {TRANSFER_FUNCTION, 1, A | B | C, "HADD2"},
-    [0x031] = {TRANSFER_HALVES, 1, A | B | C, "HFMA2"},
+    [0x031] = {TRANSFER_HALVES, 1, A | B | C | IN_RELU, "HFMA2"},
     [0x032] = {TRANSFER_FUNCTION, 1, A | B, "HMUL2"},
     [0x033] = {TRANSFER_FUNCTION, 1, A | B | IN, "HSET2"},
     [0x034] = {TRANSFER_FUNCTION, 0, A | B | P | Q | IN, "HSETP2"},
-    [0x035] = {TRANSFER_HALVES, 1, A | B | C, "HFMA2.MMA"},
+    [0x035] = {TRANSFER_HALVES, 1, A | B | C | IN_RELU, "HFMA2.MMA"},
     [0x02d] = {TRANSFER_NOTHING, 0, 0, "PREEXIT"},
     [0x02e] = {TRANSFER_NOTHING, 0, 0, "ACQBULK"},
     [0x036] = {TRANSFER_ADD, 1, A | B, "VIADD"},
@@ -89,12 +96,12 @@ static const struct row {
     [0x03c] = {TRANSFER_LANES, 4, 0, "HMMA"},
     [0x03e] = {TRANSFER_FUNCTION, 1, A | B | C, "F2FP"},
     [0x03f] = {TRANSFER_LANES, 4, 0, "DMMA"},
-    [0x040] = {TRANSFER_FUNCTION, 1, A | B | IN, "HMNMX2"},
+    [0x040] = {TRANSFER_FUNCTION, 1, A | B | IN | IS_A, "HMNMX2"},
     [0x043] = {TRANSFER_FUNCTION, 1, A | B | C, "F2IP"},
     [0x045] = {TRANSFER_FUNCTION, 1, B, "I2FP"},
-    [0x046] = {TRANSFER_FUNCTION, 1, A | B | C | P | Q | IN, "VIADDMNMX"},
+    [0x046] = {TRANSFER_FUNCTION, 1, A | B | C | IN, "VIADDMNMX"},
     [0x048] = {TRANSFER_FUNCTION, 1, A | B | P | Q | IN, "VIMNMX"},
-    [0x04a] = {TRANSFER_FUNCTION, 1, A | B | U | IN, "UVIMNMX"},
+    [0x04a] = {TRANSFER_FUNCTION, 1, A | B | U | P | Q | IN, "UVIMNMX"},
     [0x051] = {TRANSFER_FUNCTION, 1, A | B | U | IN, "UFSEL"},
     [0x053] = {TRANSFER_FUNCTION, 0, A | B | U | P | Q | IN, "UFSETP"},
     [0x054] = {TRANSFER_FUNCTION, 1, A | B | C | U, "UFADD"},
@@ -106,18 +113,18 @@ static const struct row {
     [0x05e] = {TRANSFER_FUNCTION, 1, B | U, "UI2FP"},
     [0x082] = {TRANSFER_MOVE, 1, B | U | LONG, "UMOV"},
     [0x083] = {TRANSFER_WARP, 1, A | U, "UP2UR"},
-    [0x086] = {TRANSFER_WARP, 1, U | P | IN, "VOTEU"},
+    [0x086] = {TRANSFER_WARP, 1, U | P | P_UNIFORM | IN, "VOTEU"},
     [0x087] = {TRANSFER_SELECT, 1, A | B | U | IN | LONG, "USEL"},
-    [0x08c] = {TRANSFER_COMPARE, 0, A | B | U | P | Q | IN | LONG, "UISETP"},
-    [0x090] = {TRANSFER_ADD, 1, A | B | C | U | P | Q | IN, "UIADD3"},
+    [0x08c] = {TRANSFER_COMPARE, 0, A | B | U | P | Q | IN | IN3 | LONG, "UISETP"},
+    [0x090] = {TRANSFER_ADD, 1, A | B | C | U | P | Q | IN | IN2, "UIADD3"},
     [0x091] = {TRANSFER_SHIFT_ADD, 1, A | B | C | U | P | IN, "ULEA"},
     [0x092] = {TRANSFER_LOGIC, 1, A | B | C | U | P | IN, "ULOP3"},
     [0x096] = {TRANSFER_PERMUTE, 1, A | B | C | U, "UPRMT"},
-    [0x097] = {TRANSFER_ADD_WIDE, 2, A2 | B2 | C2 | U, "UIADD3.64"},
+    [0x097] = {TRANSFER_ADD_WIDE, 2, A2 | B2 | C2 | U | P | Q | IN | IN2, "UIADD3.64"},
     [0x099] = {TRANSFER_SHIFT, 1, A | B | C | U, "USHF"},
     [0x09a] = {TRANSFER_FUNCTION, 1, A | B | U, "USGXT"},
     [0x09b] = {TRANSFER_FUNCTION, 1, A | B | U, "UBMSK"},
-    [0x09c] = {TRANSFER_FUNCTION, 0, U | P | Q | IN, "UPLOP3"},
+    [0x09c] = {TRANSFER_FUNCTION, 0, U | P | Q | IN | IN2 | IN3, "UPLOP3"},
     [0x0a4] = {TRANSFER_MULTIPLY, 1, A | B | C | U | P | IN, "UIMAD"},
     [0x0a5] = {TRANSFER_MULTIPLY_WIDE, 2, A | B | C2 | U | P | IN, "UIMAD.WIDE"},
     [0x0a6] = {TRANSFER_FUNCTION, 1, A | B | C | U | P | IN, "UIMAD.HI"},
@@ -150,22 +157,22 @@ static const struct row {
     [0x11d] = {TRANSFER_NOTHING, 0, 0, "BAR"},
     [0x141] = {TRANSFER_NOTHING, 0, 0, "BSYNC"},
     [0x142] = {TRANSFER_NOTHING, 0, 0, "BREAK"},
-    [0x143] = {TRANSFER_BRANCH, 0, 0, "CALL.ABS"},
-    [0x144] = {TRANSFER_BRANCH, 0, 0, "CALL.REL"},
+    [0x143] = {TRANSFER_BRANCH, 0, IN, "CALL.ABS"},
+    [0x144] = {TRANSFER_BRANCH, 0, IN, "CALL.REL"},
     [0x145] = {TRANSFER_NOTHING, 0, 0, "BSSY"},
     [0x146] = {TRANSFER_NOTHING, 0, 0, "YIELD"},
     [0x147] = {TRANSFER_BRANCH, 0, IN, "BRA"},
     [0x148] = {TRANSFER_NOTHING, 0, 0, "WARPSYNC"},
-    [0x149] = {TRANSFER_BRANCH, 0, A2, "BRX"},
-    [0x14a] = {TRANSFER_BRANCH, 0, 0, "JMP"},
-    [0x14c] = {TRANSFER_BRANCH, 0, A2, "JMX"},
+    [0x149] = {TRANSFER_BRANCH, 0, A2 | IN, "BRX"},
+    [0x14a] = {TRANSFER_BRANCH, 0, IN, "JMP"},
+    [0x14c] = {TRANSFER_BRANCH, 0, A2 | IN, "JMX"},
     [0x14d] = {TRANSFER_BRANCH, 0, IN, "EXIT"},
     [0x14e] = {TRANSFER_LANES, 2, 0, "LEPC"},
-    [0x150] = {TRANSFER_BRANCH, 0, 0, "RET"},
+    [0x150] = {TRANSFER_BRANCH, 0, IN, "RET"},
     [0x155] = {TRANSFER_WARP, 1, 0, "BMOV"},
     [0x156] = {TRANSFER_NOTHING, 0, 0, "BMOV"},
-    [0x158] = {TRANSFER_BRANCH, 0, A2 | U, "BRXU"},
-    [0x159] = {TRANSFER_BRANCH, 0, A2 | U, "JMXU"},
+    [0x158] = {TRANSFER_BRANCH, 0, A2 | U | IN, "BRXU"},
+    [0x159] = {TRANSFER_BRANCH, 0, A2 | U | IN, "JMXU"},
     [0x15c] = {TRANSFER_NOTHING, 0, 0, "BPT"},
     [0x15d] = {TRANSFER_NOTHING, 0, 0, "NANOSLEEP"},
     [0x160] = {TRANSFER_LOAD, 1, A2 | B2 | FIXED | MASKED | P, "TEX"},
@@ -178,11 +185,11 @@ static const struct row {
     [0x16c] = {TRANSFER_LOAD, 1, A2 | B2 | FIXED | MASKED | P, "TXD"},
     [0x16d] = {TRANSFER_LOAD, 1, A2 | B2 | FIXED | MASKED | P, "TXD"},
     [0x16f] = {TRANSFER_LOAD, 1, A | FIXED | MASKED | P, "TXQ"},
-    [0x180] = {TRANSFER_LOAD, 1, A | SIZED | ADDRESS | P, "LD"},
-    [0x181] = {TRANSFER_LOAD, 1, A | SIZED | ADDRESS | P, "LDG"},
+    [0x180] = {TRANSFER_LOAD, 1, A | SIZED | ADDRESS | P_ZD | IN_LOAD, "LD"},
+    [0x181] = {TRANSFER_LOAD, 1, A | SIZED | ADDRESS | P | IN_LOAD, "LDG"},
     [0x182] = {TRANSFER_LOAD, 1, A | SIZED | BANK, "LDC"},
     [0x183] = {TRANSFER_LOAD, 1, A | SIZED | ADDRESS, "LDL"},
-    [0x184] = {TRANSFER_LOAD, 1, A | SIZED | ADDRESS, "LDS"},
+    [0x184] = {TRANSFER_LOAD, 1, A | SIZED | ADDRESS | P_ZD, "LDS"},
     [0x185] = {TRANSFER_STORE, 0, A | ADDRESS | DATA, "ST"},
     [0x186] = {TRANSFER_NOTHING, 0, A | ADDRESS | DATA, "STG"},
     [0x187] = {TRANSFER_STORE, 0, A | ADDRESS | DATA, "STL"},
@@ -221,7 +228,7 @@ static const struct row {
 /* Operations of sm_100 and later whose number had another meaning before. */
 static const struct row late_rows[OPERATIONS] = {
     [0x017] = {TRANSFER_FUNCTION, 2, A2 | B2 | P | Q | IN, "IMNMX.64"},
-    [0x035] = {TRANSFER_ADD_WIDE, 2, A2 | B2, "IADD.64"},
+    [0x035] = {TRANSFER_ADD_WIDE, 2, A2 | B2 | P | IN, "IADD.64"},
     [0x085] = {TRANSFER_FUNCTION, 2, A2 | B2 | U | P | Q | IN, "UIMNMX.64"},
 };
 /* clang-format on */
@@ -259,6 +266,48 @@ static void add_result(struct operands *out, uint32_t first, uint32_t count)
         return;
     out->result[out->results].first = (uint16_t)first;
     out->result[out->results++].count = (uint16_t)count;
+}
+
+/* The predicates of a mask, in runs. There are four at most: P0, P2, P4 and P6. */
+static void add_masked(struct operands *out, uint32_t first, uint32_t mask)
+{
+    uint32_t count;
+
+    mask &= (1u << (PREDICATE_TRUE - PREDICATE_FIRST)) - 1;
+    for (uint32_t i = 0; mask >> i != 0; i += count + 1) {
+        for (count = 0; mask >> (i + count) & 1; count++)
+            ;
+        add_result(out, first + i, count);
+    }
+}
+
+/* The predicates that an instruction takes as inputs. */
+static void predicate_inputs(uint64_t low, uint64_t high, const struct row *row,
+                             struct operands *out)
+{
+    static const struct {
+        uint32_t field;
+        uint8_t at, input, only_with, inverted; /* only_with: a bit that must be set; 0: none */
+    } places[] = {{IN, 87, 0, 0, 0},
+                  {IN2, 77, 1, 0, 0},
+                  {IN3, 68, 2, 0, 0},
+                  {IN_RELU, 87, 0, 79, 0},
+                  {IN_LOAD, 64, 0, 0, 7}};
+    const bool uniform = row->fields & U && row->transfer != TRANSFER_WARP;
+
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        const bool third = places[i].field == IN3 && bits(low, high, 67, 1);
+
+        if (row->fields & places[i].field &&
+            (!places[i].only_with || bits(low, high, places[i].only_with, 1)))
+            out->input[places[i].input] =
+                (struct predicate_input){.number =
+                                             (uint16_t)((uniform || third ? UNIFORM_PREDICATE_FIRST
+                                                                          : PREDICATE_FIRST) +
+                                                        (bits(low, high, places[i].at, 3) ^
+                                                         places[i].inverted)),
+                                         .negated = bits(low, high, places[i].at + 3u, 1)};
+    }
 }
 
 /* The sources of arithmetic. A form (bits 9 to 11) says what is at bits 32 to 63, and whether that
@@ -376,9 +425,12 @@ void operands_at(const unsigned char *code, size_t at, uint32_t architecture, st
                              .high = high,
                              .guard = (uint16_t)(PREDICATE_FIRST + bits(low, high, 12, 3)),
                              .guard_negated = bits(low, high, 15, 1),
-                             .condition = PREDICATE_TRUE,
-                             .carry = PREDICATE_TRUE};
-    if (row->transfer == TRANSFER_UNKNOWN)
+                             .input = {{.number = PREDICATE_TRUE},
+                                       {.number = PREDICATE_TRUE},
+                                       {.number = PREDICATE_TRUE}}};
+    if (row->fields & IS_A && bits(low, high, 65, 1))
+        out->transfer = TRANSFER_UNKNOWN;
+    if (out->transfer == TRANSFER_UNKNOWN)
         return;
     unsigned form = out->form;
 
@@ -389,20 +441,17 @@ void operands_at(const unsigned char *code, size_t at, uint32_t architecture, st
         form = short_forms[form];
         row = &changed;
     }
-    const bool uniform = row->fields & U,
-               predicates_uniform = uniform && row->transfer != TRANSFER_WARP;
-    const uint32_t predicates = predicates_uniform ? UNIFORM_PREDICATE_FIRST : PREDICATE_FIRST;
+    const bool uniform = row->fields & U;
+    const uint32_t predicates =
+        uniform && (row->transfer != TRANSFER_WARP || row->fields & P_UNIFORM)
+            ? UNIFORM_PREDICATE_FIRST
+            : PREDICATE_FIRST;
 
     /* The guard of an instruction on uniform registers is a uniform predicate. */
     if (uniform && out->operation < OPERATION_UNIFORM_LAST)
         out->guard = (uint16_t)(out->guard - PREDICATE_FIRST + UNIFORM_PREDICATE_FIRST);
     out->uniform = uniform;
-    if (row->fields & IN) {
-        out->condition = (uint16_t)(predicates + bits(low, high, 87, 3));
-        out->condition_negated = bits(low, high, 90, 1);
-        if (row->transfer == TRANSFER_ADD)
-            out->carry = (uint16_t)(predicates + bits(low, high, 77, 3));
-    }
+    predicate_inputs(low, high, row, out);
     if (row->fields & ADDRESS) {
         memory_sources(low, high, architecture, row, out);
     } else if (row->fields & BANK) {
@@ -446,9 +495,10 @@ void operands_at(const unsigned char *code, size_t at, uint32_t architecture, st
         count = mask > 2 ? 2 : mask;
     }
     add_result(out, uniform ? uniform_number(first, architecture) : first, count);
-    if (row->fields & ALL_PREDICATES && row->writes == 0)
-        add_result(out, predicates, PREDICATE_TRUE - PREDICATE_FIRST);
-    if (row->fields & P)
+    if (row->fields & ALL_PREDICATES)
+        add_masked(out, predicates,
+                   out->source[1].kind == OPERAND_IMMEDIATE ? out->source[1].number : UINT32_MAX);
+    if (row->fields & P || (row->fields & P_ZD && bits(low, high, 87, 1)))
         add_result(out, predicates + bits(low, high, 81, 3), 1);
     if (row->fields & Q)
         add_result(out, predicates + bits(low, high, 84, 3), 1);

@@ -61,7 +61,13 @@ struct operand {
     bool negated; /* the sign bit of the field; other operations use it for their own purposes */
 };
 
-enum { OPERANDS_MAX = 3, RESULTS_MAX = 4 };
+enum { OPERANDS_MAX = 3, RESULTS_MAX = 4, INPUTS_MAX = 3 };
+
+/* A predicate that an instruction takes as an input. */
+struct predicate_input {
+    uint16_t number; /* PREDICATE_TRUE: none */
+    bool negated;
+};
 
 /* One instruction. */
 struct operands {
@@ -76,9 +82,9 @@ struct operands {
         uint16_t first, count;
     } result[RESULTS_MAX]; /* registers and predicates that it may write */
     uint8_t results;
-    uint16_t guard, condition; /* predicates that it is executed under; that it takes as an input */
-    bool guard_negated, condition_negated;
-    uint16_t carry; /* IADD3: the second predicate input */
+    uint16_t guard; /* the predicate that it is executed under */
+    bool guard_negated;
+    struct predicate_input input[INPUTS_MAX]; /* in the order of the disassembly */
     bool uniform; /* it writes uniform registers */
     bool wide_address; /* of 64 bits */
     int32_t offset; /* of memory: added to the address */

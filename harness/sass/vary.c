@@ -120,13 +120,15 @@ static bool behind_call(struct vary *vary, uint32_t caller, unsigned i, struct v
         found = true;
     }
     if (found && flow->blocks[caller].conditional && vary->functions[function][i]) {
+        const struct value *const before = vary->blocks[caller].out;
+        struct value called;
         struct operands in;
 
         operands_at(flow->code, (size_t)flow->blocks[caller].last * 16, flow->architecture, &in);
-        *out = value_select(&vary->machine.lanes,
-                            machine_predicate(&vary->machine, vary->blocks[caller].out, in.guard,
-                                              in.guard_negated),
-                            *out, vary->blocks[caller].out[i]);
+        called = machine_predicate(&vary->machine, before, in.guard, in.guard_negated);
+        if (in.input[0].number != PREDICATE_TRUE)
+            called = value_of_both(called, machine_inputs(&vary->machine, before, &in));
+        *out = value_select(&vary->machine.lanes, called, *out, before[i]);
         out->from = PHI | caller;
     }
     return found;
@@ -400,7 +402,7 @@ static enum status visit_block(struct vary *vary, uint32_t block, bool *changed)
         /* The predicates, or the address, that its last instruction goes by. */
         operands_at(vary->flow->code, (size_t)of->last * 16, vary->flow->architecture, &in);
         values[count++] = machine_predicate(&vary->machine, out, in.guard, false);
-        values[count++] = machine_register(out, in.condition);
+        values[count++] = machine_inputs(&vary->machine, out, &in);
         /* Where threads of a warp are apart, BRA.DIV leads all of them to a copy of what
          * follows. */
         if (in.operation == 0x147 && in.high >> 27 & 1)
