@@ -127,8 +127,7 @@ KERNEL index_in_local_array(float *out, const int *__restrict__ index, int n)
 }
 
 /* 64 registers and more values that live: indices go to the stack and come back. */
-extern "C" __global__ void __launch_bounds__(1024)
-    spilled(float *out, const float *__restrict__ given, int n, int m)
+KERNEL_OF_1024 spilled(float *out, const float *__restrict__ given, int n, int m)
 {
     float of[64];
     const int k = (n * 5 + m) % 31;

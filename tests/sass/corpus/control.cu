@@ -65,8 +65,9 @@ KERNEL chosen_by_block(float *out, int n)
 }
 KERNEL chosen_by_warp(float *out, int n)
 {
-    out[THREAD] = coefficients[(
-        int)(threadIdx.x / 32 & 1 ? n + 3 : n * 2)]; // load: coefficients warp/thread depth 0
+    const int k = threadIdx.x / 32 & 1 ? n + 3 : n * 2;
+
+    out[THREAD] = coefficients[k]; // load: coefficients warp/thread depth 0
 }
 
 /* Both sides give the same. */
@@ -154,8 +155,8 @@ KERNEL switch_in_loop(float *out, const int *__restrict__ index, int n)
     for (int k = 0; k < n; k++)
         switch (index[THREAD + k]) {
         case 0:
-            sum += coefficients[k];
-            break; // load: coefficients grid depth 1
+            sum += coefficients[k]; // load: coefficients grid depth 1
+            break;
         case 1:
             sum *= sum;
             break;
@@ -166,8 +167,8 @@ KERNEL switch_in_loop(float *out, const int *__restrict__ index, int n)
             sum = sqrtf(sum);
             break;
         case 4:
-            sum /= others[k];
-            break; // load: others grid depth 1
+            sum /= others[k]; // load: others grid depth 1
+            break;
         case 5:
             sum = 1 / sum;
             break;

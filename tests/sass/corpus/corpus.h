@@ -22,10 +22,11 @@
 #ifndef CORPUS_H
 #define CORPUS_H
 
-#define KERNEL    extern "C" __global__ void
-#define THREAD    (blockIdx.x * blockDim.x + threadIdx.x)
-#define ALL_LANES 0xffffffffu
-#define ROLLED    _Pragma("unroll 1")
-#define IN_FULL   _Pragma("unroll")
+#define KERNEL         extern "C" __global__ void
+#define KERNEL_OF_1024 extern "C" __global__ void __launch_bounds__(1024)
+#define THREAD         (blockIdx.x * blockDim.x + threadIdx.x)
+#define ALL_LANES      0xffffffffu
+#define ROLLED         _Pragma("unroll 1")
+#define IN_FULL        _Pragma("unroll")
 
 #endif

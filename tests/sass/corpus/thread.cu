@@ -135,8 +135,9 @@ KERNEL per_column_2d(float *out)
 }
 KERNEL per_thread_2d(float *out)
 {
-    out[THREAD] = coefficients[(int)(threadIdx.y * blockDim.x +
-                                     threadIdx.x)]; // load: coefficients affine:4 depth 0
+    const int k = threadIdx.y * blockDim.x + threadIdx.x;
+
+    out[THREAD] = coefficients[k]; // load: coefficients affine:4 depth 0
 }
 KERNEL transposed_2d(float *out)
 {
@@ -238,9 +239,9 @@ KERNEL strided_then_shifted(float *out, int n)
 }
 KERNEL chosen_by_arguments(float *out, int n, int m)
 {
-    out[THREAD] = coefficients[(
-        int)(threadIdx.x < n ? threadIdx.x
-                             : threadIdx.x * m & 255)]; // load: coefficients thread depth 0
+    const int k = threadIdx.x < n ? threadIdx.x : threadIdx.x * m & 255;
+
+    out[THREAD] = coefficients[k]; // load: coefficients thread depth 0
 }
 
 KERNEL walked(float *out, int n, int m)
@@ -269,8 +270,9 @@ KERNEL data_and_clamped(float *out, const float *given, const int *rows, int n)
 
 KERNEL data_for_all_lanes(float *out, const int *given, int n)
 {
-    out[THREAD] = coefficients[given[blockIdx.x] +
-                               (threadIdx.x >> (n & 3))]; // load: coefficients thread depth 0
+    const int k = given[blockIdx.x] + (threadIdx.x >> (n & 3));
+
+    out[THREAD] = coefficients[k]; // load: coefficients thread depth 0
 }
 
 /* Data decides them. */
@@ -281,8 +283,9 @@ KERNEL shifted_by_data(float *out, const int *given)
 }
 KERNEL strided_by_data(float *out, const int *given, int n)
 {
-    out[THREAD] = coefficients[threadIdx.x * given[0] +
-                               (threadIdx.x >> (n & 3))]; // load: coefficients data depth 0
+    const int k = threadIdx.x * given[0] + (threadIdx.x >> (n & 3));
+
+    out[THREAD] = coefficients[k]; // load: coefficients data depth 0
 }
 
 KERNEL shifted_by_another_lane(float *out, const int *given)
@@ -294,9 +297,9 @@ KERNEL shifted_by_another_lane(float *out, const int *given)
 
 KERNEL chosen_by_data(float *out, const int *given, int n)
 {
-    out[THREAD] = coefficients[(int)(given[blockIdx.x] > 15
-                                         ? threadIdx.x >> (n & 3)
-                                         : threadIdx.x & n)]; // load: coefficients data depth 0
+    const int k = given[blockIdx.x] > 15 ? threadIdx.x >> (n & 3) : threadIdx.x & n;
+
+    out[THREAD] = coefficients[k]; // load: coefficients data depth 0
 }
 
 KERNEL left_by_data(float *out, const int *given, int n)

@@ -6,13 +6,15 @@ __constant__ float coefficients[64];
 
 KERNEL from_lane_zero(float *out, const int *__restrict__ index)
 {
-    out[THREAD] = coefficients[(
-        int)(__shfl_sync(ALL_LANES, index[THREAD], 0))]; // load: coefficients warp depth 0
+    const int k = __shfl_sync(ALL_LANES, index[THREAD], 0);
+
+    out[THREAD] = coefficients[k]; // load: coefficients warp depth 0
 }
 KERNEL from_lane_of_argument(float *out, const int *__restrict__ index, int n)
 {
-    out[THREAD] = coefficients[(
-        int)(__shfl_sync(ALL_LANES, index[THREAD], n))]; // load: coefficients warp depth 0
+    const int k = __shfl_sync(ALL_LANES, index[THREAD], n);
+
+    out[THREAD] = coefficients[k]; // load: coefficients warp depth 0
 }
 
 KERNEL from_each_lane_in_turn(float *out, const int *__restrict__ index)
@@ -31,30 +33,33 @@ KERNEL from_each_lane_in_turn(float *out, const int *__restrict__ index)
 
 KERNEL from_lane_zero_of_eight(float *out, const int *__restrict__ index)
 {
-    out[THREAD] = coefficients[(int)(__shfl_sync(ALL_LANES, index[THREAD], 0,
-                                                 8))]; // load: coefficients data/unknown depth 0
+    const int k = __shfl_sync(ALL_LANES, index[THREAD], 0, 8);
+
+    out[THREAD] = coefficients[k]; // load: coefficients data/unknown depth 0
 }
 KERNEL from_neighbour(float *out, const int *__restrict__ index)
 {
-    out[THREAD] =
-        coefficients[(int)(__shfl_xor_sync(ALL_LANES, index[THREAD],
-                                           1))]; // load: coefficients data/unknown depth 0
+    const int k = __shfl_xor_sync(ALL_LANES, index[THREAD], 1);
+
+    out[THREAD] = coefficients[k]; // load: coefficients data/unknown depth 0
 }
 KERNEL from_lane_of_data(float *out, const int *__restrict__ index)
 {
-    out[THREAD] = coefficients[(
-        int)(__shfl_sync(ALL_LANES, index[THREAD],
-                         index[THREAD + 7]))]; // load: coefficients data/unknown depth 0
+    const int k = __shfl_sync(ALL_LANES, index[THREAD], index[THREAD + 7]);
+
+    out[THREAD] = coefficients[k]; // load: coefficients data/unknown depth 0
 }
 KERNEL uniform_through_shuffle(float *out, int n)
 {
-    out[THREAD] = coefficients[(
-        int)(__shfl_down_sync(ALL_LANES, n, 3))]; // load: coefficients grid/warp/thread depth 0
+    const int k = __shfl_down_sync(ALL_LANES, n, 3);
+
+    out[THREAD] = coefficients[k]; // load: coefficients grid/warp/thread depth 0
 }
 KERNEL thread_of_neighbour(float *out, int n)
 {
-    out[THREAD] = coefficients[__shfl_xor_sync(ALL_LANES, threadIdx.x >> (n & 3), 4) &
-                               63]; // load: coefficients thread depth 0
+    const int k = __shfl_xor_sync(ALL_LANES, threadIdx.x >> (n & 3), 4) & 63;
+
+    out[THREAD] = coefficients[k]; // load: coefficients thread depth 0
 }
 
 KERNEL by_vote(float *out, const int *__restrict__ index)
@@ -66,8 +71,9 @@ KERNEL by_vote(float *out, const int *__restrict__ index)
 
 KERNEL by_any(float *out, const int *__restrict__ index, int n)
 {
-    out[THREAD] = coefficients[(
-        int)(__any_sync(ALL_LANES, index[THREAD] == 9) ? n : 4)]; // load: coefficients warp depth 0
+    const int k = __any_sync(ALL_LANES, index[THREAD] == 9) ? n : 4;
+
+    out[THREAD] = coefficients[k]; // load: coefficients warp depth 0
 }
 
 KERNEL first_of_vote(float *out, const int *__restrict__ index)
@@ -135,6 +141,7 @@ KERNEL queue_of_block(float *out, int *next)
 
 KERNEL counted_by_barrier(float *out, const int *__restrict__ index)
 {
-    out[THREAD] = coefficients[(int)(__syncthreads_count(index[THREAD] > 15) &
-                                     63)]; // load: coefficients block depth 0
+    const int k = __syncthreads_count(index[THREAD] > 15) & 63;
+
+    out[THREAD] = coefficients[k]; // load: coefficients block depth 0
 }
