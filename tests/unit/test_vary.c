@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "flow.h"
+#include "operands.h"
 #include "sass.h"
 #include "size.h"
 #include "test.h"
@@ -213,7 +214,7 @@ static void append_random(struct program *program)
     const uint32_t predicate = random_below(program, PREDICATES);
     const unsigned form = immediate ? 4 : 1;
     const bool negated = random_below(program, 2);
-    const unsigned kind = random_below(program, late ? 22 : 18);
+    const unsigned kind = random_below(program, late ? 27 : 23);
     uint64_t *words;
 
     if (kind < 11) {
@@ -261,13 +262,41 @@ static void append_random(struct program *program)
         set(words, 40, 24, 4 * random_below(program, 8));
         set(words, 73, 3, 4);
         break;
-    case 18:
-    case 19:
+    case 18: /* ISETP.EX, and comparisons that are combined with a predicate */
+        words = append(program, 0x00c, form, 0, a, b, 0);
+        set(words, 68, 3, negated ? random_below(program, PREDICATES) : PT);
+        set(words, 72, 2, negated + 2 * random_below(program, 2));
+        set(words, 74, 2, random_below(program, 3));
+        set(words, 76, 3, random_below(program, 8));
+        set_predicates(words, predicate, random_below(program, PREDICATES),
+                       random_below(program, 2));
+        break;
+    case 19: /* PLOP3 */
+        words = append(program, 0x01c, 4, 0, 0, 0, random_below(program, 8));
+        set(words, 68, 4, random_below(program, 16) & 11);
+        set(words, 72, 5, random_below(program, 32));
+        set(words, 77, 4, random_below(program, 16) & 11);
+        set_predicates(words, predicate, random_below(program, PREDICATES), negated);
+        break;
+    case 20: /* IADD3 with a carry, and the word above it */
+    case 21:
+        words = append(program, 0x010, form, result, a, b, RZ);
+        set(words, 74, 1, negated);
+        set(words, 77, 4,
+            negated && random_below(program, 2) ? random_below(program, PREDICATES) : 8 | PT);
+        set_predicates(words, negated ? PT : predicate, negated ? predicate : PT, !negated);
+        break;
+    case 22: /* R2P */
+        append(program, 0x004, 4, 0, a, random_below(program, 1 << PREDICATES), 0);
+        break;
+    case 23:
+    case 24:
         words = append(program, 0x035, form, pair(program), pair(program),
                        immediate ? b : pair(program), 0);
         set(words, 72, 1, random_below(program, 4) == 0);
+        set_predicates(words, PT, PT, true);
         break;
-    case 20:
+    case 25:
         words = append(program, 0x002, 1, pair(program), 0, pair(program), 0);
         set(words, 80, 1, 1);
         break;
@@ -497,9 +526,44 @@ static void execute_compare(struct lane *lane, const uint64_t words[2], uint32_t
                                   : a < b;
     const unsigned test = (unsigned)get(words, 76, 3);
 
+    const bool input = lane->predicates[get(words, 87, 3)] != get(words, 90, 1);
+    const unsigned combine = (unsigned)get(words, 74, 2);
+    bool answer = ((test & 1) && less) || ((test & 2) && x == y) || ((test & 4) && !less && x != y);
+
+    /* .EX: where the high words are alike, the low ones decide. */
+    if (get(words, 72, 1) && x == y)
+        answer = lane->predicates[get(words, 68, 3)];
+    answer = combine == 0 ? answer && input : combine == 1 ? answer || input : answer != input;
     if (get(words, 81, 3) != PT)
-        lane->predicates[get(words, 81, 3)] =
-            ((test & 1) && less) || ((test & 2) && x == y) || ((test & 4) && !less && x != y);
+        lane->predicates[get(words, 81, 3)] = answer;
+}
+
+/* PLOP3. */
+static void execute_predicate_logic(struct lane *lane, const uint64_t words[2])
+{
+    const unsigned results = (unsigned)(get(words, 64, 3) | get(words, 72, 5) << 3);
+    unsigned row = 0;
+
+    for (unsigned i = 0; i < 3; i++) {
+        const unsigned at = (const unsigned[]){87, 77, 68}[i];
+
+        row = row << 1 | (lane->predicates[get(words, at, 3)] != get(words, at + 3, 1));
+    }
+    lane->predicates[get(words, 81, 3)] = results >> row & 1;
+}
+
+/* IADD3 with carries. */
+static uint32_t execute_sum(struct lane *lane, const uint64_t words[2], uint32_t a, uint32_t b,
+                            uint32_t c)
+{
+    uint64_t sum = (uint64_t)(get(words, 72, 1) ? -a : a) + b + (get(words, 75, 1) ? -c : c);
+
+    if (get(words, 74, 1))
+        sum += (uint64_t)(lane->predicates[get(words, 87, 3)] != get(words, 90, 1)) +
+               (lane->predicates[get(words, 77, 3)] != get(words, 80, 1));
+    if (get(words, 81, 3) != PT)
+        lane->predicates[get(words, 81, 3)] = sum >> 32 != 0;
+    return (uint32_t)sum;
 }
 
 static uint32_t logic_of(uint32_t a, uint32_t b, uint32_t c, unsigned results)
@@ -560,8 +624,16 @@ static void step(struct lane *lane, const uint64_t words[2], const struct launch
             value = b;
         break;
     case 0x010:
-        value = (get(words, 72, 1) ? -a : a) + b + (get(words, 75, 1) ? -c : c);
+        value = execute_sum(lane, words, a, b, c);
         break;
+    case 0x01c:
+        execute_predicate_logic(lane, words);
+        return;
+    case 0x004:
+        for (unsigned i = 0; i < PREDICATES; i++)
+            if (b >> i & 1)
+                lane->predicates[i] = a >> i & 1;
+        return;
     case 0x024:
         value = a * b + c;
         break;
@@ -913,4 +985,229 @@ TEST(a_warp_whose_lanes_are_apart_takes_a_copy_of_the_code)
     assert_int_equal(vary_loads(&flow, &facts, note_load, &checked), STATUS_OK);
     assert_int_equal(checked.all[3].load.variation, VARIATION_WARP);
     flow_close(&flow);
+}
+
+/* -- predicates as inputs ---------------------------------------------------------------------- */
+
+enum {
+    UPT = 7,
+    UR = 1 << 0, /* on uniform registers */
+    ANSWER = 1 << 1, /* it writes predicate 1, not a register */
+    OF_BLOCK_INPUT = 1 << 2, /* its input is UP0 */
+    LOADS = 1 << 3
+};
+
+/* Fields of the second word: registers that are zero, predicates that are not there, modifiers. */
+#define C_RZ    0xffull
+#define C_URZ   0x3full
+#define NO_IN3  (7ull << 4)
+#define NO_IN2  (7ull << 13)
+#define TO(p)   ((p) << 17 | 7ull << 20)
+#define NO_IN   (7ull << 23)
+#define X       (1ull << 10)
+#define LESS    (1ull << 9 | 1ull << 12)
+#define ALL_AND (1ull << 8) /* of PLOP3 */
+
+/* Instructions that take a predicate at bit `at`. All that they read beside it is of the grid. */
+static const struct predicated {
+    const char *text;
+    unsigned operation, form, at;
+    uint64_t high;
+    uint32_t from, flags; /* from: an architecture that has it */
+} predicated[] = {
+    {"ISETP.EX", 0x00c, 1, 68, LESS | 1u << 8 | NO_IN3 | TO(1) | NO_IN, 80, ANSWER},
+    {"ISETP", 0x00c, 1, 87, LESS | NO_IN3 | TO(1) | NO_IN, 80, ANSWER},
+    {"FSETP", 0x00b, 1, 87, 1u << 12 | TO(1) | NO_IN, 80, ANSWER},
+    {"PLOP3 1", 0x01c, 4, 87, ALL_AND | NO_IN3 | NO_IN2 | TO(1) | NO_IN, 80, ANSWER},
+    {"PLOP3 2", 0x01c, 4, 77, ALL_AND | NO_IN3 | NO_IN2 | TO(1) | NO_IN, 80, ANSWER},
+    {"PLOP3 3", 0x01c, 4, 68, ALL_AND | NO_IN3 | NO_IN2 | TO(1) | NO_IN, 80, ANSWER},
+    {"PLOP3 3 uniform", 0x01c, 4, 68, ALL_AND | 1u << 3 | NO_IN3 | NO_IN2 | TO(1) | NO_IN, 80,
+     ANSWER | OF_BLOCK_INPUT},
+    {"LOP3", 0x012, 1, 87, C_RZ | 0xc0u << 8 | TO(1) | NO_IN, 80, ANSWER},
+    {"IADD3.X carry", 0x010, 1, 87, C_RZ | X | NO_IN2 | TO(1) | NO_IN, 80, ANSWER},
+    {"IADD3.X 1", 0x010, 1, 87, C_RZ | X | NO_IN2 | TO(7) | NO_IN, 80, 0},
+    {"IADD3.X 2", 0x010, 1, 77, C_RZ | X | NO_IN2 | TO(7) | NO_IN, 80, 0},
+    {"IMAD.X", 0x024, 1, 87, C_RZ | X | TO(7) | NO_IN, 80, 0},
+    {"IMAD.WIDE.X", 0x025, 1, 87, C_RZ | X | TO(7) | NO_IN, 80, 0},
+    {"IMAD.WIDE.X carry", 0x025, 1, 87, C_RZ | X | TO(1) | NO_IN, 80, ANSWER},
+    {"IMAD.HI.X", 0x027, 1, 87, C_RZ | X | TO(7) | NO_IN, 80, 0},
+    {"LEA.HI.X", 0x011, 1, 87, C_RZ | X | 1u << 16 | TO(7) | NO_IN, 80, 0},
+    {"IADD.64.X", 0x035, 1, 87, X | TO(7) | NO_IN, 120, 0},
+    {"SEL", 0x007, 1, 87, NO_IN, 80, 0},
+    {"FSEL", 0x008, 1, 87, NO_IN, 80, 0},
+    {"FMNMX", 0x009, 1, 87, NO_IN, 80, 0},
+    {"IMNMX", 0x017, 1, 87, NO_IN, 80, 0},
+    {"VIMNMX", 0x048, 1, 87, TO(7) | NO_IN, 90, 0},
+    {"VIADDMNMX", 0x046, 1, 87, C_RZ | NO_IN, 90, 0},
+    {"HFMA2.RELU", 0x031, 1, 87, C_RZ | 1u << 15 | NO_IN, 80, 0},
+    {"LDG", 0x181, 4, 64, 1u << 8 | 4u << 9 | TO(7) | 1u << 26, 80, LOADS},
+    {"UISETP.EX", 0x08c, 1, 68, LESS | 1u << 8 | NO_IN3 | TO(1) | NO_IN, 80, UR | ANSWER},
+    {"UISETP", 0x08c, 1, 87, LESS | NO_IN3 | TO(1) | NO_IN, 80, UR | ANSWER},
+    {"UPLOP3 2", 0x09c, 4, 77, ALL_AND | NO_IN3 | NO_IN2 | TO(1) | NO_IN, 80, UR | ANSWER},
+    {"UPLOP3 3", 0x09c, 4, 68, ALL_AND | NO_IN3 | NO_IN2 | TO(1) | NO_IN, 80, UR | ANSWER},
+    {"UIADD3.X 1", 0x090, 1, 87, C_URZ | X | NO_IN2 | TO(7) | NO_IN, 80, UR},
+    {"UIADD3.X 2", 0x090, 1, 77, C_URZ | X | NO_IN2 | TO(7) | NO_IN, 80, UR},
+    {"UIADD3.64.X", 0x097, 1, 87, C_RZ | X | NO_IN2 | TO(7) | NO_IN, 120, UR},
+    {"UIMAD.WIDE.X", 0x0a5, 1, 87, C_URZ | X | TO(7) | NO_IN, 80, UR},
+    {"ULEA.HI.X", 0x091, 1, 87, C_URZ | X | 1u << 16 | TO(7) | NO_IN, 80, UR},
+    {"USEL", 0x087, 1, 87, NO_IN, 80, UR},
+};
+
+static enum variation variation_of(const struct program *program)
+{
+    static struct flow flow;
+    static struct checked checked;
+    const struct code_facts facts = {0};
+    enum variation variation = VARIATION_COUNT;
+
+    checked = (struct checked){.program = program, .flow = &flow};
+    assert_int_equal(flow_open(program->words, program->count * 16, program->architecture, NULL, 0,
+                               &flow),
+                     STATUS_OK);
+    assert_int_equal(vary_loads(&flow, &facts, note_load, &checked), STATUS_OK);
+    for (size_t i = 0; i < program->count; i++)
+        if (checked.all[i].is_load && get(program->words[i], 0, 9) == 0x182 &&
+            get(program->words[i], 54, 5) == 3)
+            variation = checked.all[i].load.variation;
+    flow_close(&flow);
+    return variation;
+}
+
+/* P0 is tid < c[0][0x200], and UP0 is ctaid < it. R4 to R7 and UR4 to UR7 are numbers of the grid.
+ */
+static void append_inputs(struct program *program)
+{
+    uint64_t *words;
+
+    set(append(program, 0x119, 4, 2, 0, 0, 0), 72, 8, 0x21);
+    for (unsigned i = 4; i < 8; i++) {
+        words = append(program, 0x182, 5, i, RZ, 0, 0);
+        set(words, 38, 16, 0x500);
+        set(words, 73, 3, 4);
+        words = append(program, 0x1c2, 1, i, i, 0, 0); /* R2UR */
+        set(words, 81, 3, PT);
+    }
+    append_compare(program, 0, 2, 1, 4);
+    set(append(program, 0x1c3, 4, 2, 0, 0, 0), 72, 8, 0x25); /* S2UR */
+    words = append(program, 0x08c, 1, 0, 2, 4, 0x70);
+    set(words, 73, 1, 1);
+    set(words, 76, 3, 1);
+    set(words, 91, 1, 1);
+    set_predicates(words, 0, UPT, false);
+}
+
+/* A load from c[3] at what the instruction makes of its inputs: with predicate 0, or without one.
+ * The predicate of a load is inverted. */
+static enum variation variation_by(const struct predicated *of, bool with)
+{
+    static struct program program;
+    const bool answers = of->flags & ANSWER, uniform = of->flags & UR, loads = of->flags & LOADS;
+    uint64_t *words;
+
+    program = (struct program){.architecture = of->from};
+    append_inputs(&program);
+    words = append(&program, of->operation, of->form, answers ? RZ : 8, loads ? RZ : 4,
+                   loads ? 4 : 6, 0);
+    words[1] = of->high | (uint64_t)uniform << 27;
+    if (with)
+        words[1] ^= 7ull << (of->at - 64);
+    if (answers) /* SEL or USEL */
+        set_predicates(append(&program, uniform ? 0x087 : 0x007, 1, 8, 4, 6, 0), 0, 1, false);
+    if (uniform)
+        append(&program, 0x002, 6, 8, 0, 8, 0); /* MOV R8, UR8 */
+    set(append(&program, 0x182, 5, 9, 8, 0, 0), 54, 5, 3);
+    set(program.words[program.count - 1], 73, 3, 4);
+    set(append(&program, 0x14d, 4, 0, 0, 0, 0), 87, 3, PT);
+    return variation_of(&program);
+}
+
+TEST(a_predicate_that_an_instruction_takes_is_an_input_of_its_result)
+{
+    for (size_t i = 0; i < sizeof(predicated) / sizeof(predicated[0]); i++) {
+        const struct predicated *of = &predicated[i];
+        const enum variation with = variation_by(of, true), without = variation_by(of, false);
+        const enum variation expected = of->flags & LOADS                   ? VARIATION_DATA
+                                        : of->flags & (UR | OF_BLOCK_INPUT) ? VARIATION_BLOCK
+                                                                            : VARIATION_THREAD;
+
+        if (with != expected || without != (of->flags & LOADS ? VARIATION_WARP : VARIATION_GRID))
+            fail_msg("%s: with the predicate %d, without %d", of->text, with, without);
+    }
+}
+
+/* Predicates that an instruction writes: UP0 follows P7. */
+static uint32_t written_by(unsigned operation, unsigned form, uint32_t b, uint64_t high)
+{
+    struct program program = {.architecture = 90};
+    struct operands in;
+    uint32_t written = 0;
+
+    append(&program, operation, form, 8, 4, b, 0)[1] = high;
+    operands_at((const unsigned char *)program.words, 0, program.architecture, &in);
+    for (unsigned i = 0; i < in.results; i++)
+        for (uint32_t k = 0; k < in.result[i].count && in.result[i].first >= PREDICATE_FIRST; k++)
+            written |= 1u << (in.result[i].first - PREDICATE_FIRST + k);
+    return written;
+}
+
+TEST(predicates_that_an_instruction_writes)
+{
+    enum { UP1 = 1 << 9, UP2 = 1 << 10 };
+
+    assert_int_equal(written_by(0x046, 1, 6, C_RZ | NO_IN), 0); /* VIADDMNMX */
+    assert_int_equal(written_by(0x048, 1, 6, 1u << 17 | 2u << 20 | NO_IN), 6); /* VIMNMX */
+    assert_int_equal(written_by(0x04a, 1, 6, 1u << 17 | 2u << 20 | NO_IN), UP1 | UP2);
+    assert_int_equal(written_by(0x086, 4, 0, TO(1) | NO_IN), UP1); /* VOTEU: its input is P7 */
+    assert_int_equal(written_by(0x0ca, 1, 0, TO(1)), 2); /* R2UR */
+    assert_int_equal(written_by(0x014, 1, 6, C_RZ | TO(1)), 2); /* VABSDIFF */
+    assert_int_equal(written_by(0x004, 4, 0x7f, 0), 0x7f); /* R2P */
+    assert_int_equal(written_by(0x004, 4, 0x2d, 0), 0x2d);
+    assert_int_equal(written_by(0x004, 1, 6, 0), 0x7f); /* its mask is in a register */
+    assert_int_equal(written_by(0x180, 4, 4, 1u << 8 | 4u << 9 | 1u << 26), 0); /* LD */
+    assert_int_equal(written_by(0x180, 4, 4, 1u << 8 | 4u << 9 | 1u << 17 | 1u << 23), 2);
+    assert_int_equal(written_by(0x181, 4, 4, 1u << 8 | 4u << 9 | TO(1)), 2);
+    assert_int_equal(written_by(0x184, 4, 0, 4u << 9), 0); /* LDS */
+}
+
+TEST(a_predicate_that_is_not_followed_leaves_nothing_proven)
+{
+    for (unsigned kind = 0; kind < 4; kind++) {
+        static struct program program;
+        uint64_t *words;
+
+        program = (struct program){.architecture = 90};
+        append_inputs(&program);
+        if (kind < 2) { /* FMNMX and FMNMX.IS_A, which writes a predicate at another place */
+            words = append(&program, 0x009, 1, 8, 4, 6, 0);
+            words[1] = NO_IN | (uint64_t)kind << 1;
+        } else { /* R2P, whose mask is not known, after a comparison of the grid */
+            append_compare(&program, 1, 4, 1, 6);
+            append(&program, 0x004, kind == 2 ? 4 : 1, 0, 4, kind == 2 ? 2 : 6, 0);
+        }
+        set_predicates(append(&program, 0x007, 1, 8, 4, 6, 0), 0, kind < 2 ? PT : 1, false);
+        set(append(&program, 0x182, 5, 9, 8, 0, 0), 54, 5, 3);
+        set(append(&program, 0x14d, 4, 0, 0, 0, 0), 87, 3, PT);
+        assert_int_equal(variation_of(&program), kind % 2 ? VARIATION_UNKNOWN : VARIATION_GRID);
+    }
+}
+
+TEST(a_call_by_a_predicate_is_one_of_some_threads)
+{
+    for (unsigned number = 0; number <= PT; number += PT) {
+        static struct program program;
+        size_t call;
+
+        program = (struct program){.architecture = 90};
+        append_inputs(&program);
+        append(&program, 0x002, 1, 8, 0, 4, 0);
+        append(&program, 0x002, 4, 20, 0, 16 * ((uint32_t)program.count + 2), 0);
+        call = program.count;
+        set(append(&program, 0x144, 4, 0, 0, 0, 0), 87, 3, number); /* CALL.REL.NOINC */
+        set(append(&program, 0x182, 5, 9, 8, 0, 0), 54, 5, 3);
+        set(append(&program, 0x14d, 4, 0, 0, 0, 0), 87, 3, PT);
+        set_target(&program, program.words[call], call, program.count);
+        append(&program, 0x002, 1, 8, 0, 6, 0);
+        set(append(&program, 0x150, 4, 0, 20, 0, 0), 87, 3, PT); /* RET */
+        assert_int_equal(variation_of(&program), number == PT ? VARIATION_GRID : VARIATION_THREAD);
+    }
 }
