@@ -16,7 +16,7 @@ JOBS = {
     "Measure": "run spaces characterize calibrate contribute",
     "Understand": "show counters explain advise",
     "Compare and gate": "compare gate history",
-    "Store and fleet": "ingest forget fleet",
+    "Store and fleet": "ingest fleet",
     "Check and publish": "check report plot convert atlas",
     "This machine": "doctor list",
 }
@@ -29,17 +29,16 @@ SCREEN = "its answer is a screen, or a few lines"
 WITHOUT = {
     "quiet": {
         ANSWER: "show counters explain advise history check report plot convert atlas doctor list",
-        "one line says what it took out": "forget",
         "it takes an hour, and says how far it is": "contribute",
     },
     "color": {
         "it prints no table with marked values": "characterize calibrate",
         "the analysis prints no colours": (
-            "contribute history ingest forget fleet check report plot convert atlas"
+            "contribute history ingest fleet check report plot convert atlas"
         ),
     },
     "json": {
-        "its outcome is in a store, and cbank history --json prints it": "ingest forget",
+        "its outcome is in a store, and cbank history --json prints it": "ingest",
         "it writes files whose formats are their purpose": "contribute report plot convert atlas",
     },
     "csv": {
@@ -47,12 +46,12 @@ WITHOUT = {
         "its rows are not all alike; --json has them": (
             "explain advise characterize history fleet check doctor"
         ),
-        "it prints no table": "ingest forget report convert",
+        "it prints no table": "ingest report convert",
         "--format csv writes what it draws": "plot",
     },
     "strict": {
         NO_VERDICT: (
-            "characterize calibrate contribute show counters explain advise ingest forget report"
+            "characterize calibrate contribute show counters explain advise ingest report"
             " plot convert atlas list"
         ),
         "too close to call is an answer": "spaces",
@@ -60,25 +59,25 @@ WITHOUT = {
     },
     "threshold": {
         NO_VERDICT: (
-            "characterize calibrate contribute show counters explain ingest forget report plot"
+            "characterize calibrate contribute show counters explain ingest report plot"
             " convert atlas list"
         ),
         "it judges no sizes of changes": "check doctor",
     },
     "cell": {
         "its plan says which cells": "run spaces characterize calibrate contribute gate advise",
-        NO_CELLS: "ingest forget fleet check list doctor",
+        NO_CELLS: "ingest fleet check list doctor",
         "it is about all cells": "compare report convert atlas",
         "--select takes cells": "plot",
     },
     "all": {
         "it always prints all": "run spaces counters explain advise history fleet check list",
-        SCREEN: "calibrate contribute ingest forget doctor",
+        SCREEN: "calibrate contribute ingest doctor",
         "it writes files": "report convert atlas",
     },
     "device": {
         "it uses no GPU": (
-            "show counters explain advise compare history ingest forget fleet check report plot"
+            "show counters explain advise compare history ingest fleet check report plot"
             " convert atlas"
         ),
         "it takes the first GPU": "contribute",
@@ -86,7 +85,7 @@ WITHOUT = {
     },
     "watchdog-slack": {
         "it uses no GPU": (
-            "show counters explain advise compare history ingest forget fleet check report plot"
+            "show counters explain advise compare history ingest fleet check report plot"
             " convert atlas"
         ),
         "it runs other commands": "contribute",
