@@ -9,8 +9,10 @@
 #include "cell_row.h"
 #include "characterization.h"
 #include "command.h"
+#include "invalid.h"
 #include "log.h"
 #include "manifest.h"
+#include "memory.h"
 #include "parallel.h"
 #include "show_document.h"
 #include "show_result.h"
@@ -38,7 +40,7 @@ static const struct option_row rows[] = {
     {.name = "check",
      .topic = TOPIC_VIEW,
      .help = "print no document, but for each file whether it is one: \"valid FILE\" or \"refused "
-             "FILE\", and what is wrong",
+             "FILE\", what is wrong, and which cells of a result are invalid",
      .kind = &option_flag,
      .offset = offsetof(struct show_options, check)},
 };
@@ -164,8 +166,21 @@ static const struct kind *kind_of(const cJSON *tree)
     return NULL;
 }
 
-/* Reads a document of any kind, as commands read it. STATUS_USAGE, logged, if it is wrong. */
-static enum status check_file(const char *file)
+/* Writes a line for each invalid cell: "invalid INDEX WORDS". */
+static void put_invalid(FILE *stream, const struct result *result)
+{
+    for (size_t i = 0; i < result->cell_count; i++) {
+        const uint32_t causes = result_cell_invalid(result, &result->cells[i]);
+
+        if (!causes)
+            continue;
+        fprintf(stream, "invalid %zu %s\n", i, invalid_rows[__builtin_ctz(causes)].words);
+    }
+}
+
+/* Reads a document of any kind, as commands read it, and writes which cells of a result are
+ * invalid. STATUS_USAGE, logged, if it is wrong. */
+static enum status check_file(const char *file, FILE *invalid)
 {
     cJSON *tree = NULL;
     enum status status = json_read_file(file, &tree);
@@ -176,6 +191,8 @@ static enum status check_file(const char *file)
         return status;
     if (!kind) {
         status = result_take(file, tree, &result);
+        if (status == STATUS_OK)
+            put_invalid(invalid, &result);
         result_close(&result);
         return status;
     }
@@ -187,32 +204,46 @@ static enum status check_file(const char *file)
 struct checking {
     char *const *files;
     enum status *statuses; /* of the files */
+    struct memory *invalid; /* lines about the cells of each; text is owned */
 };
 
 static void check_some(void *context, uint64_t first, uint64_t count)
 {
     struct checking *checking = context;
 
-    for (uint64_t i = first; i < first + count; i++)
-        checking->statuses[i] = check_file(checking->files[i]);
+    for (uint64_t i = first; i < first + count; i++) {
+        FILE *stream = memory_open(&checking->invalid[i]);
+
+        checking->statuses[i] = stream ? check_file(checking->files[i], stream) : STATUS_OK;
+        if (!memory_close(&checking->invalid[i], stream))
+            checking->statuses[i] = log_memory("%s", checking->files[i]);
+    }
 }
 
 static enum status check_files(char *const *files, size_t count)
 {
-    struct checking checking = {files, calloc(count, sizeof(*checking.statuses))};
+    struct checking checking = {files, calloc(count, sizeof(*checking.statuses)),
+                                calloc(count, sizeof(*checking.invalid))};
     enum status worst = STATUS_OK;
 
-    if (!checking.statuses)
+    if (!checking.statuses || !checking.invalid) {
+        free(checking.statuses);
+        free(checking.invalid);
         return log_memory("%zu files", count);
+    }
     parallel_keep_memory();
     parallel_ranges(count, 1, check_some, &checking);
     for (size_t i = 0; i < count; i++) {
         fputs(checking.statuses[i] == STATUS_OK ? "valid " : "refused ", stdout);
         text_put(stdout, escapes_none, files[i]);
         putchar('\n');
+        if (checking.invalid[i].text)
+            fputs(checking.invalid[i].text, stdout);
+        free(checking.invalid[i].text);
         worst = status_worse(worst, checking.statuses[i]);
     }
     free(checking.statuses);
+    free(checking.invalid);
     return worst;
 }
 

@@ -141,15 +141,34 @@ class Checks:
         self.paths = paths
         self.process = instrument.start(["show", "--check", "--", *paths]) if paths else None
         self.refused = None  # until the process ended
+        self.causes = {}  # {path: {index of a cell: why it is invalid}}
+
+    def take(self) -> None:
+        """Waits for what the instrument says: a line a file, and below it a line an invalid
+        cell."""
+        self.refused, paths = set(), iter(self.paths)
+        path = None
+        for line in instrument.lines_of(self.process) if self.process else []:
+            word, rest = line.split(" ", 1)
+            if word == "invalid":
+                index, words = rest.split(" ", 1)
+                self.causes.setdefault(path, {})[int(index)] = words
+                continue
+            path = next(paths, None)
+            if word == "refused":
+                self.refused.add(path)
+        if next(paths, None) is not None:
+            raise Failure("cbank show --check was killed; try again", ENVIRONMENT)
+
+    def invalid(self, path: str) -> dict[int, str]:
+        """Why cells of a result are invalid, by their index."""
+        if self.refused is None:
+            self.take()
+        return self.causes.get(path, {})
 
     def failure(self, path: str) -> Failure | None:
         if self.refused is None:
-            said = instrument.lines_of(self.process) if self.process else []
-            if len(said) != len(self.paths):
-                raise Failure("cbank show --check was killed; try again", ENVIRONMENT)
-            self.refused = {
-                path for path, line in zip(self.paths, said) if line.startswith("refused ")
-            }
+            self.take()
         if path not in self.refused:
             return None
         try:
@@ -170,6 +189,10 @@ def checked(path: str, data: bytes, kinds: dict[str, str], checks: Checks) -> Do
         raise checks.failure(path) or failure from None
     if wrong := checks.failure(path):
         raise wrong
+    for index, words in checks.invalid(path).items():
+        cell = document.content["cells"][index]
+        cell["invalid"] = words
+        cell["flags"].append("invalid")
     # the instrument reads its answers anew
     if document.kind == "characterization" and document.content["schema"]["version"] == "1.0":
         document.content["experiments"] = instrument.ask(

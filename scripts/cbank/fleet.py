@@ -35,7 +35,7 @@ from .fleet_statistics import (
     members_of,
 )
 from .nights import Fleet, Gpu, Model, place
-from .store import command_line, reading, write_time
+from .store import BAD, command_line, reading, write_time
 
 CLOCK_SLACK_MS = 600_000
 NAMED = 3  # GPUs of a finding that are named
@@ -47,6 +47,7 @@ KINDS = {
     "missing": True,
     "replaced": True,
     "failed": True,
+    "invalid": True,
     "counter": True,
     "geometry": True,
     "slower": True,
@@ -242,7 +243,7 @@ class Verdict:
     # ---- Cells, counters and devices of the last night
 
     def compare_cells(self) -> None:
-        """Cells that failed; exact counters that are not as expected, or not what most GPUs of
+        """Cells that failed or are invalid; exact counters that are not as expected, or not what most GPUs of
         the model with that code read."""
         fleet = self.fleet
         last = np.flatnonzero(fleet.night == fleet.nights - 1)
@@ -267,8 +268,8 @@ class Verdict:
         sets = {}
         for identity, rows in by_cell.items():
             for gpu, status, reason, _, _ in rows:
-                if status == "failed":
-                    self.add("failed", gpu, f"{identity}: {reason}")
+                if status in BAD:
+                    self.add(status, gpu, f"{identity}: {reason}")
             seen = [
                 ((fleet.gpus[gpu].model, kernel), gpu, counters)
                 for gpu, status, _, kernel, counters in rows

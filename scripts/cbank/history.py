@@ -148,6 +148,14 @@ class History:
         if not points:
             points.append(self.read_cell(store, -1, 0, place_of, hash_of))
 
+    def ends_badly(self) -> bool:
+        """Whether cells of the last run of a GPU failed or are invalid."""
+        last = {}
+        order = np.argsort(self.runs["started"], kind="stable")
+        for setup, failed in zip(self.runs["setup"][order], self.runs["failed"][order]):
+            last[self.setups[setup]["uuid"]] = failed
+        return any(last.values())
+
     def read_cell(
         self,
         store: sqlite3.Connection,
@@ -529,7 +537,7 @@ class View:
         """Lines below each run: how many cells failed, and which became slower most."""
         return [
             [
-                *([f"{failed} failed"] if failed else []),
+                *([f"{failed} failed or invalid"] if failed else []),
                 *([f"worst: {cell}{' (unstable)' if doubtful else ''}"] if cell else []),
             ]
             for failed, cell, doubtful in zip(
@@ -712,4 +720,4 @@ def main(words: list[str]) -> int:
         )
     else:
         text.write("-", "\n".join(show(history, view, changes)) + "\n")
-    return 0
+    return int(history.ends_badly())

@@ -28,6 +28,7 @@ from .store import (
     Writer,
     command_line,
     is_store,
+    mark_invalid,
     not_a_store,
     open_to_write,
     take,
@@ -89,6 +90,12 @@ def read(writer: Writer, paths: list[str]) -> list[tuple]:
     for path in new:
         if found[path][0] == "new" and (failure := checks.failure(path)):
             failures[path] = failure
+    for path in new:
+        if path not in failures and found[path][0] == "new" and (bad := checks.invalid(path)):
+            mark_invalid(found[path][3], bad)
+            cells = len(found[path][3]["times"])
+            words = min(bad.values())
+            say("warning", f"{path}: {len(bad)} of {cells} cells invalid, such as: {words}")
     for path, failure in failures.items():
         say("error", failure)
         found[path] = "refused", None, None, None

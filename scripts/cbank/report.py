@@ -96,7 +96,10 @@ def verdict_of(
     cells = [cell for one in results for cell in one.content["cells"]]
     failed, flagged = (
         sum(map(test, cells))
-        for test in (lambda cell: cell["status"] == "failed", lambda cell: bool(cell["flags"]))
+        for test in (
+            lambda cell: cell["status"] == "failed" or "invalid" in cell,
+            lambda cell: bool(cell["flags"]),
+        )
     )
     equal, compared = sections.exact([one for one in results if one.measured])
     fleets = [(one, sections.fleet_section(one)["summary"]) for one in ones if one.kind == "fleet"]
@@ -110,7 +113,7 @@ def verdict_of(
         for one, text in fleets
         if any(finding["fails"] for finding in one.content["findings"])
     ]
-    bad += [(f"{tables.plural(failed, 'cell')} failed", "#findings")] * bool(failed)
+    bad += [(f"{tables.plural(failed, 'cell')} failed or invalid", "#findings")] * bool(failed)
     bad += [
         (f"exact counters: only {tables.of_all(equal, compared)} equal to expected", "#findings")
     ] * (equal < compared)

@@ -97,6 +97,8 @@ def findings(one: One) -> list[str]:
     for cell in one.content["cells"]:
         if cell["status"] == "failed":
             lines.append(f"{cell['identity']} failed: {cell['reason']}")
+        if "invalid" in cell:
+            lines.append(f"{cell['identity']} is invalid: {cell['invalid']}")
         for name, counter in (
             cell["counters"].items() if cell["exact_counters"]["differing"] else ()
         ):

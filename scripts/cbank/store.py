@@ -62,6 +62,7 @@ SUMMED = (
     "calibrated",
 )
 STATUSES = ("ok", "skipped", "failed", "pending")
+BAD = ("failed", "invalid")  # of a row: what the instrument calls an invalid cell has no time
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z")
 
 
@@ -522,6 +523,14 @@ def take_result(result: dict) -> dict:
     }
 
 
+def mark_invalid(taken: dict, causes: dict[int, str]) -> None:
+    """Takes the times of cells that the instrument calls invalid, by their index, and says why."""
+    for index, words in causes.items():
+        identity, *_, flags, clock, _, _, verified, kernel, counters = taken["times"][index]
+        row = (identity, None, None, None, flags, clock, "invalid", words)
+        taken["times"][index] = (*row, verified, kernel, counters)
+
+
 def take_calibration(calibration: dict) -> dict | None:
     """The same of a calibration; None where its GPU is not known by a UUID: it says nothing of
     others."""
@@ -746,7 +755,7 @@ class Writer:
                 taken["commit"],
                 taken["complete"],
                 len(rows),
-                sum(row[7] == "failed" for row in rows),
+                sum(row[7] in BAD for row in rows),
             ),
             rows,
         )

@@ -30,7 +30,7 @@ CREATE TABLE runs (
     git_commit TEXT,
     complete INTEGER NOT NULL, -- 0: the run was interrupted
     cells INTEGER NOT NULL,
-    failed INTEGER NOT NULL, -- cells that failed
+    failed INTEGER NOT NULL, -- cells that failed or are invalid
     time_sum INTEGER NOT NULL, -- of its rows in times: of time_ns
     rest_sum INTEGER NOT NULL -- of the other columns
 ) STRICT;
@@ -62,7 +62,7 @@ CREATE TABLE times (
     ci_high_ns REAL,
     flags TEXT, -- names with a space between them; NULL: none
     sm_clock_mhz REAL,
-    status TEXT NOT NULL, -- ok, skipped, failed, pending
+    status TEXT NOT NULL, -- ok, skipped, failed, pending, invalid
     reason TEXT, -- why a cell was skipped or failed
     verified INTEGER NOT NULL,
     kernel_id INTEGER REFERENCES kernels,

@@ -298,7 +298,9 @@ class Load(Scratch):
                     f"kernel={cell['kernel_file']['hash']}",
                 ],
             )
-            self.assertEqual(row["flags"].split(), cell.get("case", {}).get("findings", []))
+            flags = [] if cell["verified"] or cell["status"] != "ok" else ["invalid"]
+            flags += cell.get("case", {}).get("findings", [])
+            self.assertEqual(row["flags"].split(), flags)
             of_text = frames.cell_of(cell["identity"])  # as a history has it
             self.assertEqual({key: row[key] for key in of_text}, of_text)
 

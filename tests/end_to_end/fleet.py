@@ -688,17 +688,22 @@ class Ingested(FleetCase):
             self.kinds(verdict),
             [
                 ("failed", uuid(6)),
+                ("invalid", uuid(1)),
                 ("counter", uuid(1)),
                 ("counter", uuid(3)),
                 ("geometry", uuid(4)),
             ],
         )
-        failed, counter, unlike, geometry = verdict["findings"]
+        failed, invalid, counter, unlike, geometry = verdict["findings"]
         value, name = (
             self.CELLS[0]["counters"]["ldc_instructions"]["value"],
             self.CELLS[0]["identity"],
         )
         self.assertEqual(failed["what"], f"{self.CELLS[1]['identity']}: wrong output")
+        self.assertEqual(
+            (invalid["what"], len(invalid["gpus"])),
+            (f"{name}: an exact counter is not as expected", 2),
+        )
         self.assertEqual(
             (counter["what"], len(counter["gpus"])),
             (f"{name}: ldc_instructions is {value + 8}, expected {value}", 2),
