@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -120,93 +121,265 @@ static bool write_text(const char *folder, const char *name, const char *text)
     return file && fclose(file) == 0 && whole;
 }
 
-/* A build while nvcc compiles it. */
+/* A build while nvcc preprocesses or compiles it. */
 struct nvcc_run {
-    struct kernel_build *build;
-    char source[NAME_BYTES], cubin[NAME_BYTES], messages[NAME_BYTES];
+    const struct kernel_build *build;
+    size_t number;
+    char source[NAME_BYTES], output[NAME_BYTES], messages[NAME_BYTES], kept[NAME_BYTES];
 };
 
-static enum status run_nvcc(struct kernel_compiler *compiler, struct kernel_build *builds,
-                            size_t count)
+/* The runs of one call. */
+struct nvcc_runs {
+    struct kernel_compiler *compiler;
+    struct nvcc_run *runs;
+    struct child_job *jobs;
+    char **words, arch[32];
+    size_t count, word_count;
+};
+
+enum { OWN_WORDS = 12 };
+
+static bool open_runs(struct kernel_compiler *compiler, size_t count, struct nvcc_runs *out)
 {
-    enum { OWN_WORDS = 9 };
+    *out = (struct nvcc_runs){.compiler = compiler,
+                              .runs = calloc(count, sizeof(*out->runs)),
+                              .jobs = calloc(count, sizeof(*out->jobs)),
+                              .word_count = OWN_WORDS + compiler->user_words + 2};
+    out->words = calloc(count * out->word_count, sizeof(*out->words));
+    snprintf(out->arch, sizeof(out->arch), "-arch=sm_%u", (unsigned)compiler->architecture);
+    return out->runs && out->jobs && out->words;
+}
+
+static void close_runs(struct nvcc_runs *runs)
+{
+    free(runs->words);
+    free(runs->jobs);
+    free(runs->runs);
+}
+
+/* Adds the run of a build. What nvcc keeps of it is the text that it compiles. */
+static bool add_run(struct nvcc_runs *runs, const struct kernel_build *build, size_t number,
+                    bool reading)
+{
+    struct kernel_compiler *const compiler = runs->compiler;
+    const char *const folder = compiler->folder;
+    struct nvcc_run *const run = &runs->runs[runs->count];
+    char **const to = runs->words + runs->count * runs->word_count;
+    char *const makes = reading ? "-M" : build->on_cpu ? "-shared" : "-cubin";
+    char *const how = build->on_cpu ? "-Xcompiler=-fPIC,-O2" : "-lineinfo";
+    char *const own[OWN_WORDS] = {compiler->path, runs->arch,  "-I",      compiler->folder,
+                                  makes,          how,         "-o",      run->output,
+                                  "-keep",        "-keep-dir", run->kept, "-DCBANK_MEASURE"};
+    char name[32];
+
+    run->build = build;
+    run->number = number;
+    snprintf(name, sizeof(name), "%zu.cu", number);
+    snprintf(run->source, NAME_BYTES, "%s/%s", folder, name);
+    snprintf(run->output, NAME_BYTES, "%s/%zu.%s", folder, number, reading ? "d" : "cubin");
+    snprintf(run->messages, NAME_BYTES, "%s/%zu.txt", folder, number);
+    snprintf(run->kept, NAME_BYTES, "%s/%s%zu", folder, reading ? "read" : "made", number);
+    memcpy(to, own, sizeof(own));
+    memcpy(to + OWN_WORDS, compiler->words.items, compiler->user_words * sizeof(*to));
+    to[OWN_WORDS + compiler->user_words] = run->source;
+    runs->jobs[runs->count++] =
+        (struct child_job){.words = to, .output = run->messages, .folder = compiler->folder};
+    return (mkdir(run->kept, 0700) == 0 || errno == EEXIST) &&
+           write_text(folder, name, build->source);
+}
+
+static bool write_headers(const struct kernel_compiler *compiler)
+{
+    return write_text(compiler->folder, "cbank.cuh", cbank_header_tables) &&
+           write_text(compiler->folder, "cbank_case.h", cbank_header_case);
+}
+
+static enum status run_all(struct nvcc_runs *runs)
+{
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    const size_t word_count = OWN_WORDS + compiler->user_words + 2;
-    struct nvcc_run *const runs = calloc(count, sizeof(*runs));
-    struct child_job *const jobs = calloc(count, sizeof(*jobs));
-    char **const words = calloc(count * word_count, sizeof(*words)), arch[32], name[32];
-    enum status status = runs && jobs && words ? STATUS_OK : log_memory("compiling a kernel file");
-    bool whole = status == STATUS_OK &&
-                 write_text(compiler->folder, "cbank.cuh", cbank_header_tables) &&
-                 write_text(compiler->folder, "cbank_case.h", cbank_header_case);
-    size_t run_count = 0;
 
-    snprintf(arch, sizeof(arch), "-arch=sm_%u", (unsigned)compiler->architecture);
-    for (size_t i = 0; whole && i < count; i++) {
-        struct nvcc_run *run = &runs[run_count];
-        char **const to = words + run_count * word_count;
-        char *const makes = builds[i].on_cpu ? "-shared" : "-cubin";
-        char *const how = builds[i].on_cpu ? "-Xcompiler=-fPIC,-O2" : "-lineinfo";
-        char *const own[OWN_WORDS] = {compiler->path,    arch,  "-I", compiler->folder,
-                                      "-DCBANK_MEASURE", makes, how,  "-o",
-                                      run->cubin};
+    if (children_run(runs->jobs, runs->count, processors < 1 ? 1 : (size_t)processors))
+        return STATUS_OK;
+    return interrupted()
+               ? STATUS_ENVIRONMENT
+               : log_error(STATUS_ENVIRONMENT,
+                           "cannot run %s in %s: %s; name another nvcc, or a folder by TMPDIR",
+                           runs->compiler->path, runs->compiler->folder, strerror(errno));
+}
 
-        if (kernel_build_made(&builds[i]))
-            continue;
-        run->build = &builds[i];
-        snprintf(name, sizeof(name), "%zu.cu", i);
-        snprintf(run->source, NAME_BYTES, "%s/%s", compiler->folder, name);
-        snprintf(run->cubin, NAME_BYTES, "%s/%zu.cubin", compiler->folder, i);
-        snprintf(run->messages, NAME_BYTES, "%s/%zu.txt", compiler->folder, i);
-        whole = write_text(compiler->folder, name, builds[i].source);
-        memcpy(to, own, sizeof(own));
-        memcpy(to + OWN_WORDS, compiler->words.items, compiler->user_words * sizeof(*to));
-        to[OWN_WORDS + compiler->user_words] = run->source;
-        jobs[run_count++] =
-            (struct child_job){.words = to, .output = run->messages, .folder = compiler->folder};
+/* -- what is read ------------------------------------------------------------------------------ */
+
+static int is_preprocessed(const struct dirent *entry)
+{
+    const size_t length = strlen(entry->d_name);
+
+    return length > 3 && strcmp(entry->d_name + length - 3, ".ii") == 0;
+}
+
+/* The next of the preprocessed texts of a folder, in the order of their names: NULL after the last,
+ * and when out of memory. *at begins with 0. */
+static char *next_kept(const char *folder, size_t *at, size_t *bytes)
+{
+    struct dirent **entries = NULL;
+    const int count = scandir(folder, &entries, is_preprocessed, alphasort);
+    char path[NAME_BYTES + 256], *text = NULL;
+
+    if (count > 0 && *at < (size_t)count) {
+        snprintf(path, sizeof(path), "%s/%s", folder, entries[(*at)++]->d_name);
+        text = kernel_read(path, bytes);
     }
-    whole = whole && children_run(jobs, run_count, processors < 1 ? 1 : (size_t)processors);
-    if (status == STATUS_OK && !whole)
+    for (int i = 0; i < count; i++)
+        free(entries[i]);
+    free(entries);
+    return text;
+}
+
+/* Takes what a run of nvcc read. False when out of memory. */
+static bool take_read(const struct nvcc_run *run, struct kernel_reads *reads)
+{
+    size_t count = 0, bytes;
+    bool taken = true;
+
+    for (char *text; taken && (text = next_kept(run->kept, &count, &bytes));) {
+        taken = kernel_reads_take(reads, text, bytes);
+        free(text);
+    }
+    return taken;
+}
+
+/* Files that options name: a compiler reads more options there. */
+static bool read_option_files(const struct texts *words, struct kernel_reads *reads)
+{
+    static const char *const names[] = {"@", "-optf", "--options-file"};
+    bool added = true;
+
+    for (size_t i = 0; added && i < words->count; i++)
+        for (size_t k = 0; added && k < sizeof(names) / sizeof(names[0]); k++) {
+            const char *value = words->items[i] + strlen(names[k]);
+
+            if (strncmp(words->items[i], names[k], strlen(names[k])) != 0)
+                continue;
+            kernel_unfollowed(reads, "more options are in a file:", words->items[i]);
+            value += *value == '=';
+            if (!*value && i + 1 < words->count)
+                value = words->items[i + 1];
+            added = kernel_reads_add(reads, value, false);
+        }
+    return added;
+}
+
+enum status kernel_preprocess(struct kernel_compiler *compiler, const struct kernel_build *builds,
+                              size_t count, struct kernel_reads *reads)
+{
+    struct nvcc_runs runs = {0};
+    enum status status = STATUS_OK;
+    bool taken = read_option_files(&compiler->words, reads), written = write_headers(compiler);
+
+    if (written && !compiler->path[0])
+        taken = taken && kernel_reads_scan(reads, &compiler->words, compiler->folder);
+    else
+        taken = open_runs(compiler, count, &runs) && taken;
+    for (size_t i = 0; taken && written && compiler->path[0] && i < count; i++)
+        written = add_run(&runs, &builds[i], i, true);
+    if (taken && !written)
         status =
-            interrupted()
-                ? STATUS_ENVIRONMENT
-                : log_error(STATUS_ENVIRONMENT,
-                            "cannot run %s in %s: %s; name another nvcc, or a folder by TMPDIR",
-                            compiler->path, compiler->folder, strerror(errno));
-    for (size_t i = 0; status == STATUS_OK && i < run_count; i++) {
-        struct kernel_build *build = runs[i].build;
-        const char *error;
-        size_t bytes;
-
-        errno = 0;
-        build->messages = kernel_read(runs[i].messages, &bytes);
-        if (jobs[i].code == 0)
-            build->cubin = kernel_read(runs[i].cubin, &build->cubin_bytes);
-        else if (build->messages && !kernel_reason(build->messages, build->reason))
-            build->status =
-                strstr(build->messages, "nvcc fatal") && !strstr(build->messages, " option '")
-                    ? STATUS_ENVIRONMENT
-                    : STATUS_USAGE;
-        error = build->on_cpu && build->status == STATUS_USAGE
-                    ? strstr(build->messages, "): error: ")
-                    : NULL;
-        if (error) /* in the source: it stays */
-            snprintf(build->reason, sizeof(build->reason), "%.*s", (int)strcspn(error + 3, "\n"),
-                     error + 3);
-        if (errno == ENOMEM)
-            status = log_memory("what %s made", compiler->path);
+            log_error(STATUS_ENVIRONMENT, "cannot write into %s: %s; TMPDIR=FOLDER names another",
+                      compiler->folder, strerror(errno));
+    else if (taken && compiler->path[0])
+        status = run_all(&runs);
+    for (size_t i = 0; taken && status == STATUS_OK && i < runs.count; i++)
+        if (runs.jobs[i].code == 0)
+            taken = take_read(&runs.runs[i], reads);
+    /* A compiler that fails says why when it compiles. */
+    if (taken && status == STATUS_OK && !kernel_reads_know(reads, reads->kernel)) {
+        kernel_unfollowed(reads, "the compiler does not say what it reads", NULL);
+        taken = kernel_reads_add(reads, reads->kernel, false);
     }
-    free(words);
-    free(jobs);
-    free(runs);
+    close_runs(&runs);
+    return taken ? status : log_memory("what %s reads", reads->kernel);
+}
+
+/* Whether a build read another file than is known. */
+static enum status check_read(const struct nvcc_run *run, const struct kernel_reads *reads)
+{
+    const char *const spaces = run->build->kernel.spaces;
+    size_t count = 0, bytes;
+    char path[PATH_MAX];
+
+    for (char *text; (text = next_kept(run->kept, &count, &bytes));) {
+        const bool lacks = !reads->unfollowed[0] && kernel_reads_lack(reads, text, path);
+
+        free(text);
+        if (lacks)
+            return log_error(STATUS_USAGE,
+                             "%s: it reads %s %s%s, which its hash does not cover; run again if "
+                             "files change, and include the same files in every memory space",
+                             reads->kernel, path, spaces[0] ? "with its tables in " : "",
+                             spaces[0] ? spaces : "now");
+    }
+    return STATUS_OK;
+}
+
+/* -- what is made ------------------------------------------------------------------------------ */
+
+/* Takes the outcome of a run. False when out of memory. */
+static bool take_made(const struct nvcc_run *run, int code, struct kernel_build *build)
+{
+    const char *error;
+    size_t bytes;
+
+    errno = 0;
+    build->messages = kernel_read(run->messages, &bytes);
+    if (code == 0)
+        build->cubin = kernel_read(run->output, &build->cubin_bytes);
+    else if (build->messages && !kernel_reason(build->messages, build->reason))
+        build->status =
+            strstr(build->messages, "nvcc fatal") && !strstr(build->messages, " option '")
+                ? STATUS_ENVIRONMENT
+                : STATUS_USAGE;
+    error = build->on_cpu && build->status == STATUS_USAGE ? strstr(build->messages, "): error: ")
+                                                           : NULL;
+    if (error) /* in the source: it stays */
+        snprintf(build->reason, sizeof(build->reason), "%.*s", (int)strcspn(error + 3, "\n"),
+                 error + 3);
+    return errno != ENOMEM;
+}
+
+static enum status run_nvcc(struct kernel_compiler *compiler, struct kernel_build *builds,
+                            size_t count, const struct kernel_reads *reads)
+{
+    struct nvcc_runs runs;
+    enum status status = STATUS_OK;
+    bool written = true;
+
+    if (!open_runs(compiler, count, &runs))
+        status = log_memory("compiling a kernel file");
+    for (size_t i = 0; status == STATUS_OK && written && i < count; i++)
+        if (!kernel_build_made(&builds[i]))
+            written = add_run(&runs, &builds[i], i, false);
+    if (!written)
+        status =
+            log_error(STATUS_ENVIRONMENT, "cannot write into %s: %s; TMPDIR=FOLDER names another",
+                      compiler->folder, strerror(errno));
+    if (status == STATUS_OK)
+        status = run_all(&runs);
+    for (size_t i = 0; status == STATUS_OK && i < runs.count; i++) {
+        const struct nvcc_run *const run = &runs.runs[i];
+
+        if (!take_made(run, runs.jobs[i].code, &builds[run->number]))
+            status = log_memory("what %s made", compiler->path);
+        else
+            status = check_read(run, reads);
+    }
+    close_runs(&runs);
     return status;
 }
 
 enum status kernel_compile(struct kernel_compiler *compiler, struct kernel_build *builds,
-                           size_t count)
+                           size_t count, const struct kernel_reads *reads)
 {
     if (compiler->path[0])
-        return run_nvcc(compiler, builds, count);
+        return run_nvcc(compiler, builds, count, reads);
     for (size_t i = 0; i < count && !interrupted(); i++)
         if (!kernel_build_made(&builds[i]))
             kernel_nvrtc_compile(compiler, &builds[i]);

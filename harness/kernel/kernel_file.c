@@ -14,21 +14,13 @@
 #include "memory.h"
 #include "text_print.h"
 
-/* Options after which a compiler finds includes that this program does not, by their beginnings. */
-static const char *const unknown_options[] =
-    {"-i", "--i", "--pre-include", "-optf", "--options-file", "@"};
-
 /* A file while it is compiled. */
 struct opening {
     const struct kernel_request *request;
     char path[PATH_MAX]; /* absolute */
     struct kernel_compiler compiler;
-    /* all files are known that the compiler reads, but for those of the toolkit and the system */
-    bool whole;
     char *cache; /* owned; NULL: none */
-    struct memory hashes; /* of those files, a line each, while they are read */
-    FILE *stream; /* writes them */
-    bool out_of_memory;
+    struct kernel_reads reads;
 };
 
 /* -- options ----------------------------------------------------------------------------------- */
@@ -38,6 +30,7 @@ static enum status read_options(struct opening *opening)
     const char *const own = opening->request->options ? opening->request->options : "";
     const char *const texts[] = {strstr(own, "-std") ? "" : "-std=c++17", own,
                                  getenv("NVCC_PREPEND_FLAGS"), getenv("NVCC_APPEND_FLAGS")};
+    static const char *const keeping[] = {"-keep", "--keep", "-save-temps", "--save-temps"};
     struct kernel_compiler *compiler = &opening->compiler;
 
     compiler->architecture = opening->request->architecture;
@@ -53,101 +46,29 @@ static enum status read_options(struct opening *opening)
         if (texts[i] == own)
             compiler->user_words = compiler->words.count;
     }
+    for (size_t i = 0; i < compiler->words.count; i++)
+        for (size_t k = 0; k < sizeof(keeping) / sizeof(keeping[0]); k++)
+            if (strncmp(compiler->words.items[i], keeping[k], strlen(keeping[k])) == 0)
+                return log_error(STATUS_USAGE,
+                                 "%s: what nvcc keeps tells which files it read; leave the option "
+                                 "out, and call nvcc to keep files",
+                                 compiler->words.items[i]);
     return STATUS_OK;
 }
 
 /* -- hashes ------------------------------------------------------------------------------------ */
 
-/* Adds the hash of a file, and those that it includes: next to it, or in a folder that is an option
- * or stands behind -I, whatever #if says. A file that is not there is the system's or the
- * toolkit's. */
-static void add_source(const char *path, struct opening *opening)
-{
-    const int folder_bytes = (int)(strrchr(path, '/') + 1 - path);
-    const struct texts *words = &opening->compiler.words;
-    char hex[SHA256_HEX_BYTES], *text;
-    size_t bytes;
-    bool known;
-
-    text = kernel_read(path, &bytes);
-    if (!text) {
-        opening->out_of_memory = opening->out_of_memory || errno == ENOMEM;
-        return;
-    }
-    sha256_hex(text, bytes, hex);
-    known = strstr(opening->hashes.text, hex);
-    if (!known)
-        fprintf(opening->stream, "%s\n", hex);
-    fflush(opening->stream);
-    for (char *at = text, *line; !known && (line = strsep(&at, "\n"));) {
-        char name[PATH_MAX], file[2 * PATH_MAX];
-
-        line += strspn(line, " \t");
-        if (line[0] != '#' || strncmp(line + 1 + strspn(line + 1, " \t"), "include", 7) != 0)
-            continue;
-        if (sscanf(line + 1, " include %*1[\"<]%4095[^\">]", name) != 1) {
-            opening->whole = false; /* a macro's name */
-            continue;
-        }
-        snprintf(file, sizeof(file), "%.*s%s", name[0] == '/' ? 0 : folder_bytes, path, name);
-        add_source(file, opening);
-        for (size_t i = 0; i < words->count; i++) {
-            const char *const word = words->items[i];
-
-            snprintf(file, sizeof(file), "%s/%s", word + (strncmp(word, "-I", 2) == 0 ? 2 : 0),
-                     name);
-            add_source(file, opening);
-        }
-    }
-    free(text);
-}
-
-/* Hashes the file, its includes and the options. Paths do not count: two copies have the same
- * hash. */
-static enum status hash_file(struct opening *opening, char hex[SHA256_HEX_BYTES])
-{
-    enum status status = STATUS_OK;
-
-    opening->whole = !getenv("CPATH") && !getenv("CPLUS_INCLUDE_PATH");
-    opening->stream = memory_open(&opening->hashes);
-    if (!opening->stream)
-        return log_memory("the hash of %s", opening->request->path);
-    add_source(opening->path, opening);
-    if (!opening->out_of_memory && opening->hashes.bytes == 0)
-        status =
-            log_error(STATUS_USAGE, "cannot read %s: %s", opening->request->path, strerror(errno));
-    for (size_t i = 0; i < opening->compiler.words.count; i++) {
-        const char *const word = opening->compiler.words.items[i];
-        const bool folder = strncmp(word, "-I", 2) == 0, host = strncmp(word, "-ccbin", 6) == 0;
-
-        for (size_t k = 0; k < sizeof(unknown_options) / sizeof(unknown_options[0]); k++)
-            opening->whole = opening->whole &&
-                             strncmp(word, unknown_options[k], strlen(unknown_options[k])) != 0;
-        if (folder || host)
-            i += !word[folder ? 2 : 6]; /* the path is a word of its own */
-        else
-            fprintf(opening->stream, "%s\n", word);
-    }
-    if (opening->request->against)
-        fputs("against\n", opening->stream);
-    if ((!memory_close(&opening->hashes, opening->stream) || opening->out_of_memory) &&
-        status == STATUS_OK)
-        status = log_memory("the hash of %s", opening->request->path);
-    if (status == STATUS_OK)
-        sha256_hex(opening->hashes.text, opening->hashes.bytes, hex);
-    free(opening->hashes.text);
-    return status;
-}
-
 /* The name of a source in the cache. */
-static bool make_key(const struct kernel_compiler *compiler, const char *text, const char *hash,
+static bool make_key(const struct opening *opening, const char *text, const char *hash,
                      char key[SHA256_HEX_BYTES])
 {
+    const struct kernel_compiler *compiler = &opening->compiler;
     struct memory memory;
     FILE *stream = memory_open(&memory);
 
     if (stream) {
-        fprintf(stream, "%s\n%s\n%s\n%s%s\n%s\nsm_%u\n", compiler->path, compiler->version, hash,
+        fprintf(stream, "%s\n%s\n%s\n%s\n%s\n%s%s\n%s\nsm_%u\n", compiler->path, compiler->version,
+                hash, opening->reads.text_sha256, opening->reads.headers_sha256,
                 cbank_header_tables, cbank_header_case, text, (unsigned)compiler->architecture);
         for (size_t i = 0; i < compiler->words.count; i++)
             fprintf(stream, "%s\n", compiler->words.items[i]);
@@ -182,6 +103,48 @@ static char *build_source(const struct opening *opening, const struct kernel_fil
     return memory_close(&memory, stream) ? memory.text : NULL;
 }
 
+static enum status check_readable(const struct opening *opening)
+{
+    size_t bytes;
+    char *const text = kernel_read(opening->path, &bytes);
+
+    free(text);
+    if (text)
+        return STATUS_OK;
+    return errno == ENOMEM ? log_memory("%s", opening->request->path)
+                           : log_error(STATUS_USAGE, "cannot read %s: %s", opening->request->path,
+                                       strerror(errno));
+}
+
+/* Asks what the file reads, for the GPU and by nvcc for the processor, and hashes it. The hash must
+ * be one of those that the request expects. */
+static enum status identify(struct opening *opening, struct kernel_build written[2],
+                            struct kernel_file *out)
+{
+    const char *const expected = opening->request->expected;
+    const size_t count = opening->compiler.path[0] ? 2 : 1;
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; i < count; i++) {
+        written[i].source = build_source(opening, out, &written[i]);
+        if (!written[i].source)
+            return log_memory("compiling %s", out->path);
+    }
+    status = kernel_preprocess(&opening->compiler, written, count, &opening->reads);
+    if (status == STATUS_OK)
+        status = kernel_identity(&opening->reads, &opening->compiler.words,
+                                 opening->request->against, out->sha256);
+    if (status != STATUS_OK)
+        return status;
+    if (expected && !strstr(expected, out->sha256))
+        return log_error(STATUS_USAGE,
+                         "%s is not the file that was measured: the SHA-256 with what it reads and "
+                         "the compiler's options is %s, and should be %s; put the files back, give "
+                         "--compiler-options as they were, or measure again",
+                         out->path, out->sha256, expected);
+    return STATUS_OK;
+}
+
 static void print_messages(const struct kernel_build *build)
 {
     char *at = build->messages;
@@ -198,30 +161,34 @@ static enum status make_builds(struct opening *opening, const struct kernel_file
                                struct kernel_build *builds, size_t count)
 {
     char(*const keys)[SHA256_HEX_BYTES] = calloc(count, sizeof(*keys)), hash[SHA256_HEX_BYTES];
-    const bool keeps = opening->cache && opening->whole;
+    const bool keeps = opening->cache && !opening->reads.unfollowed[0];
     enum status status = keys ? STATUS_OK : log_memory("compiling %s", file->path);
 
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
         if (kernel_build_made(&builds[i]))
             continue;
-        builds[i].source = build_source(opening, file, &builds[i]);
-        if (!builds[i].source ||
-            !make_key(&opening->compiler, builds[i].source, file->sha256, keys[i]))
+        if (!builds[i].source)
+            builds[i].source = build_source(opening, file, &builds[i]);
+        if (!builds[i].source || !make_key(opening, builds[i].source, file->sha256, keys[i]))
             status = log_memory("compiling %s", file->path);
         else
             builds[i].cached = keeps && kernel_cache_get(opening->cache, keys[i], &builds[i]);
     }
     if (status == STATUS_OK)
-        status = kernel_compile(&opening->compiler, builds, count);
-    /* A file that changed while it was compiled is kept under neither hash. */
-    if (status == STATUS_OK && keeps)
-        status = hash_file(opening, hash);
+        status = kernel_compile(&opening->compiler, builds, count, &opening->reads);
+    if (status == STATUS_OK)
+        status = kernel_identity(&opening->reads, &opening->compiler.words,
+                                 opening->request->against, hash);
+    if (status == STATUS_OK && strcmp(hash, file->sha256) != 0)
+        status = log_error(STATUS_USAGE,
+                           "%s, or a file that it reads, changed while it was compiled; run again",
+                           file->path);
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
         const char *const spaces = builds[i].kernel.spaces;
 
         /* The file as it is written must compile, but for the processor. */
         if (builds[i].cubin || (builds[i].reason[0] && (spaces[0] || builds[i].on_cpu))) {
-            if (keeps && keys[i][0] && !builds[i].cached && strcmp(hash, file->sha256) == 0)
+            if (keeps && keys[i][0] && !builds[i].cached)
                 kernel_cache_put(opening->cache, keys[i], &builds[i]);
             continue;
         }
@@ -254,6 +221,10 @@ static enum status open_builds(struct opening *opening, struct kernel_build writ
 
     if (status == STATUS_OK)
         print_messages(written); /* warnings */
+    if (status == STATUS_OK && opening->reads.unfollowed[0])
+        log_note(false,
+                 "%s: it is compiled each time, and its hash may leave out what it reads: %s",
+                 file->path, opening->reads.unfollowed);
     if (status == STATUS_OK && nvcc && !on_cpu->cubin)
         log_note(false,
                  "%s: the check cannot be compiled for the processor, and runs on the GPU%s%s",
@@ -312,11 +283,14 @@ enum status kernel_file_open(const struct kernel_request *request, struct kernel
                          "%s: the path of the current folder cannot be read, or is too long; move "
                          "the file",
                          path);
+    opening.reads.kernel = opening.path;
     status = read_options(&opening);
     if (status == STATUS_OK)
-        status = hash_file(&opening, out->sha256);
+        status = check_readable(&opening);
     if (status == STATUS_OK)
         status = kernel_compiler_open(request->compiler, &opening.compiler);
+    if (status == STATUS_OK)
+        status = identify(&opening, written, out);
     if (status == STATUS_OK) {
         const double start = clock_seconds();
 
@@ -327,6 +301,10 @@ enum status kernel_file_open(const struct kernel_request *request, struct kernel
                 out->compile_seconds = clock_seconds() - start;
     }
     memcpy(out->compiler, opening.compiler.version, sizeof(out->compiler));
+    memcpy(out->headers_sha256, opening.reads.headers_sha256, sizeof(out->headers_sha256));
+    out->data = opening.reads.data;
+    opening.reads.data = (struct texts){0};
+    kernel_reads_close(&opening.reads);
     kernel_compiler_close(&opening.compiler);
     written[1].cubin = NULL; /* that is the file's */
     close_build(&written[0]);
@@ -343,7 +321,21 @@ void kernel_file_close(struct kernel_file *file)
         close_build(&file->builds[i]);
     free(file->reference);
     free(file->builds);
+    texts_close(&file->data);
     *file = (struct kernel_file){0};
+}
+
+bool kernel_data_read(const struct kernel_file *file, const char *path, const void *data,
+                      size_t bytes)
+{
+    char hex[SHA256_HEX_BYTES];
+
+    sha256_hex(data, bytes, hex);
+    for (size_t i = 0; i < file->data.count; i++)
+        if (strncmp(file->data.items[i], hex, strlen(hex)) == 0 &&
+            strcmp(file->data.items[i] + SHA256_HEX_BYTES, path) == 0)
+            return true;
+    return false;
 }
 
 /* -- symbols ----------------------------------------------------------------------------------- */

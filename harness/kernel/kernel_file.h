@@ -3,7 +3,8 @@
  *
  * A build is a cubin with one kernel of the user, the kernel cbank_case_call, and the variables
  * cbank_case_info and cbank_table_info_NAME: see cbank_case.h. Cubins are kept in a cache, by the
- * hash of the file, of the files that it includes, of the options and of the compiler. */
+ * preprocessed text and by the hashes of all files that are read, of the options and of the
+ * compiler. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,6 +14,7 @@
 #include "cbank_case.h"
 #include "sha256.h"
 #include "status.h"
+#include "texts.h"
 #include "user_kernel.h"
 
 enum { KERNEL_REASON_BYTES = 256, KERNEL_COMPILER_BYTES = 128 };
@@ -30,6 +32,7 @@ struct kernel_request {
     const char *options; /* for the compiler, separated by blanks; NULL: none */
     uint32_t architecture; /* 90 for sm_90 */
     bool against; /* of --against: the hash says so, as the file may be that of --kernel */
+    const char *expected; /* a list of hashes, of which the file must have one; NULL: any */
 };
 
 /* The file with one choice of memory spaces. */
@@ -53,7 +56,11 @@ struct kernel_file {
     struct cbank_case_info info;
     struct cbank_table_info tables[CBANK_TABLES_MAX]; /* in the order of the file */
     size_t table_count;
-    char sha256[SHA256_HEX_BYTES]; /* of source, includes and options */
+    /* of all that the compiler reads but for files of toolkit and system, of the .npy files that
+     * these name, and of the options: results of two compilers are of one kernel */
+    char sha256[SHA256_HEX_BYTES];
+    char headers_sha256[SHA256_HEX_BYTES]; /* of the files of toolkit and system */
+    struct texts data; /* .npy files, by hash: "SHA-256 PATH" */
     char compiler[KERNEL_COMPILER_BYTES]; /* "nvcc 13.0.88" */
     double compile_seconds; /* of all builds; 0: all were in the cache */
     /* owned: a shared object with the case for the processor, see kernel_reference.h; NULL: none */
@@ -74,6 +81,11 @@ enum status kernel_file_open(const struct kernel_request *request, struct kernel
 
 /* Releases; accepts a zeroed struct. */
 void kernel_file_close(struct kernel_file *file);
+
+/* Whether the bytes of a .npy file are those that the hash of the kernel file has. `path`: the name
+ * that the case gives, below the folder of the kernel file. */
+bool kernel_data_read(const struct kernel_file *file, const char *path, const void *data,
+                      size_t bytes);
 
 /* The name of the user's kernel in a cubin: the only kernel but cbank_case_call, or the one of the
  * case's name. NULL, with the reason, if it is not clear. The text lies in the cubin. */

@@ -44,6 +44,17 @@ struct kernel_compiler {
 /* Texts of the headers of kernel files: cbank.cuh and cbank_case.h. */
 extern const char cbank_header_tables[], cbank_header_case[];
 
+/* What a compile reads. Paths are as the compiler names them. */
+struct kernel_reads {
+    const char *kernel; /* absolute path of the kernel file; not owned */
+    struct texts files; /* the user's, and the headers of this program, in the order of reading */
+    struct texts headers; /* of toolkit and system */
+    struct texts data; /* .npy files that a text of the user's names: "SHA-256 NAME" */
+    char text_sha256[SHA256_HEX_BYTES]; /* of the preprocessed text; "": there is none */
+    char headers_sha256[SHA256_HEX_BYTES]; /* of `headers` */
+    char unfollowed[KERNEL_REASON_BYTES]; /* why it may be more than that; "": it is all */
+};
+
 /* Finds a compiler: see struct kernel_request. *out has no members but its options.
  * STATUS_ENVIRONMENT, logged, if there is none. The caller closes *out in every case. */
 enum status kernel_compiler_open(const char *name, struct kernel_compiler *out);
@@ -51,11 +62,18 @@ enum status kernel_compiler_open(const char *name, struct kernel_compiler *out);
 /* Releases, and removes the temporary files; accepts a zeroed struct. */
 void kernel_compiler_close(struct kernel_compiler *compiler);
 
+/* Preprocesses the sources of builds, and gathers what they read: nvcc says it by line markers, and
+ * for NVRTC the sources are scanned. A source that cannot be preprocessed is no error here: nothing
+ * is known of it then. STATUS_ENVIRONMENT, logged, if the compiler cannot run, or after a signal.
+ */
+enum status kernel_preprocess(struct kernel_compiler *compiler, const struct kernel_build *builds,
+                              size_t count, struct kernel_reads *reads);
+
 /* Compiles the sources of the builds that are not made yet. STATUS_ENVIRONMENT if the compiler
  * cannot run, which is logged, or after a signal. A source that does not compile is no error
- * here. */
+ * here. STATUS_USAGE, logged, if a build read a file that is not among `reads`. */
 enum status kernel_compile(struct kernel_compiler *compiler, struct kernel_build *builds,
-                           size_t count);
+                           size_t count, const struct kernel_reads *reads);
 
 /* Looks in messages of a compiler for a static_assert of cbank.cuh, or for a limit of the
  * assembler, and writes the reason that it gives. False: the messages are about other errors. */
@@ -64,6 +82,40 @@ bool kernel_reason(const char *messages, char reason[KERNEL_REASON_BYTES]);
 /* Opens NVRTC. Compiles a source by it. */
 bool kernel_nvrtc_open(struct kernel_compiler *out);
 void kernel_nvrtc_compile(const struct kernel_compiler *compiler, struct kernel_build *build);
+
+/* -- what a compile reads, and the hash of a kernel file --------------------------------------- */
+
+/* Makes a hash that of what it is of, followed by these bytes. "" begins. */
+void kernel_chain(char chain[SHA256_HEX_BYTES], const void *data, size_t bytes);
+
+/* Records why a compile may read other files, unless a reason is known: a text and a name, which
+ * may be NULL. */
+void kernel_unfollowed(struct kernel_reads *reads, const char *reason, const char *what);
+
+/* Adds a file. `marked`: the compiler takes it for the system's. False when out of memory. */
+bool kernel_reads_add(struct kernel_reads *reads, const char *path, bool marked);
+
+bool kernel_reads_know(const struct kernel_reads *reads, const char *path);
+
+/* Adds the files of a preprocessed text, and the text, which is changed. False when out of
+ * memory. */
+bool kernel_reads_take(struct kernel_reads *reads, char *text, size_t bytes);
+
+/* Whether a preprocessed text, which is changed, is of a file that is not among the others: its
+ * path. */
+bool kernel_reads_lack(const struct kernel_reads *reads, char *text, char path[PATH_MAX]);
+
+/* Adds the files that NVRTC may read. `own`: the folder of the headers of this program. False when
+ * out of memory. */
+bool kernel_reads_scan(struct kernel_reads *reads, const struct texts *words, const char *own);
+
+/* Hashes the user's files as they are now, the data that they name, and the options. Paths do not
+ * count: two copies have the same hash. */
+enum status kernel_identity(struct kernel_reads *reads, const struct texts *words, bool against,
+                            char identity[SHA256_HEX_BYTES]);
+
+/* Releases; accepts a zeroed struct. */
+void kernel_reads_close(struct kernel_reads *reads);
 
 /* -- the cache: one file for each build, which may be removed at any time ---------------------- */
 

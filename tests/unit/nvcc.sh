@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Stands in for nvcc in test_kernel_file.c: it copies the file `cubin` next to it, and writes a line
-# to `runs`, but not for the processor. The kernel file fails with its lines that have "error:" or
+# to `runs`, but not for the processor. It follows `include "..."` next to the kernel file and below
+# -I. The kernel file fails with its lines that have "error:" or
 # "fatal". The word SLEEP makes it wait, BROKEN fails in the space select.
 here=${0%/*}
 [ "$1" = --version ] && {
@@ -9,12 +10,32 @@ here=${0%/*}
     exit
 }
 for source; do :; done
-grep -q CBANK_REFERENCE "$source" || echo run >>"$here/runs"
+folders=
+reading=
 while [ $# -gt 1 ]; do
-    [ "$1" = -o ] && out=$2
+    case $1 in
+    -o) out=$2 ;;
+    -keep-dir) kept=$2 ;;
+    -I) folders="$folders $2" ;;
+    -M) reading=1 ;;
+    esac
     shift
 done
 kernel=$(sed -n 's/#include "\(.*\)"/\1/p' "$1")
+{
+    echo "# 1 \"$kernel\" 1"
+    cat "$1" "$kernel"
+    for name in $(sed -n 's/.*include ["<]\(.*\)[">]/\1/p' "$kernel"); do
+        for folder in "${kernel%/*}" $folders; do
+            [ -f "$folder/$name" ] || continue
+            echo "# 1 \"$folder/$name\" 1"
+            cat "$folder/$name"
+            break
+        done
+    done
+} >"$kept/${out##*/}.ii"
+[ "$reading" ] && exit
+grep -q CBANK_REFERENCE "$source" || echo run >>"$here/runs"
 grep -q SLEEP "$kernel" && {
     touch "$TMPDIR/left"
     sleep 60 &

@@ -75,6 +75,13 @@ enum status cuda_case_file(const struct cuda_user *user, const char *name,
     status = npy_open(path, true, &file);
     if (status != STATUS_OK)
         return status;
+    if (!kernel_data_read(user->build->file, name, file.mapping, file.bytes)) {
+        npy_close(&file);
+        return log_error(STATUS_USAGE,
+                         "%s: the hash of %s does not cover it; write its name as one literal that "
+                         "ends with .npy, and run again if the file changes",
+                         path, of);
+    }
     if (file.array.is_float || file.array.is_signed)
         type = file.array.is_float ? CBANK_TYPE_FLOAT : CBANK_TYPE_SIGNED;
     /* A struct is saved as an array of its members. */
