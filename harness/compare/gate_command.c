@@ -9,8 +9,10 @@
 #include "clock.h"
 #include "command.h"
 #include "compare_report.h"
+#include "kernel_document.h"
 #include "log.h"
 #include "processes.h"
+#include "text.h"
 #include "user_cell.h"
 
 struct gate_options {
@@ -81,27 +83,28 @@ static const struct option_group groups[] = {
 /* -- kernel files of BASE ---------------------------------------------------------------------- */
 
 /* The options that measure the kernel files of BASE again, as far as the user gave none. Sizes and
- * memory spaces of several files are those of the files. */
+ * memory spaces of several files are those of the files. BASE may be another's: the user names the
+ * files, whose hashes must be those of BASE. */
 static enum status kernel_words(const struct plan_options *plan, const struct sides *base,
                                 struct texts *out)
 {
-    enum { KERNEL, SPACE, SIZE, CACHE_STATE, OPTIONS, WORDS };
-    static const char *const names[WORDS] = {"--kernel=", "--space=", "--size=", "--cache-state=",
-                                             "--compiler-options="};
-    const bool own = base->kernel_count == 1 && !plan->kernel.given;
-    const bool wanted[WORDS] = {!plan->kernel.paths, own, own, !plan->cache_states_given,
-                                !plan->kernel.compiler_options};
-    const bool any = base->kernel_count > 0 && !plan->given;
+    enum { SPACE, SIZE, CACHE_STATE, OPTIONS, SHA256, WORDS };
+    static const char *const names[WORDS] = {"--space=", "--size=", "--cache-state=",
+                                             "--compiler-options=", "--kernel-sha256="};
+    const struct kernel_options *const kernel = &plan->kernel;
+    const bool own = base->kernel_count == 1 && !kernel->given;
+    const bool wanted[WORDS] = {own, own, !plan->cache_states_given, !kernel->compiler_options,
+                                !kernel->expected};
     const struct side *side = base->gpus;
     struct texts values[WORDS] = {{.count = 0}};
     char size[24];
     bool added = true;
 
-    for (size_t i = 0; any && i < base->kernel_count; i++)
-        added = added && texts_share(&values[KERNEL], base->kernels[i].file);
-    if (any && base->kernels[0].options)
+    for (size_t i = 0; i < base->kernel_count; i++)
+        added = added && texts_share(&values[SHA256], base->kernels[i].sha256);
+    if (base->kernels[0].options)
         added = added && texts_share(&values[OPTIONS], base->kernels[0].options);
-    for (size_t i = 0; any && i < side->cell_count; i++) {
+    for (size_t i = 0; i < side->cell_count; i++) {
         const struct cell *cell = &side->cells[i].cell;
 
         snprintf(size, sizeof(size), "%" PRIu64, cell->elements);
@@ -116,6 +119,30 @@ static enum status kernel_words(const struct plan_options *plan, const struct si
         texts_close(&values[i]);
     }
     return added ? STATUS_OK : log_memory("the options of kernel files");
+}
+
+/* Checks what of BASE would be compiled, and takes its options. */
+static enum status take_kernels(const struct plan_options *plan, const struct sides *base,
+                                struct texts *out)
+{
+    char *const paths = strdup(plan->kernel.paths ? plan->kernel.paths : ""), *rest = paths;
+    enum status status = paths ? STATUS_OK : log_memory("the paths of kernel files");
+    char shown[TEXT_SHOWN_BYTES];
+
+    if (status == STATUS_OK && base->kernel_count > 0 && !plan->given) {
+        if (!plan->kernel.paths)
+            status = log_error(STATUS_USAGE,
+                               "BASE has cells of the kernel file %s, and no file is compiled "
+                               "because a document names it; name it by --kernel FILE",
+                               text_shown(base->kernels[0].file, shown));
+        for (char *path;
+             status == STATUS_OK && !plan->kernel.compiler_options && (path = strsep(&rest, ","));)
+            status = kernel_document_options(base->kernels[0].options, path);
+        if (status == STATUS_OK)
+            status = kernel_words(plan, base, out);
+    }
+    free(paths);
+    return status;
 }
 
 /* -- measuring --------------------------------------------------------------------------------- */
@@ -206,7 +233,7 @@ static enum status gate(const void *parsed, const struct invocation *invocation)
                  options->programs[i] ? options->programs[i] : "this program");
     interrupt_catch();
     if (status == STATUS_OK && fixed)
-        status = kernel_words(&options->plan, &sides[BASE], &more);
+        status = take_kernels(&options->plan, &sides[BASE], &more);
     if (status == STATUS_OK)
         status = measure(options, invocation, &more, &comparing);
     texts_close(&more);
@@ -230,8 +257,10 @@ const struct command gate_command = {
                "are compared at a level that allows\n"
                "for so many interim analyses. The gate ends when more processes would decide "
                "nothing. Exit codes are those of compare.\n"
-               "Without a GPU it is 3, unless --engine model is given. If BASE has users' kernels "
-               "and no option chooses cells, NEW\n"
-               "measures their files again, as BASE did. --kernel names a file that moved.",
+               "Without a GPU it is 3, unless --engine model is given. If BASE has users' kernels, "
+               "--kernel names their files, which must\n"
+               "be those of BASE: NEW measures them as BASE did. Nothing is compiled because BASE "
+               "names it, and of its options\n"
+               "for the compiler only -D, -O, -std and -I below the file's folder are used.",
     .run = gate,
 };

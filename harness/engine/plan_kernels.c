@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "engine.h"
+#include "kernel_document.h"
 #include "log.h"
 #include "memory.h"
+#include "text.h"
 #include "texts.h"
 #include "user_cell.h"
 
@@ -71,7 +73,8 @@ static struct kernel_request request_of(const struct kernel_options *options, ui
                                    .options =
                                        own ? options->against_options : options->compiler_options,
                                    .architecture = architecture,
-                                   .against = against};
+                                   .against = against,
+                                   .expected = options->expected};
 }
 
 enum status plan_open_kernels(const struct plan_options *options, uint32_t architecture,
@@ -125,11 +128,70 @@ enum status result_set_kernels(struct result *result, const struct kernel_option
         snprintf(kernel->name, sizeof(kernel->name), "%s", file->info.name);
         snprintf(kernel->sha256, sizeof(kernel->sha256), "%s", file->sha256);
         snprintf(kernel->compiler, sizeof(kernel->compiler), "%s", file->compiler);
+        snprintf(kernel->headers_sha256, sizeof(kernel->headers_sha256), "%s",
+                 file->headers_sha256);
     }
     for (struct cell_result *cell = result->cells; cell < result->cells + result->cell_count;
          cell++)
         give_build(cell, cell->cell.build);
     return STATUS_OK;
+}
+
+/* Compiles the file of a kernel for the memory spaces of its pending cells. The document says what
+ * the file must be; which file is compiled, and by what, the user says. */
+static enum status open_pending(const struct result_kernel *kernel,
+                                const struct kernel_options *options, uint32_t architecture,
+                                const char *path, const char *spaces, struct kernel_file *out)
+{
+    struct kernel_request request = request_of(options, architecture, path, kernel->against);
+    char shown[TEXT_SHOWN_BYTES];
+    enum status status = STATUS_OK;
+
+    if (!path)
+        return log_error(STATUS_USAGE,
+                         "cells of the kernel file %s are pending, and no file is compiled because "
+                         "a document names it; name it by --kernel FILE",
+                         text_shown(kernel->file, shown));
+    if (!request.options) {
+        status = kernel_document_options(kernel->options, path);
+        request.options = kernel->options;
+    }
+    request.spaces = spaces;
+    request.expected = kernel->sha256;
+    return status == STATUS_OK ? kernel_file_open(&request, out) : status;
+}
+
+/* The memory spaces of the pending cells of a kernel, as struct kernel_request has them: "" for
+ * none. NULL when out of memory. The caller frees it. */
+static char *pending_spaces(const struct result *result, const struct result_kernel *kernel)
+{
+    struct texts pending = {0};
+    bool listed = true;
+    char *spaces;
+
+    for (size_t k = 0; listed && k < result->cell_count; k++) {
+        const struct cell *cell = &result->cells[k].cell;
+
+        if (result->cells[k].status == CELL_PENDING && result_kernel(result, cell) == kernel)
+            listed = texts_share(&pending, cell->kernel.spaces);
+    }
+    spaces = listed ? texts_join(&pending, "") : NULL;
+    texts_close(&pending);
+    return spaces;
+}
+
+/* Gives the builds of a file to the pending cells of its kernel. */
+static void give_builds(struct result *result, const struct result_kernel *kernel,
+                        const struct kernel_file *file)
+{
+    for (size_t k = 0; k < result->cell_count * file->build_count; k++) {
+        const struct kernel_build *build = &file->builds[k % file->build_count];
+        struct cell_result *cell = &result->cells[k / file->build_count];
+
+        if (cell->status == CELL_PENDING && result_kernel(result, &cell->cell) == kernel &&
+            strcmp(build->kernel.spaces, cell->cell.kernel.spaces) == 0)
+            give_build(cell, build);
+    }
 }
 
 enum status result_give_kernels(struct result *result, const struct kernel_options *options,
@@ -140,52 +202,24 @@ enum status result_give_kernels(struct result *result, const struct kernel_optio
 
     for (size_t i = 0; status == STATUS_OK && i < result->kernel_count; i++) {
         const struct result_kernel *kernel = &result->kernels[i];
-        const char *path = options->paths ? strsep(&rest, ",") : kernel->file;
-        const struct kernel_file *opened = NULL;
-        struct texts pending = {0}; /* the memory spaces of the pending cells of the kernel */
-        bool listed = true;
-        char *spaces;
+        const char *path = options->paths ? strsep(&rest, ",") : NULL;
+        char *const spaces = pending_spaces(result, kernel);
 
-        for (size_t k = 0; listed && k < result->cell_count; k++) {
-            const struct cell *cell = &result->cells[k].cell;
-
-            if (result->cells[k].status == CELL_PENDING && result_kernel(result, cell) == kernel)
-                listed = texts_share(&pending, cell->kernel.spaces);
-        }
-        spaces = listed ? texts_join(&pending, "") : NULL;
         if (!spaces)
             status = log_memory("the memory spaces of %s", kernel->name);
-        else if (!path || (options->paths && i + 1 == result->kernel_count && rest))
+        else if (options->paths && (!path || (i + 1 == result->kernel_count && rest)))
             status =
                 log_error(STATUS_USAGE, "--kernel: the result has %zu kernel files; name as many",
                           result->kernel_count);
-        if (status == STATUS_OK && pending.count > 0) {
-            struct kernel_request request =
-                request_of(options, architecture, path, kernel->against);
+        else if (spaces[0]) {
+            struct kernel_file *const opened = &files->files[files->count];
 
-            request.spaces = spaces;
-            request.options = kernel->options;
-            status = kernel_file_open(&request, &files->files[files->count]);
-            opened = status == STATUS_OK ? &files->files[files->count++] : NULL;
+            status = open_pending(kernel, options, architecture, path, spaces, opened);
+            files->count += status == STATUS_OK;
+            if (status == STATUS_OK)
+                give_builds(result, kernel, opened);
         }
-        texts_close(&pending);
         free(spaces);
-        if (opened && strcmp(opened->sha256, kernel->sha256) != 0)
-            status = log_error(
-                STATUS_USAGE,
-                "%s has changed since cells were measured with it; put the file back whose "
-                "SHA-256, with "
-                "what it includes and the compiler's options, is %s, or name it with --kernel",
-                path, kernel->sha256);
-        for (size_t k = 0;
-             status == STATUS_OK && opened && k < result->cell_count * opened->build_count; k++) {
-            const struct kernel_build *build = &opened->builds[k % opened->build_count];
-            struct cell_result *cell = &result->cells[k / opened->build_count];
-
-            if (cell->status == CELL_PENDING && result_kernel(result, &cell->cell) == kernel &&
-                strcmp(build->kernel.spaces, cell->cell.kernel.spaces) == 0)
-                give_build(cell, build);
-        }
     }
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++)
         if (result->cells[i].status == CELL_PENDING && cell_is_user(&result->cells[i].cell) &&

@@ -20,9 +20,10 @@ struct kernel_files {
 enum status plan_open_kernels(const struct plan_options *options, uint32_t architecture,
                               struct kernel_files *files, struct plan *out);
 
-/* Compiles again what the pending cells of a result need, and gives it to them. `options` may name
- * other paths of the same files. STATUS_USAGE, logged, if a file has changed. The caller closes
- * *files, also after an error, and after the result. */
+/* Compiles again what the pending cells of a result need, and gives it to them. `options` names the
+ * files: a result may be another's, and what it names is not compiled. STATUS_USAGE, logged, if a
+ * file is not named or has changed, or if the result has options for the compiler that only a user
+ * may give. The caller closes *files, also after an error, and after the result. */
 enum status result_give_kernels(struct result *result, const struct kernel_options *options,
                                 uint32_t architecture, struct kernel_files *files);
 

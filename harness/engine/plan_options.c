@@ -275,7 +275,7 @@ const struct option_row kernel_option_rows[] = {
      .argument = "TEXT",
      .help = "options for the kernel's compiler, with blanks between",
      .kind = &option_text,
-     OF_KERNEL(compiler_options)},
+     KERNEL(compiler_options)},
     {.name = "against",
      .topic = TOPIC_KERNEL,
      .argument = "FILE",
@@ -294,7 +294,13 @@ const struct option_row kernel_option_rows[] = {
      .argument = "TEXT",
      .help = "its compiler's options (default: those of the first)",
      .kind = &option_text,
-     OF_KERNEL(against_options)},
+     KERNEL(against_options)},
+    {.name = "kernel-sha256",
+     .argument = "LIST",
+     .help = "refuse a kernel file whose hash, as results have it, is none of these, before it is "
+             "compiled",
+     .kind = &option_text,
+     KERNEL(expected)},
 };
 
 #define MEASURE(member)                                 \
@@ -451,9 +457,10 @@ enum status plan_options_check(const struct plan_options *options)
         return log_error(STATUS_USAGE, "--kernel: the file says what is measured; of the options "
                                        "that choose cells, only --space, "
                                        "--size and --cache-state go with it");
-    if (!kernel->paths && (kernel->given || kernel->compiler))
-        return log_error(STATUS_USAGE, "--space, --size, --compiler, --compiler-options and "
-                                       "--against go with --kernel FILE");
+    if (!kernel->paths &&
+        (kernel->given || kernel->compiler || kernel->compiler_options || kernel->expected))
+        return log_error(STATUS_USAGE, "--space, --size, --compiler, --compiler-options, "
+                                       "--kernel-sha256 and --against go with --kernel FILE");
     if (kernel->against && strchr(kernel->paths, ','))
         return log_error(STATUS_USAGE, "--against: name one file by --kernel");
     if (!kernel->against && (kernel->against_compiler || kernel->against_options))

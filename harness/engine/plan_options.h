@@ -21,7 +21,8 @@ struct kernel_options {
     /* another kernel file that is compared with the one; NULL: none */
     const char *against;
     const char *against_compiler, *against_options; /* for it; NULL: as for the one */
-    bool given; /* spaces, sizes, compiler_options or a comparison */
+    const char *expected; /* hashes of kernel files: others are refused; NULL: any */
+    bool given; /* spaces, sizes or a comparison */
 };
 
 /* Selection of cells. */
@@ -78,7 +79,7 @@ extern const size_t sweep_count;
 
 enum { PLAN_OPTION_COUNT = 10 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 14 };
 
-enum { KERNEL_OPTION_COUNT = 8 };
+enum { KERNEL_OPTION_COUNT = 9 };
 
 extern const struct option_row plan_option_rows[PLAN_OPTION_COUNT];
 extern const struct option_row kernel_option_rows[KERNEL_OPTION_COUNT]; /* of plan_options.kernel */

@@ -62,6 +62,19 @@ static bool run_step(void *context, const char *phase, size_t done, size_t total
 
 /* -- the end ----------------------------------------------------------------------------------- */
 
+/* What --resume needs beside the file: the user names kernel files again. */
+static void resume_words(const struct run_options *options, char words[RESULT_PATH_BYTES])
+{
+    const struct kernel_options *const kernel = &options->plan.kernel;
+
+    words[0] = '\0';
+    if (options->suite)
+        snprintf(words, RESULT_PATH_BYTES, " --suite");
+    else if (kernel->paths)
+        snprintf(words, RESULT_PATH_BYTES, " --kernel %s%s%s", kernel->paths,
+                 kernel->against ? "," : "", kernel->against ? kernel->against : "");
+}
+
 /* Prints the table of a run that has ended, as far as there is one. Logs why counters were not
  * read, where the result is, which cells failed, and how to resume. `written` is the outcome of
  * writing the result. Returns `written`, or worse if the table could not be printed. */
@@ -78,8 +91,10 @@ static enum status report(const struct run *run, enum status written, enum statu
     const struct cell_result *first = NULL; /* that failed */
     enum status status = STATUS_OK;
     const bool user = result->cell_count && cell_is_user(&result->cells[0].cell);
+    char more[RESULT_PATH_BYTES];
     size_t failed = 0;
 
+    resume_words(run->options, more);
     for (size_t i = 0; i < result->cell_count; i++)
         if (result->cells[i].status == CELL_FAILED && failed++ == 0)
             first = &result->cells[i];
@@ -96,23 +111,25 @@ static enum status report(const struct run *run, enum status written, enum statu
                     run->path);
     if (end->given)
         log_error(STATUS_FINDING,
-                  "the run ended before its time%s%s: %s; look %s, then cbank run --resume %s "
+                  "the run ended before its time%s%s: %s; look %s, then cbank run --resume %s%s "
                   "measures the rest%s",
                   end->cell[0] ? " at " : "", end->cell, end->reason,
                   user ? "in the kernel file for an access out of bounds or a loop without end"
                        : "at nvidia-smi and the system's log for the GPU",
-                  file,
+                  file, more,
                   user ? "; --retry-failed also tries failed cells"
                        : " and tries failed cells again");
     else if (!result->complete)
-        log_note(run->options->quiet, "interrupted; cbank run --resume %s measures the rest", file);
+        log_note(run->options->quiet, "interrupted; cbank run --resume %s%s measures the rest",
+                 file, more);
     else if (first) {
         char identity[CELL_IDENTITY_BYTES];
 
         cell_identity(&first->cell, identity);
-        log_warning("%zu cell%s failed; %s%s: %s; cbank run --resume %s --retry-failed tries again",
+        log_warning("%zu cell%s failed; %s%s: %s; cbank run --resume %s%s --retry-failed tries "
+                    "again",
                     failed, failed == 1 ? "" : "s", failed == 1 ? "" : "the first is ", identity,
-                    first->reason, file);
+                    first->reason, file, more);
     } else if (!table && verdict == STATUS_FINDING)
         log_warning(
             "an exact counter differs or errors of the device grew; cbank show tells which");

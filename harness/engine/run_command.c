@@ -364,9 +364,8 @@ enum status run_plan(const struct run_options *options, const struct invocation 
     enum status status = STATUS_OK;
     char *paths = NULL;
 
-    if (options->suite && (options->plan.kernel.paths || options->resume_path))
-        return log_error(STATUS_USAGE, "--suite: it names kernel files and begins a run; leave out "
-                                       "--kernel and --resume");
+    if (options->suite && options->plan.kernel.paths)
+        return log_error(STATUS_USAGE, "--suite: it names kernel files; leave out --kernel");
     if (options->retry_failed && !options->resume_path)
         return log_error(STATUS_USAGE, "--retry-failed goes with --resume FILE, whose failed cells "
                                        "it tries again");
@@ -408,4 +407,5 @@ const char run_details[] = "The plan is every combination of what the options se
                            "With --resume the plan, the seed and the counters are the file's: "
                            "options that choose cells or how to\n"
                            "measure them are refused. Device, driver and kernel files have to be "
-                           "the same; --kernel names files that moved.";
+                           "the same. Users' kernels are compiled\n"
+                           "only from files that --kernel names: which must be those of the file.";

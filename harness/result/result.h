@@ -192,6 +192,8 @@ struct result_kernel {
     uint32_t line; /* of its case */
     char sha256[SHA256_HEX_BYTES]; /* its first 64 bits are the hash of struct user_kernel */
     char compiler[128]; /* "nvcc 13.0.88" */
+    /* of the files of toolkit and system that it read; "": not known. Not a part of the identity */
+    char headers_sha256[SHA256_HEX_BYTES];
     const char *options; /* of --compiler-options; NULL: none; not owned */
     double compile_seconds; /* of all builds; 0: all were compiled before */
     bool against; /* of --against: compared with the one before */

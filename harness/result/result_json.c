@@ -153,6 +153,7 @@ static const struct field kernel_rows[] = {
     {FIELD(field_uint32, struct result_kernel, "line", line, REQUIRED)},
     {FIELD(field_text, struct result_kernel, "sha256", sha256, REQUIRED)},
     {FIELD(field_text, struct result_kernel, "compiler", compiler, REQUIRED)},
+    {FIELD(field_text, struct result_kernel, "headers_sha256", headers_sha256, OMITTED)},
     {FIELD(field_reference, struct result_kernel, "options", options, NULLABLE)},
     {FIELD(field_number, struct result_kernel, "compile_seconds", compile_seconds, REQUIRED),
      .low = 0, .high = 1e9},

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -129,8 +130,7 @@ class Suite(Case):
         )
 
     def test_other_options_that_choose_kernels_are_refused(self):
-        for more in (["--kernel", self.file], ["--resume", self.base]):
-            self.assertIn("--suite", self.cbank("run", "--suite", *more, status=2))
+        self.assertIn("--suite", self.cbank("run", "--suite", "--kernel", self.file, status=2))
 
 
 class Run(Case):
@@ -147,6 +147,7 @@ class Run(Case):
         again = self.path("again.json")
         self.cbank("run", "--kernel", self.file, *PLAN, "--json", again)
         self.assertEqual(read_json(again)["kernel_files"], [{**kernel, "compile_seconds": 0}])
+        self.assertRegex(kernel["headers_sha256"], "^[0-9a-f]{64}$")
         self.assertEqual(
             [cell["identity"] for cell in result["cells"]],
             [
@@ -216,26 +217,60 @@ class Resume(Case):
 
     def test_pending_cells_are_measured(self):
         path = self.interrupted()
-        self.assertIn("8 verified", self.cbank("run", "--resume", path))
+        self.assertIn("8 verified", self.cbank("run", "--resume", path, "--kernel", self.file))
         result = read_json(path)
         self.assertTrue(
             result["complete"] and all(cell["status"] == "ok" for cell in result["cells"])
         )
 
-    def test_a_file_that_changed_is_refused_and_one_that_moved_is_named(self):
-        path = self.interrupted(self.changed("lookup.cu"))
+    def test_only_a_file_that_the_user_names_is_compiled(self):
+        path = self.interrupted()
         self.assertIn(
-            "has changed since cells were measured with it",
+            f"cells of the kernel file {self.file} are pending, and no file is compiled because a"
+            " document names it; name it by --kernel FILE",
             self.cbank("run", "--resume", path, status=2),
         )
         self.assertIn(
             "leave out the options",
             self.cbank("run", "--resume", path, "--space", "shared", status=2),
         )
+        changed = self.changed("lookup.cu", KERNEL + "an error\n")
+        self.assertIn(
+            "lookup.cu is not the file that was measured",
+            self.cbank("run", "--resume", path, "--kernel", changed, status=2),
+        )
         moved = self.path("moved/lookup.cu")
         os.mkdir(os.path.dirname(moved))
         shutil.copy(self.file, moved)
         self.assertIn("8 verified", self.cbank("run", "--resume", path, "--kernel", moved))
+
+    def test_options_of_the_result_are_given_again_unless_they_are_harmless(self):
+        path = self.path("options.json")
+        words = ["--kernel", self.file, *PLAN, "--json", path]
+        for options, refused in (("-DN=1 -O2", None), ("-DN=1 -use_fast_math", "-use_fast_math")):
+            with self.subTest(options):
+                self.cbank("run", *words, f"--compiler-options={options}")
+                result = read_json(path)
+                result.update(complete=False, finished_utc=None)
+                result["cells"][0]["status"] = "pending"
+                result["cells"][0]["time_ns"].update(samples=[], stop_reason=None)
+                self.write("options.json", result)
+                resume = ["run", "--resume", path, "--kernel", self.file]
+                gate = ["gate", path, "--kernel", self.file, "--processes", "1", "--counters=none"]
+                if refused:
+                    for command in (resume, gate):
+                        self.assertIn(
+                            f"the compiler's option {refused}, and of a document only",
+                            self.cbank(*command, status=2),
+                        )
+                    self.assertIn(
+                        "is not the file that was measured",
+                        self.cbank(*resume, "--compiler-options=-O1", status=2),
+                    )
+                    resume.append(f"--compiler-options={options}")
+                    gate.append(f"--compiler-options={options}")
+                self.assertIn("8 verified", self.cbank(*resume))
+                self.cbank(*gate)
 
 
 class Compare(Case):
@@ -270,19 +305,65 @@ class Compare(Case):
 
     def test_a_gate_measures_the_file_of_base_again(self):
         path = self.path("gate.json")
-        self.cbank("gate", self.base, "--processes", "1", "--counters", "none", "--json", path)
+        words = ["gate", self.base, "--processes", "1", "--counters", "none", "--json", path]
+        self.assertIn(
+            f"BASE has cells of the kernel file {self.file}, and no file is compiled because a"
+            " document names it; name it by --kernel FILE",
+            self.cbank(*words, status=2),
+        )
+        self.cbank(*words, "--kernel", self.file)
         compared = read_json(path)
         self.assertEqual(
             (len(compared["cells"]), compared["counts"]["missing"] + compared["counts"]["new"]),
             (8, 0),
         )
 
-    def test_a_gate_refuses_another_file(self):
-        changed = self.changed("lookup.cu")
-        self.assertIn(
-            "has changed since BASE was measured",
-            self.cbank("gate", self.base, "--kernel", changed, "--counters", "none", status=2),
+    def test_a_gate_refuses_another_file_before_it_is_compiled(self):
+        changed = self.changed("lookup.cu", KERNEL + "an error\n")
+        said = self.cbank("gate", self.base, "--kernel", changed, "--counters", "none", status=2)
+        self.assertIn("lookup.cu is not the file that was measured", said)
+        self.assertNotIn("an error", said)
+
+
+class Data(Case):
+    """.npy files that a case names are a part of the kernel."""
+
+    def npy(self, name, values):
+        data = struct.pack(f"<{len(values)}I", *values)
+        head = "{'descr': '<u4', 'fortran_order': False, 'shape': (%d,), }" % len(values)
+        head = head.ljust(117) + "\n"
+        with open(self.path(name), "wb") as file:
+            file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data)
+
+    def case(self, name):
+        text = KERNEL.replace("input<unsigned>(size)", f"input<unsigned>(size, npy{{{name}}})")
+        return self.write("data.cu", text.replace("& 15)", "% 16)").replace("lookup", "data"))
+
+    def run_data(self, status=0, *options):
+        said = self.cbank(
+            *("run", "--kernel", self.path("data.cu"), "--space", "written", "--size", "64"),
+            *("--counters=none", "--json", self.path("data.json"), *options),
+            status=status,
         )
+        return said, None if status else read_json(self.path("data.json"))
+
+    def test_their_bytes_are_a_part_of_the_hash(self):
+        self.case('"index.npy"')
+        hashes = []
+        for first in (1, 2, 1):
+            self.npy("index.npy", [first] + [3] * 63)
+            _, result = self.run_data()
+            self.assertTrue(result["cells"][0]["verified"])
+            hashes.append(result["kernel_files"][0]["sha256"])
+        self.assertNotEqual(hashes[0], hashes[1])
+        self.assertEqual(hashes[0], hashes[2])
+
+    def test_a_name_that_is_no_literal_is_refused(self):
+        self.npy("index.npy", [3] * 64)
+        self.case('"in" "dex.npy"')
+        said = self.run_data(2)[0]
+        self.assertIn("index.npy: the hash of", said)
+        self.assertIn("write its name as one literal that ends with .npy", said)
 
 
 if __name__ == "__main__":
