@@ -47,6 +47,29 @@ unmeasured() {
     }
 }
 
+# Resumes a file, in place of this process. It has the plan, but what is compiled is named by the
+# options alone.
+resume() { # FILE OPTION...
+    file=$1
+    shift
+    left=$#
+    while [ "$left" -gt 0 ]; do
+        option=$1
+        shift
+        left=$((left - 1))
+        case $option in
+        --suite | --kernel=* | --compiler=* | --compiler-options=*) set -- "$@" "$option" ;;
+        --kernel | --compiler | --compiler-options)
+            value=$1
+            shift
+            left=$((left - 1))
+            set -- "$@" "$option" "$value"
+            ;;
+        esac
+    done
+    exec "$cbank" run --resume "$file" "$@"
+}
+
 # Resumes what is unfinished in the folder $1, all GPUs side by side, and measures the others. A
 # name that was reserved, and never written to, is empty.
 measure() {
@@ -62,7 +85,7 @@ measure() {
     for file in "$folder"/cbank-*.json; do
         [ -e "$file" ] || continue
         [ "$earlier" != 0 ] || continue
-        "$cbank" run --resume "$file" &
+        resume "$file" "$@" &
         resumed="$resumed $!"
     done
     for process in $resumed; do

@@ -62,7 +62,7 @@ SECONDS = {
     "fuzz": 38,
     "unit tests, sanitizers": 50,
     "unit tests, sanitizers, gcc": 60,
-    "unit tests": 24,
+    "unit tests": 36,
     "kernels/cuda_11_8": 170,
     "kernels/toolkit": 50,
     "kernels/corpus": 60,
@@ -85,6 +85,7 @@ SECONDS = {
     "end_to_end/analysis": 41,
     "end_to_end/gate": 30,
     "end_to_end/board": 17,
+    "end_to_end/foreign": 25,
     "end_to_end/spaces": 27,
     "end_to_end/claims": 21,
     "end_to_end/lookup": 19,
@@ -114,6 +115,7 @@ SIMULATED = (
     "simulated.py",
     "kernel_file.py",
     "user_cells.py",
+    "foreign.py",
     "spaces.py",
     "health.py",
     "board.py",
@@ -123,7 +125,9 @@ SIMULATED = (
     "contribute.py",
 )
 # Kernels of kernel files change stacks, which sanitizers do not follow.
-SANITIZED = [file for file in SIMULATED if file not in ("kernel_file.py", "spaces.py")]
+SANITIZED = [
+    file for file in SIMULATED if file not in ("kernel_file.py", "foreign.py", "spaces.py")
+]
 CLUSTERS = ("fleet_slurm.py",)  # of the same program, without sanitizers
 # `make test-kernels`, which changes of kernels ask for, and `long` run these, too
 KERNELS_LONG = ("kernel_faults.py", "cuda_11_8.py")

@@ -69,9 +69,10 @@ def fact_text(key: str, value: object) -> str:
         value = style.count_text(value)
     elif key in ("table_bytes", "polluter_bytes", "refill_bytes") and not isinstance(value, str):
         value = style.bytes_text(value)
-    return FACTS.get(key, "{}" if key in CELL_KEYS else f"{key.replace('_', ' ')} {{}}").format(
-        value
-    )
+    if key in FACTS:
+        return FACTS[key].format(value)
+    # A key may come from a document: it is no format.
+    return str(value) if key in CELL_KEYS else f"{key.replace('_', ' ')} {value}"
 
 
 def told_apart(
