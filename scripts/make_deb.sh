@@ -52,7 +52,6 @@ copyright() {
 }
 
 strip "$program"
-strip --strip-debug --enable-deterministic-archives "$root/usr/lib/libcbank.a"
 scripts/check_published.sh "$folder" "$root"
 install -d "$documents" "$root/DEBIAN"
 copyright >"$documents/copyright"

@@ -71,7 +71,8 @@ cp results/*schema.json "$build/release-parts/results/"
     "${PYTHON:-python3}" setup.py -q bdist_wheel --dist-dir ../wheel)
 cp "$build"/release-parts/wheel/*.whl scripts/Containerfile "$out/"
 # The files of the wheel are packed.
-"${PYTHON:-python3}" -I -m zipfile -e "$build"/release-parts/wheel/*.whl "$build/release-parts/unpacked"
+"${PYTHON:-python3}" -I -m zipfile -e "$build"/release-parts/wheel/*.whl \
+    "$build/release-parts/unpacked"
 scripts/check_published.sh "$build" "$out" "$build/release-parts/unpacked"
 (cd "$out" && sha256sum -- * >SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS)
 cat "$out/SHA256SUMS"

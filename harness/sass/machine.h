@@ -53,6 +53,10 @@ struct value machine_input(struct machine *machine, const struct value *state,
 struct value machine_inputs(struct machine *machine, const struct value *state,
                             const struct operands *in);
 
+/* Whether a call is taken: by its guard, and by the predicate that it takes beside it. */
+struct value machine_condition(struct machine *machine, const struct value *state,
+                               const struct operands *in);
+
 /* Word `word` of source `i` of the instruction number `at`. */
 struct value machine_source(struct machine *machine, const struct value *state,
                             const struct operands *in, uint32_t at, unsigned i, unsigned word);

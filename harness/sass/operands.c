@@ -269,11 +269,13 @@ static void add_result(struct operands *out, uint32_t first, uint32_t count)
 }
 
 /* The predicates of a mask, in runs. There are four at most: P0, P2, P4 and P6. */
-static void add_masked(struct operands *out, uint32_t first, uint32_t mask)
+static void add_masked(struct operands *out, uint32_t first)
 {
+    const bool known = out->source[1].kind == OPERAND_IMMEDIATE;
+    const uint32_t all = (1u << (PREDICATE_TRUE - PREDICATE_FIRST)) - 1;
+    const uint32_t mask = known ? out->source[1].number & all : all;
     uint32_t count;
 
-    mask &= (1u << (PREDICATE_TRUE - PREDICATE_FIRST)) - 1;
     for (uint32_t i = 0; mask >> i != 0; i += count + 1) {
         for (count = 0; mask >> (i + count) & 1; count++)
             ;
@@ -496,8 +498,7 @@ void operands_at(const unsigned char *code, size_t at, uint32_t architecture, st
     }
     add_result(out, uniform ? uniform_number(first, architecture) : first, count);
     if (row->fields & ALL_PREDICATES)
-        add_masked(out, predicates,
-                   out->source[1].kind == OPERAND_IMMEDIATE ? out->source[1].number : UINT32_MAX);
+        add_masked(out, predicates);
     if (row->fields & P || (row->fields & P_ZD && bits(low, high, 87, 1)))
         add_result(out, predicates + bits(low, high, 81, 3), 1);
     if (row->fields & Q)

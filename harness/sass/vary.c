@@ -121,14 +121,11 @@ static bool behind_call(struct vary *vary, uint32_t caller, unsigned i, struct v
     }
     if (found && flow->blocks[caller].conditional && vary->functions[function][i]) {
         const struct value *const before = vary->blocks[caller].out;
-        struct value called;
         struct operands in;
 
         operands_at(flow->code, (size_t)flow->blocks[caller].last * 16, flow->architecture, &in);
-        called = machine_predicate(&vary->machine, before, in.guard, in.guard_negated);
-        if (in.input[0].number != PREDICATE_TRUE)
-            called = value_of_both(called, machine_inputs(&vary->machine, before, &in));
-        *out = value_select(&vary->machine.lanes, called, *out, before[i]);
+        *out = value_select(&vary->machine.lanes, machine_condition(&vary->machine, before, &in),
+                            *out, before[i]);
         out->from = PHI | caller;
     }
     return found;

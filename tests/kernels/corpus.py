@@ -31,9 +31,7 @@ ORDER = (*UNIFORM, "affine", "thread", "unknown")
 UNKNOWN_MAX = 0.15  # of the loads that a person can tell
 
 ANSWER = re.compile(r"// load: (\w+) ([a-z/]+?)(?::(-?\d+))?((?:/[a-z]+)*) depth ([\d/]+)$")
-FUNCTION = re.compile(
-    r"(?:KERNEL\w*|extern \"C\" __global__ .*?\)|(__device__) .*?)\s*(\w+)\((?!\()"
-)
+FUNCTION = re.compile(r"(?:KERNEL\w*|(__device__) .*?)\s*(\w+)\((?!\()")
 VARIABLE = re.compile(r"^__(?:constant|device)__ [\w ]*?(\w+)\[\d+\];", re.MULTILINE)
 
 

@@ -205,6 +205,74 @@ static void append_arithmetic(struct program *program, unsigned kind)
     }
 }
 
+/* Instructions that take or write several predicates, of kinds 0 to 4. */
+static void append_predicates(struct program *program, unsigned kind)
+{
+    const bool immediate = random_below(program, 3) == 0, negated = random_below(program, 2);
+    const uint32_t a = any_register(program), predicate = random_below(program, PREDICATES);
+    const uint32_t b = immediate ? small(program) : any_register(program);
+    const unsigned form = immediate ? 4 : 1;
+    uint64_t *words;
+
+    switch (kind) {
+    case 0: /* ISETP.EX, and comparisons that are combined with a predicate */
+        words = append(program, 0x00c, form, 0, a, b, 0);
+        set(words, 68, 3, negated ? random_below(program, PREDICATES) : PT);
+        set(words, 72, 2, negated + 2 * random_below(program, 2));
+        set(words, 74, 2, random_below(program, 3));
+        set(words, 76, 3, random_below(program, 8));
+        set_predicates(words, predicate, random_below(program, PREDICATES),
+                       random_below(program, 2));
+        break;
+    case 1: /* PLOP3 */
+        words = append(program, 0x01c, 4, 0, 0, 0, random_below(program, 8));
+        set(words, 68, 4, random_below(program, 16) & 11);
+        set(words, 72, 5, random_below(program, 32));
+        set(words, 77, 4, random_below(program, 16) & 11);
+        set_predicates(words, predicate, random_below(program, PREDICATES), negated);
+        break;
+    case 2: /* IADD3 with a carry, and the word above it */
+    case 3:
+        words = append(program, 0x010, form, result_register(program), a, b, RZ);
+        set(words, 74, 1, negated);
+        set(words, 77, 4,
+            negated && random_below(program, 2) ? random_below(program, PREDICATES) : 8 | PT);
+        set_predicates(words, negated ? PT : predicate, negated ? predicate : PT, !negated);
+        break;
+    default: /* R2P */
+        append(program, 0x004, 4, 0, a, random_below(program, 1 << PREDICATES), 0);
+        break;
+    }
+}
+
+/* Operations on pairs of registers, of sm_100 and later: kinds 0 to 3. */
+static void append_long(struct program *program, unsigned kind)
+{
+    const bool immediate = random_below(program, 3) == 0, negated = random_below(program, 2);
+    const uint32_t b = small(program), predicate = random_below(program, PREDICATES);
+    const unsigned form = immediate ? 4 : 1;
+    uint64_t *words;
+
+    switch (kind) {
+    case 0:
+    case 1:
+        words = append(program, 0x035, form, pair(program), pair(program),
+                       immediate ? b : pair(program), 0);
+        set(words, 72, 1, random_below(program, 4) == 0);
+        set_predicates(words, PT, PT, true);
+        break;
+    case 2:
+        words = append(program, 0x002, 1, pair(program), 0, pair(program), 0);
+        set(words, 80, 1, 1);
+        break;
+    default:
+        words = append(program, 0x007, immediate ? 2 : 3, pair(program), pair(program),
+                       immediate ? b : pair(program), 0);
+        set_predicates(words, 0, predicate, negated);
+        break;
+    }
+}
+
 static void append_random(struct program *program)
 {
     const bool late = program->architecture >= FIRST_64_BITS,
@@ -219,6 +287,10 @@ static void append_random(struct program *program)
 
     if (kind < 11) {
         append_arithmetic(program, kind);
+        return;
+    }
+    if (kind >= 18) {
+        (kind < 23 ? append_predicates : append_long)(program, kind < 23 ? kind - 18 : kind - 23);
         return;
     }
     switch (kind) {
@@ -262,49 +334,8 @@ static void append_random(struct program *program)
         set(words, 40, 24, 4 * random_below(program, 8));
         set(words, 73, 3, 4);
         break;
-    case 18: /* ISETP.EX, and comparisons that are combined with a predicate */
-        words = append(program, 0x00c, form, 0, a, b, 0);
-        set(words, 68, 3, negated ? random_below(program, PREDICATES) : PT);
-        set(words, 72, 2, negated + 2 * random_below(program, 2));
-        set(words, 74, 2, random_below(program, 3));
-        set(words, 76, 3, random_below(program, 8));
-        set_predicates(words, predicate, random_below(program, PREDICATES),
-                       random_below(program, 2));
-        break;
-    case 19: /* PLOP3 */
-        words = append(program, 0x01c, 4, 0, 0, 0, random_below(program, 8));
-        set(words, 68, 4, random_below(program, 16) & 11);
-        set(words, 72, 5, random_below(program, 32));
-        set(words, 77, 4, random_below(program, 16) & 11);
-        set_predicates(words, predicate, random_below(program, PREDICATES), negated);
-        break;
-    case 20: /* IADD3 with a carry, and the word above it */
-    case 21:
-        words = append(program, 0x010, form, result, a, b, RZ);
-        set(words, 74, 1, negated);
-        set(words, 77, 4,
-            negated && random_below(program, 2) ? random_below(program, PREDICATES) : 8 | PT);
-        set_predicates(words, negated ? PT : predicate, negated ? predicate : PT, !negated);
-        break;
-    case 22: /* R2P */
-        append(program, 0x004, 4, 0, a, random_below(program, 1 << PREDICATES), 0);
-        break;
-    case 23:
-    case 24:
-        words = append(program, 0x035, form, pair(program), pair(program),
-                       immediate ? b : pair(program), 0);
-        set(words, 72, 1, random_below(program, 4) == 0);
-        set_predicates(words, PT, PT, true);
-        break;
-    case 25:
-        words = append(program, 0x002, 1, pair(program), 0, pair(program), 0);
-        set(words, 80, 1, 1);
-        break;
     default:
-        words = append(program, 0x007, immediate ? 2 : 3, pair(program), pair(program),
-                       immediate ? b : pair(program), 0);
-        set_predicates(words, 0, predicate, negated);
-        break;
+        fail();
     }
 }
 
@@ -552,6 +583,14 @@ static void execute_predicate_logic(struct lane *lane, const uint64_t words[2])
     lane->predicates[get(words, 81, 3)] = results >> row & 1;
 }
 
+/* R2P. */
+static void execute_mask(struct lane *lane, uint32_t a, uint32_t mask)
+{
+    for (unsigned i = 0; i < PREDICATES; i++)
+        if (mask >> i & 1)
+            lane->predicates[i] = a >> i & 1;
+}
+
 /* IADD3 with carries. */
 static uint32_t execute_sum(struct lane *lane, const uint64_t words[2], uint32_t a, uint32_t b,
                             uint32_t c)
@@ -590,6 +629,25 @@ static uint32_t bytes_of(uint64_t both, uint32_t selectors)
     return value;
 }
 
+/* Executes an instruction that writes predicates alone; false: it is another one. */
+static bool execute_predicates(struct lane *lane, const uint64_t words[2], uint32_t a, uint32_t b,
+                               uint64_t long_b, uint32_t architecture)
+{
+    switch (get(words, 0, 9)) {
+    case 0x00c:
+        execute_compare(lane, words, a, b, long_b, architecture);
+        return true;
+    case 0x01c:
+        execute_predicate_logic(lane, words);
+        return true;
+    case 0x004:
+        execute_mask(lane, a, b);
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* Executes an instruction in a lane; thread: in the block. */
 static void step(struct lane *lane, const uint64_t words[2], const struct launch *launch,
                  uint32_t block, uint32_t thread, uint32_t architecture, bool is_given)
@@ -606,6 +664,8 @@ static void step(struct lane *lane, const uint64_t words[2], const struct launch
     uint64_t sum;
     uint32_t value = 0;
 
+    if (execute_predicates(lane, words, a, b, long_b, architecture))
+        return;
     switch (operation) {
     case 0x119: {
         const unsigned number = (unsigned)get(words, 72, 8);
@@ -626,14 +686,6 @@ static void step(struct lane *lane, const uint64_t words[2], const struct launch
     case 0x010:
         value = execute_sum(lane, words, a, b, c);
         break;
-    case 0x01c:
-        execute_predicate_logic(lane, words);
-        return;
-    case 0x004:
-        for (unsigned i = 0; i < PREDICATES; i++)
-            if (b >> i & 1)
-                lane->predicates[i] = a >> i & 1;
-        return;
     case 0x024:
         value = a * b + c;
         break;
@@ -672,9 +724,6 @@ static void step(struct lane *lane, const uint64_t words[2], const struct launch
         } else
             value = chosen ? a : b;
         break;
-    case 0x00c:
-        execute_compare(lane, words, a, b, long_b, architecture);
-        return;
     case 0x016:
         value = bytes_of((uint64_t)c << 32 | a, b);
         break;
