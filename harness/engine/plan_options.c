@@ -296,6 +296,7 @@ const struct option_row kernel_option_rows[] = {
      .kind = &option_text,
      KERNEL(against_options)},
     {.name = "kernel-sha256",
+     .topic = TOPIC_KERNEL,
      .argument = "LIST",
      .help = "refuse a kernel file whose hash, as results have it, is none of these, before it is "
              "compiled",
