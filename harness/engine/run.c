@@ -257,68 +257,85 @@ static void run_identify(struct run *run)
     phase_add(&run->result, "identify", start);
 }
 
+/* Skips the pending cells that the engine or the GPU cannot measure. */
+static void skip_impossible(struct run *run)
+{
+    struct result *result = &run->result;
+    const uint32_t architecture = 10 * result->device.cc_major + result->device.cc_minor;
+
+    for (size_t i = 0; i < result->cell_count; i++) {
+        struct cell_result *cell = &result->cells[i];
+
+        if (cell->status != CELL_PENDING)
+            continue;
+        if (cell_is_user(&cell->cell) && run->engine->modelled) {
+            cell->status = CELL_SKIPPED;
+            snprintf(cell->reason, sizeof(cell->reason),
+                     "the engine %s has no model of a user's kernel", run->engine->name);
+        } else if (cell_obstacle(&cell->cell, architecture, cell->reason)) {
+            cell->status = CELL_SKIPPED;
+        }
+    }
+}
+
+/* Opens the engine, runs its phases, and closes it. */
+static enum status run_engine(struct run *run)
+{
+    const struct measure_options *measure = &run->options->measure;
+    struct result *result = &run->result;
+    const struct engine_options engine_options = {
+        .device = run->device,
+        .card = measure->card_path,
+        .counters = run->counters,
+        .seed = result->seed,
+        .max_noise = result->max_noise,
+        .sample_ns = 1e3 * result->sample_us,
+        .samples_max = result->samples_max,
+        .seconds_max = result->seconds_max,
+        .watchdog = &run->watch->watchdog,
+        .watchdog_slack = run->watch->watchdog_slack,
+        .fault = measure->fault,
+        .slow_path = measure->slow.path,
+        .slow_share = measure->slow.percent / 100,
+    };
+    double start = clock_seconds();
+    enum status status;
+
+    run->watch->run = run;
+    status = run->engine->open(&engine_options, result, &run->session);
+    phase_add(result, "open", start);
+    if (status == STATUS_OK)
+        status = run_phases(run);
+    if (status == STATUS_OK)
+        run_identify(run);
+    start = clock_seconds();
+    run->engine->close(run->session);
+    phase_add(result, "close", start);
+    run->watch->run = NULL;
+    return status;
+}
+
 enum status run_device(struct run *run, bool several)
 {
     const struct run_options *options = run->options;
     const char *given = options->json_path ? options->json_path : options->resume_path;
     struct result *result = &run->result;
-    const struct measure_options *measure = &run->options->measure;
-    const uint32_t architecture = 10 * result->device.cc_major + result->device.cc_minor;
     enum status status =
-        result_file_open(&run->file, given, &run->result, run->device, several, run->path);
+        result_file_open(&run->file, given, result, run->device, several, run->path);
 
-    if (status == STATUS_OK) {
-        run->line.live = !run->options->quiet && isatty(STDERR_FILENO);
-        phase_add(result, "start", run->start);
-        result->modelled_time = run->engine->modelled;
-        for (size_t i = 0; i < result->cell_count; i++) {
-            struct cell_result *cell = &result->cells[i];
-
-            if (cell->status == CELL_PENDING && cell_is_user(&cell->cell) &&
-                run->engine->modelled) {
-                cell->status = CELL_SKIPPED;
-                snprintf(cell->reason, sizeof(cell->reason),
-                         "the engine %s has no model of a user's kernel", run->engine->name);
-            } else if (cell->status == CELL_PENDING &&
-                       cell_obstacle(&cell->cell, architecture, cell->reason)) {
-                cell->status = CELL_SKIPPED;
-            }
-        }
-        status = result_give_indices(result, run->indices, run->options->plan.indices_path);
-    }
-    if (status == STATUS_OK) {
-        const struct engine_options engine_options = {
-            .device = run->device,
-            .card = measure->card_path,
-            .counters = run->counters,
-            .seed = result->seed,
-            .max_noise = result->max_noise,
-            .sample_ns = 1e3 * result->sample_us,
-            .samples_max = result->samples_max,
-            .seconds_max = result->seconds_max,
-            .watchdog = &run->watch->watchdog,
-            .watchdog_slack = run->watch->watchdog_slack,
-            .fault = measure->fault,
-            .slow_path = measure->slow.path,
-            .slow_share = measure->slow.percent / 100,
-        };
-        double start = clock_seconds();
-
-        run->watch->run = run;
-        status = run->engine->open(&engine_options, result, &run->session);
-        phase_add(result, "open", start);
-        if (status == STATUS_OK)
-            status = run_phases(run);
-        if (status == STATUS_OK)
-            run_identify(run);
-        start = clock_seconds();
-        run->engine->close(run->session);
-        phase_add(result, "close", start);
-        run->watch->run = NULL;
-    }
+    if (status != STATUS_OK)
+        goto out;
+    run->line.live = !options->quiet && isatty(STDERR_FILENO);
+    phase_add(result, "start", run->start);
+    result->modelled_time = run->engine->modelled;
+    skip_impossible(run);
+    status = result_give_indices(result, run->indices, options->plan.indices_path);
+    if (status == STATUS_OK)
+        status = run_engine(run);
+out:
     /* A failure before anything was measured leaves no result. */
     if (run->measuring)
         status = status_worse(status, run_end(run));
-    result_file_close(&run->file, run->path, &run->result, !run->measuring);
+    result_file_close(&run->file, run->path, result, !run->measuring);
     return status;
 }

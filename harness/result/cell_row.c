@@ -305,6 +305,99 @@ static void extent_text(const uint32_t extent[3], char text[40])
     snprintf(text, 40, "%" PRIu32 "x%" PRIu32 "x%" PRIu32, extent[0], extent[1], extent[2]);
 }
 
+/* Writes why there is no time, or why to doubt it, and the flags and findings by their names. */
+static void describe_doubts(struct cell_row *row)
+{
+    const struct cell_result *found = row->found;
+
+    if (found->status == CELL_PENDING)
+        snprintf(row->note, sizeof(row->note), "pending: the run ended before the cell was done");
+    else if (found->status != CELL_OK)
+        snprintf(row->note, sizeof(row->note), "%s: %s", cell_status_names[found->status],
+                 found->reason[0] ? found->reason : "no reason given");
+    else if (!found->verified && !row->result->modelled_time)
+        snprintf(row->note, sizeof(row->note), "the output was not verified");
+    for (size_t bit = 0; bit < CELL_FLAG_COUNT; bit++)
+        if (found->flags >> bit & 1) {
+            text_join(row->flags, sizeof(row->flags), " ", "%s", cell_flag_names[bit]);
+            text_join(row->note, sizeof(row->note), "; ", "%s: %s", cell_flag_names[bit],
+                      cell_flag_reasons[bit]);
+        }
+    for (size_t bit = 0; row->of_case && bit < CASE_FINDING_COUNT; bit++)
+        if (row->of_case->findings >> bit & 1) {
+            text_join(row->findings, sizeof(row->findings), " ", "%s", case_finding_names[bit]);
+            text_join(row->note, sizeof(row->note), "; ", "%s: %s", case_finding_names[bit],
+                      case_finding_reasons[bit]);
+        }
+}
+
+/* Sets what follows from the time of a cell that has one. */
+static void derive_rates(struct cell_row *row)
+{
+    const struct cell_result *found = row->found;
+    const struct cell *cell = row->cell;
+    uint32_t loads;
+
+    row->half_width = stats_relative_half_width(&found->time.summary);
+    if (row->of_case)
+        row->item_ns = found->time.summary.value / (double)row->of_case->items;
+    if (cell_is_user(cell))
+        return;
+    loads = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
+    row->rate = (ELEMENT_BYTES * (1.0 + workload_streamed(cell->workload, cell->parameters)) +
+                 loads * table_width(cell->parameters)) *
+                (double)cell->elements / found->time.summary.value;
+    if (found->operations > 0 && workload_multiplies(cell->workload))
+        row->operations = cell_operations_per_byte(found);
+}
+
+static struct cell_row row_of(const struct result *result, const char *file, size_t i)
+{
+    const struct cell_result *found = &result->cells[i];
+    const struct cell *cell = &found->cell;
+    struct cell_row row = {.cell = cell,
+                           .found = found,
+                           .counts = found->counts.given ? &found->counts : NULL,
+                           .duration = found->duration.given ? &found->duration : NULL,
+                           .of_case = found->of_case.given ? &found->of_case : NULL,
+                           .result = result,
+                           .file = file,
+                           .operations = {NAN, NAN, NAN}};
+
+    row.half_width = row.ratio = row.rate = row.item_ns = NAN;
+    cell_identity(cell, row.identity);
+    board_sizes(&result->device.board, row.constant_cache_groups);
+    if (!cell_is_user(cell) && !cell->parameters[PARAMETER_table_bytes])
+        row.table_bytes = table_bytes(cell->path, cell->parameters);
+    describe_doubts(&row);
+    if (row.of_case) {
+        extent_text(row.of_case->grid, row.grid);
+        extent_text(row.of_case->block, row.block);
+    }
+    if (is_timed(&row))
+        derive_rates(&row);
+    return row;
+}
+
+/* Sets the ratio of each row to the best one of those that differ by their path alone. The rows are
+ * sorted. */
+static void find_ratios(struct cell_row *rows, size_t count)
+{
+    for (size_t first = 0, end; first < count; first = end) {
+        double best = INFINITY;
+
+        for (end = first; end < count && cell_row_same(&rows[first], &rows[end], AXIS_PATH); end++)
+            if (may_be_best(&rows[end]))
+                best = fmin(best, rows[end].found->time.summary.value);
+        for (size_t i = first; i < end; i++) {
+            const double ns = rows[i].found->time.summary.value;
+
+            rows[i].ratio = is_timed(&rows[i]) && isfinite(best) ? ns / best : NAN;
+            rows[i].best = may_be_best(&rows[i]) && ns <= best;
+        }
+    }
+}
+
 enum status cell_rows_open(const struct result *result, const char *file, const char *name,
                            struct cell_rows *out)
 {
@@ -316,81 +409,11 @@ enum status cell_rows_open(const struct result *result, const char *file, const 
     if (!rows)
         return log_memory("the table of %zu cells", result->cell_count);
     for (size_t i = 0; i < result->cell_count; i++) {
-        const struct cell_result *found = &result->cells[i];
-        const struct cell *cell = &found->cell;
-        const struct cell_case *of_case = found->of_case.given ? &found->of_case : NULL;
-        struct cell_row *row = &rows[i];
-
-        *row = (struct cell_row){.cell = cell,
-                                 .found = found,
-                                 .counts = found->counts.given ? &found->counts : NULL,
-                                 .duration = found->duration.given ? &found->duration : NULL,
-                                 .of_case = of_case,
-                                 .result = result,
-                                 .file = file,
-                                 .operations = {NAN, NAN, NAN}};
-        row->half_width = row->ratio = row->rate = row->item_ns = NAN;
-        cell_identity(cell, row->identity);
-        board_sizes(&result->device.board, row->constant_cache_groups);
-        if (!cell_is_user(cell) && !cell->parameters[PARAMETER_table_bytes])
-            row->table_bytes = table_bytes(cell->path, cell->parameters);
-        if (found->status == CELL_PENDING)
-            snprintf(row->note, sizeof(row->note),
-                     "pending: the run ended before the cell was done");
-        else if (found->status != CELL_OK)
-            snprintf(row->note, sizeof(row->note), "%s: %s", cell_status_names[found->status],
-                     found->reason[0] ? found->reason : "no reason given");
-        else if (!found->verified && !result->modelled_time)
-            snprintf(row->note, sizeof(row->note), "the output was not verified");
-        for (size_t bit = 0; bit < CELL_FLAG_COUNT; bit++)
-            if (found->flags >> bit & 1) {
-                text_join(row->flags, sizeof(row->flags), " ", "%s", cell_flag_names[bit]);
-                text_join(row->note, sizeof(row->note), "; ", "%s: %s", cell_flag_names[bit],
-                          cell_flag_reasons[bit]);
-            }
-        for (size_t bit = 0; of_case && bit < CASE_FINDING_COUNT; bit++)
-            if (of_case->findings >> bit & 1) {
-                text_join(row->findings, sizeof(row->findings), " ", "%s", case_finding_names[bit]);
-                text_join(row->note, sizeof(row->note), "; ", "%s: %s", case_finding_names[bit],
-                          case_finding_reasons[bit]);
-            }
-        if (of_case) {
-            extent_text(of_case->grid, row->grid);
-            extent_text(of_case->block, row->block);
-        }
-        if (!is_timed(row))
-            continue;
-        row->half_width = stats_relative_half_width(&found->time.summary);
-        widest = fmax(widest, row->half_width);
-        if (of_case)
-            row->item_ns = found->time.summary.value / (double)of_case->items;
-        if (cell_is_user(cell))
-            continue;
-
-        const uint32_t loads =
-            cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
-
-        row->rate = (ELEMENT_BYTES * (1.0 + workload_streamed(cell->workload, cell->parameters)) +
-                     loads * table_width(cell->parameters)) *
-                    (double)cell->elements / found->time.summary.value;
-        if (found->operations > 0 && workload_multiplies(cell->workload))
-            row->operations = cell_operations_per_byte(found);
+        rows[i] = row_of(result, file, i);
+        widest = fmax(widest, rows[i].half_width);
     }
     qsort(rows, result->cell_count, sizeof(*rows), order_of_rows);
-    for (size_t first = 0, end; first < result->cell_count; first = end) {
-        double best = INFINITY;
-
-        for (end = first;
-             end < result->cell_count && cell_row_same(&rows[first], &rows[end], AXIS_PATH); end++)
-            if (may_be_best(&rows[end]))
-                best = fmin(best, rows[end].found->time.summary.value);
-        for (size_t i = first; i < end; i++) {
-            const double ns = rows[i].found->time.summary.value;
-
-            rows[i].ratio = is_timed(&rows[i]) && isfinite(best) ? ns / best : NAN;
-            rows[i].best = may_be_best(&rows[i]) && ns <= best;
-        }
-    }
+    find_ratios(rows, result->cell_count);
     for (size_t i = 0; i < result->cell_count; i++) {
         rows[i].widest = widest;
         if (!name || cell_is_named(rows[i].cell, name))

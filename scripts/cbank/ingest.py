@@ -28,7 +28,6 @@ from .store import (
     Writer,
     command_line,
     is_store,
-    mark_invalid,
     not_a_store,
     open_to_write,
     take,
@@ -67,6 +66,14 @@ def files_of(path: str, deep: bool = True) -> list[str]:
     if not found:
         raise Failure(f"{path} has no .json file; name a folder with results")
     return sorted(found)
+
+
+def mark_invalid(taken: dict, causes: dict[int, str]) -> None:
+    """Takes the times of cells that the instrument calls invalid, by their index, and says why."""
+    for index, words in causes.items():
+        identity, *_, flags, clock, _, _, verified, kernel, counters = taken["times"][index]
+        row = (identity, None, None, None, flags, clock, "invalid", words)
+        taken["times"][index] = (*row, verified, kernel, counters)
 
 
 def read(writer: Writer, paths: list[str]) -> list[tuple]:

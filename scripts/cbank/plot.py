@@ -50,11 +50,7 @@ def options(words: list[str]) -> argparse.Namespace:
         f"  {name:<14} {kind.summary}; needs a {' and a '.join(kind.takes)}"
         for name, kind in kinds.KINDS.items()
     )
-    parser = Parser(
-        prog="cbank plot",
-        description=__doc__,
-        epilog=listing,
-    )
+    parser = Parser(prog="cbank plot", description=__doc__, epilog=listing)
     view = parser.topic("View")
     output = parser.topic("Output")
     output.add_argument(

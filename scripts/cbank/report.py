@@ -94,13 +94,8 @@ def verdict_of(
     well."""
     results = [one for one in ones if one.kind == "result"]
     cells = [cell for one in results for cell in one.content["cells"]]
-    failed, flagged = (
-        sum(map(test, cells))
-        for test in (
-            lambda cell: cell["status"] == "failed" or "invalid" in cell,
-            lambda cell: bool(cell["flags"]),
-        )
-    )
+    failed = sum(cell["status"] == "failed" or "invalid" in cell for cell in cells)
+    flagged = sum(bool(cell["flags"]) for cell in cells)
     equal, compared = sections.exact([one for one in results if one.measured])
     fleets = [(one, sections.fleet_section(one)["summary"]) for one in ones if one.kind == "fleet"]
     said = [

@@ -99,19 +99,11 @@ def findings(one: One) -> list[str]:
             lines.append(f"{cell['identity']} failed: {cell['reason']}")
         if "invalid" in cell:
             lines.append(f"{cell['identity']} is invalid: {cell['invalid']}")
-        for name, counter in (
-            cell["counters"].items() if cell["exact_counters"]["differing"] else ()
-        ):
-            if (
-                counter["kind"] == "exact"
-                and counter["expected"] is not None
-                and counter["value"] not in (None, counter["expected"])
-            ):
-                lines.append(
-                    f"{cell['identity']}: {name} is"
-                    f" {tables.count(documents.number(counter['value']))}, expected"
-                    f" {tables.count(documents.number(counter['expected']))}"
-                )
+        for name, counter in cell["counters"].items():
+            value, expected = counter["value"], counter["expected"]
+            if counter["kind"] == "exact" and None not in (value, expected) and value != expected:
+                value, expected = (tables.count(documents.number(of)) for of in (value, expected))
+                lines.append(f"{cell['identity']}: {name} is {value}, expected {expected}")
         for flag in cell["flags"]:
             flagged[flag] += 1
     more = len(lines) - FINDINGS_MAX

@@ -525,14 +525,6 @@ def take_result(result: dict) -> dict:
     }
 
 
-def mark_invalid(taken: dict, causes: dict[int, str]) -> None:
-    """Takes the times of cells that the instrument calls invalid, by their index, and says why."""
-    for index, words in causes.items():
-        identity, *_, flags, clock, _, _, verified, kernel, counters = taken["times"][index]
-        row = (identity, None, None, None, flags, clock, "invalid", words)
-        taken["times"][index] = (*row, verified, kernel, counters)
-
-
 def take_calibration(calibration: dict) -> dict | None:
     """The same of a calibration; None where its GPU is not known by a UUID: it says nothing of
     others."""

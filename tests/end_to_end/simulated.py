@@ -460,8 +460,8 @@ class Time(Case):
         self.assertIn("--duration: the engine model launches nothing", said)
 
     def test_launches_that_fail_while_their_duration_is_measured(self):
-        """The last launch before the probe of the board is of the last cell's duration. A sticky error ends the run,
-        and the times stay."""
+        """The last launch before the probe of the board is of the last cell's duration. A sticky
+        error ends the run, and the times stay."""
         asked = ("--duration", "--seed", "1", *SMALL)
         log = self.path("log")
         self.measure(*asked, log=log)

@@ -23,41 +23,47 @@ bool cuda_chips(const struct chip_visitor *visitor, char reason[ENGINE_REASON_BY
     return listed;
 }
 
-static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal,
-                            const struct cupti *cupti)
+/* Whether the program has machine code for a GPU. */
+static void diagnose_kernels(struct diagnosis *diagnosis, const struct device_info *info)
 {
-    struct device_info info;
+    char remedy[64];
     struct image image;
-    struct nvml *nvml;
-    struct health health = {0};
-    struct counter_set counters = {0};
-    const struct cupti_request request = {.device = ordinal,
-                                          .counters = &counters,
-                                          .ranges_max = 1};
-    struct cupti_session *session = NULL;
-    char remedy[64], text[512], reason[CUPTI_REASON_BYTES];
-    cudaError_t code;
-    unsigned mhz = 0, processes = 0;
-    uint64_t reasons = 0;
 
-    if (cuda_device_describe(ordinal, NULL, &info) != STATUS_OK)
-        return;
-    diagnosis_add(diagnosis, FINDING_OK, "GPU", NULL,
-                  "%s, compute capability %u.%u, driver %s (CUDA %u.%u)", info.name,
-                  (unsigned)info.cc_major, (unsigned)info.cc_minor,
-                  info.driver[0] ? info.driver : "unknown", (unsigned)info.cuda_driver_api / 1000,
-                  (unsigned)info.cuda_driver_api % 1000 / 10);
-    snprintf(remedy, sizeof(remedy), "make ARCHS=%u%u", (unsigned)info.cc_major,
-             (unsigned)info.cc_minor);
-    if (image_for_chip("tools", info.cc_major, info.cc_minor, &image))
+    snprintf(remedy, sizeof(remedy), "make ARCHS=%u%u", (unsigned)info->cc_major,
+             (unsigned)info->cc_minor);
+    if (image_for_chip("tools", info->cc_major, info->cc_minor, &image))
         diagnosis_add(diagnosis, FINDING_OK, "kernels", NULL, "machine code for this GPU");
-    else if (image_ptx("tools", info.cc_major, info.cc_minor, &image))
+    else if (image_ptx("tools", info->cc_major, info->cc_minor, &image))
         diagnosis_add(diagnosis, FINDING_WARNING, "kernels", remedy,
                       "PTX alone: the driver compiles at start");
     else
         diagnosis_add(diagnosis, FINDING_PROBLEM, "kernels", remedy, "none for this GPU");
+}
 
-    nvml = nvml_open(info.pci_bus_id);
+/* Errors of a GPU's memory. */
+static void diagnose_memory(struct diagnosis *diagnosis, struct nvml *nvml)
+{
+    struct health health = {0};
+    char text[512];
+
+    nvml_health_begin(nvml, &health);
+    if (!health.known)
+        return;
+    diagnosis_add(diagnosis, FINDING_OK, "memory errors", NULL, "%s",
+                  health_reading_text(&health.before, text, sizeof(text)));
+    for (size_t i = 0; i < HEALTH_QUANTITIES; i++)
+        if (health_rows[i].remedy && health.before.values[i] > 0)
+            diagnosis_add(diagnosis, FINDING_WARNING, "memory errors", health_rows[i].remedy, "%s",
+                          health_rows[i].words);
+}
+
+/* What NVML says of a GPU: clocks, other processes, errors of its memory. */
+static void diagnose_state(struct diagnosis *diagnosis, const struct device_info *info)
+{
+    struct nvml *nvml = nvml_open(info->pci_bus_id);
+    unsigned mhz = 0, processes = 0;
+    uint64_t reasons = 0;
+
     if (!nvml)
         diagnosis_add(diagnosis, FINDING_WARNING, "NVML", "install the driver's libnvidia-ml.so.1",
                       "not found: clocks and throttling cannot be recorded");
@@ -71,45 +77,33 @@ static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal,
                       "SM at %u MHz now; %s", mhz,
                       throttled ? "the driver holds it down" : "no throttling");
     }
-    if (strcmp(info.mig, "on") == 0)
+    if (strcmp(info->mig, "on") == 0)
         diagnosis_add(diagnosis, FINDING_WARNING, "MIG",
                       "for numbers of the whole chip, take a GPU without MIG; compare instances of "
                       "one profile alone",
                       "on: the GPU is an instance; %u SMs, and times and peaks that depend on "
-                      "them, are the instance's; "
-                      "counters of what instances share (L2, DRAM) cannot be read",
-                      (unsigned)info.sm_count);
+                      "them, are the instance's; counters of what instances share (L2, DRAM) "
+                      "cannot be read",
+                      (unsigned)info->sm_count);
     if (nvml_process_count(nvml, &processes))
         diagnosis_add(diagnosis, processes ? FINDING_WARNING : FINDING_OK, "other processes",
                       processes ? "end them: they disturb times, and L2 and DRAM counters" : NULL,
                       "%u compute on this GPU now", processes);
-    nvml_health_begin(nvml, &health);
-    if (health.known)
-        diagnosis_add(diagnosis, FINDING_OK, "memory errors", NULL, "%s",
-                      health_reading_text(&health.before, text, sizeof(text)));
-    for (size_t i = 0; health.known && i < HEALTH_QUANTITIES; i++)
-        if (health_rows[i].remedy && health.before.values[i] > 0)
-            diagnosis_add(diagnosis, FINDING_WARNING, "memory errors", health_rows[i].remedy, "%s",
-                          health_rows[i].words);
+    diagnose_memory(diagnosis, nvml);
     nvml_close(nvml);
+}
 
-    /* Whether a context can be opened is tried, and whether this user may read counters. */
-    code = cudaSetDevice((int)ordinal);
-    if (code == cudaSuccess)
-        code = cudaFree(NULL);
-    if (code != cudaSuccess) {
-        environment_error(ENVIRONMENT_CUDA, (int)code, "cudaSetDevice", cudaGetErrorString(code),
-                          reason);
-        diagnosis_add_reason(diagnosis, FINDING_PROBLEM, "GPU", reason);
-    }
-    if (code == cudaSuccess) {
-        char board[BOARD_TEXT_BYTES];
+/* Whether this user may read counters. */
+static void diagnose_counters(struct diagnosis *diagnosis, uint32_t ordinal,
+                              const struct cupti *cupti)
+{
+    struct counter_set counters = {0};
+    const struct cupti_request request = {.device = ordinal,
+                                          .counters = &counters,
+                                          .ranges_max = 1};
+    struct cupti_session *session = NULL;
+    char reason[CUPTI_REASON_BYTES];
 
-        cuda_identify_device(ordinal, &info);
-        diagnosis_add(diagnosis, FINDING_OK, "board", NULL, "%s", board_text(&info.board, board));
-    }
-    if (!cupti || code != cudaSuccess)
-        return;
     if (counter_set_parse("idc_requests", &counters) == STATUS_OK &&
         cupti_session_open(cupti, &request, &session, reason) == COUNTER_OK)
         diagnosis_add(diagnosis, FINDING_OK, "hardware counters", NULL, "can be read");
@@ -117,6 +111,38 @@ static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal,
         diagnosis_add_reason(diagnosis, FINDING_WARNING, "hardware counters", reason);
     cupti_session_close(session);
     counter_set_close(&counters);
+}
+
+static void diagnose_device(struct diagnosis *diagnosis, uint32_t ordinal,
+                            const struct cupti *cupti)
+{
+    char reason[CUPTI_REASON_BYTES], board[BOARD_TEXT_BYTES];
+    struct device_info info;
+    cudaError_t code;
+
+    if (cuda_device_describe(ordinal, NULL, &info) != STATUS_OK)
+        return;
+    diagnosis_add(diagnosis, FINDING_OK, "GPU", NULL,
+                  "%s, compute capability %u.%u, driver %s (CUDA %u.%u)", info.name,
+                  (unsigned)info.cc_major, (unsigned)info.cc_minor,
+                  info.driver[0] ? info.driver : "unknown", (unsigned)info.cuda_driver_api / 1000,
+                  (unsigned)info.cuda_driver_api % 1000 / 10);
+    diagnose_kernels(diagnosis, &info);
+    diagnose_state(diagnosis, &info);
+    /* Whether a context can be opened is tried. */
+    code = cudaSetDevice((int)ordinal);
+    if (code == cudaSuccess)
+        code = cudaFree(NULL);
+    if (code != cudaSuccess) {
+        environment_error(ENVIRONMENT_CUDA, (int)code, "cudaSetDevice", cudaGetErrorString(code),
+                          reason);
+        diagnosis_add_reason(diagnosis, FINDING_PROBLEM, "GPU", reason);
+        return;
+    }
+    cuda_identify_device(ordinal, &info);
+    diagnosis_add(diagnosis, FINDING_OK, "board", NULL, "%s", board_text(&info.board, board));
+    if (cupti)
+        diagnose_counters(diagnosis, ordinal, cupti);
 }
 
 void cuda_diagnose(struct diagnosis *diagnosis)
