@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# cbank's one makefile. `make help` lists the targets.
+# What is built and how. Commands, tests and packages stand in the files that this one includes;
+# `make help` lists the targets.
 #
 # Variables:
 # - BUILD (where to build), CUDA (toolkit directory; empty for none), NO_CUDA=1, ARCHS ("75 90", or
@@ -57,62 +58,7 @@ OBJ     := $(BUILD)/obj
 BUILDS := $(filter-out help clean uninstall setup test-distributions check-headers format \
             lint dist release,$(or $(MAKECMDGOALS),all))
 
-# ---- The CUDA toolkit: the first of CUDA, CUDA_HOME, CUDA_PATH, nvcc on PATH, /usr/local/cuda.
-
-ifdef NO_CUDA
-override CUDA :=
-else ifeq ($(origin CUDA),undefined)
-CUDA := $(patsubst %/bin/nvcc,%,$(firstword \
-          $(foreach dir,$(CUDA_HOME) $(CUDA_PATH),$(wildcard $(dir)/bin/nvcc)) \
-          $(realpath $(shell command -v nvcc 2>/dev/null)) $(wildcard /usr/local/cuda/bin/nvcc)))
-else ifneq ($(CUDA),)
-ifeq ($(wildcard $(CUDA)/bin/nvcc),)
-$(error CUDA=$(CUDA) has no bin/nvcc; name a CUDA toolkit, or build without one: make NO_CUDA=1)
-endif
-endif
-
-ifneq ($(CUDA),)
-NVCC  := $(CUDA)/bin/nvcc
-PTXAS := $(CUDA)/bin/ptxas
-CUDART := $(firstword $(wildcard $(addsuffix /libcudart_static.a,$(CUDA)/lib64 \
-            $(CUDA)/targets/*/lib $(CUDA)/lib $(CUDA)/lib/*-linux-gnu)))
-CUPTI_INCLUDE := $(wildcard $(CUDA)/extras/CUPTI/include)
-CUDA_CPPFLAGS := -isystem $(CUDA)/include $(addprefix -isystem ,$(CUPTI_INCLUDE)) \
-                 -Iharness/engine/cuda/compat
-CUDA_LIBS := $(CUDART) -ldl -lrt
-endif
-
-ifneq ($(and $(CUDA),$(BUILDS)),)
-ifeq ($(CUDART),)
-$(error the CUDA toolkit in $(CUDA) has no libcudart_static.a; install it, or build without: \
-    make NO_CUDA=1)
-endif
-CUDA_VERSION := $(shell $(NVCC) --version | sed -n 's/.*, V//p')
-CUDA_MAJOR := $(firstword $(subst ., ,$(CUDA_VERSION)))
-# nvcc before 12 refuses gcc after 11.
-ifeq ($(origin CCBIN)$(filter-out 1 2 3 4 5 6 7 8 9 10 11,$(CUDA_MAJOR)),undefined)
-CCBIN := $(notdir $(firstword $(foreach version,11 10 9,$(shell command -v g++-$(version)))))
-endif
-NVCCFLAGS := $(if $(CCBIN),-ccbin $(CCBIN)) -rdc=true -std=c++17 -Wno-deprecated-gpu-targets
-KNOWN_ARCHS := $(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code))
-# The machine's GPUs that this toolkit knows. Where there are none, one: 90, the newest whose
-# results are committed. Every toolkit since 11.8 knows it, and its PTX runs on every newer GPU. An
-# older toolkit: its newest.
-ifeq ($(origin ARCHS),undefined)
-ARCHS := $(filter $(KNOWN_ARCHS),$(subst .,,$(shell \
-           nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null)))
-ifeq ($(ARCHS),)
-ARCHS := $(lastword $(KNOWN_ARCHS) $(filter 90,$(KNOWN_ARCHS)))
-ARCHS_WHY := , as there is no GPU here that it knows (ARCHS=all builds for all)
-endif
-else ifeq ($(ARCHS),all)
-override ARCHS := $(KNOWN_ARCHS)
-endif
-override ARCHS := $(shell printf '%s\n' $(subst $(COMMA), ,$(ARCHS)) | sort -nu)
-ifneq ($(filter-out $(KNOWN_ARCHS),$(ARCHS)),)
-$(error ARCHS: $(NVCC) does not know $(filter-out $(KNOWN_ARCHS),$(ARCHS)); it knows $(KNOWN_ARCHS))
-endif
-endif
+include scripts/make/toolkit.mk
 
 # ---- Sources and flags
 
@@ -219,7 +165,7 @@ COMMIT_TIME := $(lastword $(ARCHIVED))
 else ifneq ($(wildcard .git),)
 GIT_COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 GIT_DIRTY := $(if $(shell git status --porcelain -- Makefile VERSION patterns kernels harness \
-               results/cards 2>/dev/null),1,0)
+               scripts/make results/cards 2>/dev/null),1,0)
 COMMIT_TIME := $(shell git log -1 --format=%ct 2>/dev/null)
 endif
 ARCHITECTURES := $(if $(CUDA),$(ARCHS:%=sm_%) compute_$(lastword $(ARCHS)))
@@ -316,285 +262,16 @@ $(FAULTS): $(BUILD)/tests/%.so: tests/%.c $(OBJ)/flags.stamp
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) -std=c11 -O1 -Wall -Wextra $(WERROR) -fPIC -shared -o $@ $< -ldl
 
-# All targets are one program. libFuzzer brings its own main, and is clang's. It is C++, whose
-# library goes into the program with STATIC=1: that runs on any machine with a libc as new as this
-# one's.
-FUZZ_OBJECTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/fuzz/*.c))
-FUZZER_CC = $(CC)$(if $(STATIC),++ -static-libstdc++ -static-libgcc)
-$(FUZZER): $(FUZZ_OBJECTS) $(filter-out $(OBJ)/harness/main.o \
-             $(OBJ)/harness/base/parallel.o,$(OBJECTS)) $(OBJ)/link.stamp
-	$(call say,LINK,$@)
-	@mkdir -p $(@D)
-	$(Q)$(FUZZER_CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(LIBS)
-
-# ---- The simulated GPU of the tests: a library in place of the vendor's, and the program's objects
-# linked to it. It has links with the library names that the program opens, in a folder that it
-# searches. Its own copy of what it needs of the program is not counted by coverage.
-
-SIMULATED := $(BUILD)/tests/simulated
-SIMULATED_LINKS := $(addprefix $(SIMULATED)/,libcuda.so.1 libnvidia-ml.so.1 libcupti.so.13 \
-                     libnvperf_host.so)
-SIMULATED_CORE := $(wildcard patterns/*.c kernels/*.c \
-                    $(foreach room,base document cell counts,harness/$(room)/*.c)) \
-                  harness/characterize/cache.c
-SIMULATED_OBJECTS := $(patsubst %,$(OBJ)/simulated/%.o,$(basename $(wildcard tests/simulated/*.c)))
-SIMULATED_CORE_OBJECTS := $(patsubst %,$(OBJ)/simulated/%.o,$(basename \
-                            $(SIMULATED_CORE) harness/counts/card_texts.S))
-SIMULATED_LDFLAGS := $(LDFLAGS_ALL) -Wl,--version-script=tests/simulated/exports
-SIMULATED_LIBS = -L$(SIMULATED) -lsimulated $(filter-out $(CUDART),$(LIBS))
-
-# It is of compute capability 9.0.
-SIMULATED_WHY := $(if $(CUDA),$(if $(filter 90,$(ARCHS)),,the program has no kernels of sm_90: \
-                   make ARCHS=90),it needs a CUDA toolkit)
-
-simulated: $(if $(SIMULATED_WHY),,$(SIMULATED)/cbank) ## build the program for the simulated GPU
-	@echo 'simulated GPU: $(or $(SIMULATED_WHY),$(SIMULATED)/cbank)'
-
-$(SIMULATED_OBJECTS) $(SIMULATED_CORE_OBJECTS): \
-    HOUSE = $(EVERY_ROOM) -Itests/simulated $(CUDA_CPPFLAGS) -fPIC
-$(SIMULATED_OBJECTS) $(SIMULATED_CORE_OBJECTS): $(OBJ)/cuda.stamp
-$(SIMULATED_OBJECTS) $(SIMULATED_CORE_OBJECTS): \
-    CFLAGS_ALL := $(filter-out --coverage -O0,$(CFLAGS_ALL))
-
-$(OBJ)/simulated/%.o: %.c $(OBJ)/flags.stamp
-	$(call say,CC,$<)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_ALL) $(HOUSE) $(CFLAGS_ALL) $(WERROR) -MMD -MP -c -o $@ $<
-
-$(filter $(OBJ)/simulated/harness/counts/card%,$(SIMULATED_CORE_OBJECTS)): $(CARDS)
-
-$(OBJ)/simulated/%.o: %.S $(OBJ)/flags.stamp
-	$(call say,AS,$<)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS_ALL) $(HOUSE) -MMD -MP -c -o $@ $<
-
-$(OBJ)/simulated/core.a: $(SIMULATED_CORE_OBJECTS)
-	@rm -f $@
-	$(Q)ar qcDS $@ $^ && ranlib $@
-
-$(SIMULATED)/libsimulated.so: $(SIMULATED_OBJECTS) $(OBJ)/simulated/core.a tests/simulated/exports
-	$(call say,LINK,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) -shared $(SIMULATED_LDFLAGS) -o $@ $(filter %.o %.a,$^) -lcjson -lpthread -lm
-
-$(SIMULATED_LINKS): $(SIMULATED)/libsimulated.so
-	@ln -sf libsimulated.so $@
-
-$(SIMULATED)/cbank: $(OBJECTS) $(OBJ)/link.stamp $(SIMULATED)/libsimulated.so $(SIMULATED_LINKS)
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS_ALL) -Wl,-rpath,'$$ORIGIN' -o $@ $(OBJECTS) $(SIMULATED_LIBS)
+include tests/fuzz/fuzz.mk
+include tests/simulated/simulated.mk
 
 -include $(SIMULATED_OBJECTS:.o=.d) $(SIMULATED_CORE_OBJECTS:.o=.d)
 -include $(OBJECTS:.o=.d) $(patsubst $(BUILD)/%,$(OBJ)/%.d,$(TESTS)) $(FUZZ_OBJECTS:.o=.d)
 
-# ---- Kernel images: one cubin for each module and architecture, and PTX of the newest
-# architecture. Each workload is a module, kernels.cu compiled for it alone; the others are not
-# measured. Two steps on purpose. -rdc=true keeps nvcc from removing or renaming what only the host
-# refers to (cbank_values); ptxas without -c then optimizes the whole program as usual. The PTX
-# between them is what check-ptx reads.
-
-WORKLOADS := $(shell sed -n '/^WORKLOAD.$$/N;s/^WORKLOAD.[\n ]*\([a-z0-9_]*\),.*/\1/p' \
-               kernels/workloads.def)
-OTHER_MODULES := probes sharing tools
-MODULES := $(WORKLOADS) $(OTHER_MODULES)
-CUBINS := $(foreach module,$(MODULES),$(ARCHS:%=$(IMAGES)/$(module).sm_%.cubin))
-WORKLOAD_PTX := $(foreach module,$(WORKLOADS),$(ARCHS:%=$(IMAGES)/$(module).compute_%.ptx))
-PTX    := $(WORKLOAD_PTX) \
-          $(foreach module,$(OTHER_MODULES),$(ARCHS:%=$(IMAGES)/$(module).compute_%.ptx))
-MEMBERS := $(CUBINS) $(MODULES:%=$(IMAGES)/%.compute_$(lastword $(ARCHS)).ptx)
-
-# $(call module_rules,MODULE,SOURCE,OPTIONS)
-define module_rules
-$$(IMAGES)/$(1).compute_%.ptx: kernels/$(2).cu $$(IMAGES)/nvcc.stamp
-	$$(call say,PTX,$$@)
-	$$(Q)$$(NVCC) $$(NVCCFLAGS) -arch=compute_$$* -ptx $(3) $(TABLE_PATH) -MMD -MP -MF $$@.d -o $$@ $$<
-
-$$(IMAGES)/$(1).sm_%.cubin: $$(IMAGES)/$(1).compute_%.ptx
-	$$(call say,PTXAS,$$@)
-	$$(Q)$$(PTXAS) -arch=sm_$$* -o $$@ $$<
-endef
-$(foreach workload,$(WORKLOADS),$(eval \
-    $(call module_rules,$(workload),kernels,-DCBANK_WORKLOAD=$(workload))))
-$(foreach module,$(OTHER_MODULES),$(eval $(call module_rules,$(module),$(module))))
-
-$(eval $(call stamp,$(IMAGES)/nvcc.stamp,$(NVCC) $(CUDA_VERSION) $(NVCCFLAGS)))
-$(eval $(call stamp,$(IMAGES)/members.stamp,$(MEMBERS)))
-
-# D: no times and owners; S: no symbol table.
-$(IMAGES)/images.a: $(MEMBERS) $(IMAGES)/members.stamp
-	$(call say,AR,$@)
-	@rm -f $@
-	$(Q)ar qcDS $@ $(MEMBERS)
-
-$(OBJ)/no_images.a:
-	@mkdir -p $(@D)
-	@printf '!<arch>\n' > $@
-
-ifneq ($(CUDA),)
--include $(PTX:%=%.d)
-endif
-
-# ---- The measurement in one plain program, without the harness
-
-MINIMAL_ARCHS = $(foreach arch,$(ARCHS),-gencode arch=compute_$(arch),code=sm_$(arch))
-$(BUILD)/minimal: examples/minimal/minimal.cu $(IMAGES)/nvcc.stamp
-	$(call say,NVCC,$@)
-	@mkdir -p $(@D)
-	$(Q)$(NVCC) $(filter-out -rdc=true,$(NVCCFLAGS)) -O3 $(MINIMAL_ARCHS) -o $@ $<
-
-minimal: $(if $(CUDA),$(BUILD)/minimal) ## build the measurement in 150 lines of examples/minimal
-	@$(if $(CUDA),,echo 'minimal needs a CUDA toolkit: make minimal CUDA=DIRECTORY' >&2; exit 3)
-
-# ---- Commands for users
-
-# The Python that the distribution's packages are for, else the first on PATH. setup.sh sees to it
-# that this one has what scripts and tests import.
-PYTHON ?= $(or $(wildcard /usr/bin/python3),python3)
-export PYTHON
-# Isolated: of the current folder, no module is imported.
-ISOLATED := "$$PYTHON" -IB
-
-run: ## set up, build, measure the default plan into results/local/ (more options: ARGS=)
-	@scripts/setup.sh build
-	@{ $(MAKE) -n all; echo --; $(MAKE) all 2>&1 || echo --failed; } | awk -f scripts/progress.awk
-	@mkdir -p results/local
-	@echo 'run: the default plan, some seconds on a GPU'
-	@$(PROGRAM) run --json results/local/ $(ARGS)
-
-contribute: ## set up, build, measure the first GPU into DIR=results/chips/NAME (CREDIT='your name')
-	@scripts/setup.sh contribute
-	@$(MAKE) all
-	@$(PROGRAM) contribute $${CREDIT:+"--credit=$$CREDIT"} -- "$${DIR:-results/local/chip}"
-
-cards: $(PROGRAM) ## make results/cards/ of measured chips again, from their characterizations
-	$(Q)for name in h100 h200; do \
-	    $(PROGRAM) characterize --quiet --replay results/characterizations/$$name.json \
-	        --json $(BUILD)/again.json \
-	        --card results/cards/$$name.json --new-card $(BUILD)/card.json && \
-	    mv $(BUILD)/card.json results/cards/$$name.json || exit 1; \
-	done
-
-setup: ## install the packages that building and testing need
-	@scripts/setup.sh test
-
-# tests/run.py builds by makes of its own, with the variables of this command line.
-# $(call run_tests,SUITE,PURPOSES,OPTIONAL PURPOSES): those of scripts/setup.sh.
-run_tests = @$(2:%=scripts/setup.sh % &&) { $(3:%=scripts/setup.sh % || true;) true; } && \
-            CBANK_CUDA='$(CUDA)' $(ISOLATED) tests/run.py $(1)
-
-test: ## set up, build and run the tests of every change: three minutes on two cores, no GPU needed
-	$(call run_tests,test,test)
-
-test-kernels: ## check the kernels of every architecture and of CUDA 11.8, find planted faults
-	$(call run_tests,kernels,all)
-
-test-fleet: ## try a fleet on a Slurm cluster: three nodes on this machine (as root; simulated GPUs)
-	$(call run_tests,fleet,test fleet)
-
-test-all: ## run the tests of a merge: 15 minutes on two cores, no GPU needed
-	$(call run_tests,all,all,lint fleet)
-
-test-long: ## run everything that needs no GPU: every repetition and architecture, gcc's sanitizers
-	$(call run_tests,long,long,lint fleet)
-
-test-distributions: ## try `make run` and `make test` on bare Debian 12 and 13, in chroots (as root)
-	@scripts/test_distributions.sh
-
-test-gpu: ## run every test that needs a GPU
-	$(call run_tests,gpu,test)
-
-bench-gpu: ## measure how far times repeat, on a GPU, into results/local/repeatability/ (ARGS=)
-	@scripts/setup.sh build
-	@$(MAKE) all
-	@mkdir -p results/local/repeatability
-	@$(ISOLATED) scripts/studies/process_trial.py --program $(PROGRAM) \
-	  --json results/local/repeatability/trial.json --run 4 \
-	  --folder results/local/repeatability/processes $(ARGS)
-
-# Uses committed results if FILES names no others; with two, it compares one with the other.
-FILES ?= results/h200/*.json results/characterizations/h200.json $(BUILD)/two-processes.json
-TWO_PROCESSES := results/h200/core-matrix.json results/h200/second-process.json
-
-plots: ## draw figures of FILES (default: the H200) into results/local/figures/ (all: ARGS=--all)
-	@scripts/setup.sh plots
-	@$(MAKE) all
-	@$(PROGRAM) compare --quiet --json $(BUILD)/two-processes.json $(TWO_PROCESSES)
-	@$(PROGRAM) plot $(ARGS) $(FILES)
-
-reproduce: ## draw the figures of the README from the committed results into docs/figures/
-	@scripts/setup.sh plots
-	@$(MAKE) all
-	@$(ISOLATED) scripts/reproduce.py --program $(PROGRAM)
-	@$(ISOLATED) scripts/studies/model_error.py --program $(PROGRAM)
-
-gallery: ## make static pages of all chips and kernels in results/, into $(BUILD)/gallery
-	@scripts/setup.sh plots
-	@$(MAKE) all
-	@$(ISOLATED) scripts/gallery.py --program $(PROGRAM) -o $(BUILD)/gallery
-	@echo '$(BUILD)/gallery/index.html'
-
-check-sass: $(PROGRAM) ## disassemble the program's kernels, check their loads (options: CHECK=)
-	@PATH="$(if $(CUDA),$(CUDA)/bin:)$$PATH" $(ISOLATED) scripts/check_sass.py $(CHECK) $(PROGRAM)
-
-check-ptx: $(PROGRAM) $(PTX) ## check the loads of every kernel in the PTX
-	@$(ISOLATED) scripts/check_ptx.py --program $(PROGRAM) $(WORKLOAD_PTX)
-
-# Headers of the CUDA engine need the vendor's, which only its own rooms may see.
-# $(call headers_of,FOLDER,FLAGS): one line for each header there and what it may see.
-headers_of = $(foreach header,$(wildcard $(1)/*.h),'$(header) $(2)')
-PLAIN_ROOMS := $(filter-out engine/cuda%,$(ROOMS))
-HEADERS := $(call headers_of,patterns,-Ipatterns) $(call headers_of,kernels,-Ikernels -Ipatterns) \
-    $(call headers_of,harness) \
-    $(foreach room,$(PLAIN_ROOMS),$(call headers_of,harness/$(room),$(call room_flags,$(room))))
-
-HEADER_COMPILERS ?= gcc clang
-
-check-headers: ## compile each header alone, as its room sees it (HEADER_COMPILERS='gcc clang')
-	@for compiler in $(HEADER_COMPILERS); do \
-	    printf '%s\n' $(HEADERS) | while read -r header flags; do \
-	        echo "#include \"$$header\"" | \
-	        $$compiler $(CPPFLAGS_ALL) -I. $$flags $(STRICT) -Werror -fsyntax-only -x c - || \
-	        { echo "$$header does not compile alone with $$compiler"; exit 1; }; \
-	    done || exit 1; \
-	done; echo "all headers compile alone with $(HEADER_COMPILERS)"
-
-# One build by clang is that of the sanitizers, of its warnings and of the fuzzers.
-SANITIZED := BUILD=build/asan CC=clang SANITIZE=1
-
-sanitize: ## build program and unit tests by clang with ASan and UBSan under build/asan
-	@$(MAKE) $(SANITIZED) all tests
-
-# Unoptimized, so that lines are those of the sources. Tests of the CUDA engine run on the simulated
-# GPU.
-coverage: ## run the tests with gcov; print functions that never ran, and shares of lines by file
-	@scripts/setup.sh test
-	@$(MAKE) BUILD=build/coverage CFLAGS='--coverage -O0' LDFLAGS=--coverage all tests simulated
-	@find build/coverage -name '*.gcda' -delete
-	@export CBANK_TEST=small; for name in $(TESTS:$(BUILD)/%=build/coverage/%); do \
-	    $$name >/dev/null 2>&1 || echo "FAILED: $$name"; done; \
-	for name in characterize cards counters e2e formats gate lookup names terminal \
-	    =simulated =kernel_file =faults =walk; do \
-	    program=cbank; [ $$name = $${name#=} ] || program=tests/simulated/cbank; \
-	    CBANK=build/coverage/$$program "$$PYTHON" tests/end_to_end/$${name#=}.py >/dev/null 2>&1 || \
-	        echo "FAILED: $$name"; done
-	@gcov -n -f -r $$(find build/coverage/obj -name '*.gcda') 2>/dev/null | awk '/^F/ { name = $$0 } \
-	    /^Lines/ { if (/:0.00%/ || name ~ /^File/ || !name) print name, $$0; name = "" }'
-
-FUZZ_SECONDS ?= 60
-
-fuzzers: $(FUZZER) ## build the fuzz targets (CC=clang SANITIZE=1; STATIC=1: for another machine)
-
-# Inputs that reach new code go into build/fuzz/corpus; tests/corpus stays as it is.
-fuzz: ## feed wrong documents and command lines to what reads them (FUZZ_SECONDS=60 a target)
-	@scripts/setup.sh all
-	@$(MAKE) $(SANITIZED) fuzzers
-	@scripts/fuzz.sh --seconds $(FUZZ_SECONDS)
-
-install: $(PROGRAM) ## install into $(DESTDIR)$(PREFIX)
-	@scripts/install.sh install '$(BUILD)'
-
-uninstall: ## remove what install put there
-	@scripts/install.sh uninstall
+include kernels/images.mk
+include scripts/make/commands.mk
+include tests/checks.mk
+include scripts/make/packaging.mk
 
 format: ## format C, CUDA, tables, Python and shell
 	@scripts/lint.sh format
@@ -608,27 +285,6 @@ lint: ## check formats, the shape of sources, and mistakes in C, Python and shel
 	@scripts/lint.sh check $(LINTED) -- -std=c11 $(CPPFLAGS_ALL) $(EVERY_ROOM) -Itests/unit \
 	    -Itests/simulated $(CUDA_CPPFLAGS)
 
-# Both are made of HEAD or of what was installed, with its times, so that they are the same bytes
-# every time.
-DIST := cbank-$(VERSION_TEXT)
-
-dist: ## make a tarball of what is committed, $(BUILD)/cbank-VERSION.tar.gz
-	@[ -e .git ] || \
-	    { echo 'make dist makes a tarball of the git repository, which this is not' >&2; exit 3; }
-	@mkdir -p '$(BUILD)'
-	@git -c tar.umask=022 archive --format=tar --prefix=$(DIST)/ --output='$(BUILD)/$(DIST).tar' HEAD
-	@gzip -nf '$(BUILD)/$(DIST).tar'
-	@echo '$(BUILD)/$(DIST).tar.gz'
-
-deb: $(PROGRAM) ## make a Debian package in $(BUILD) (STATIC=1: cJSON inside)
-	@SOURCE_DATE_EPOCH='$(or $(SOURCE_DATE_EPOCH),$(COMMIT_TIME),$(shell stat -c %Y VERSION))' \
-	    CUDA_VERSION='$(CUDA_VERSION)' scripts/make_deb.sh '$(VERSION_TEXT)' '$(BUILD)'
-
-RELEASE_TOOLKITS = $(strip $(CUDA) $(and $(CUDA),$(wildcard build/toolkits/cuda-11.8)))
-
-release: ## make what a release publishes (source, programs, packages, ...) in $(BUILD)/release
-	+@TOOLKITS='$(RELEASE_TOOLKITS)' scripts/make_release.sh '$(VERSION_TEXT)' '$(BUILD)'
-
 # What BUILD names where `make clean` does not remove it.
 NOT_CLEANED := $(filter-out build build/%,$(BUILD))$(findstring ..,$(BUILD))
 CLEANS_BUILD = make clean removes build/ alone; look at '$(BUILD)', and remove it yourself
@@ -641,6 +297,7 @@ VARIABLES := CC BUILD CUDA CCBIN NO_CUDA ARCHS SANITIZE STATIC WERROR FAST ARGS 
 
 help: ## this list
 	@echo 'Targets:'
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS='	' read -r name text; do \
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(filter Makefile %.mk,$(MAKEFILE_LIST)) | \
+	while IFS='	' read -r name text; do \
 	    printf '  %-14s %s\n' "$$name" "$$text"; done
 	@echo 'Variables: $(VARIABLES) (see the Makefile)'

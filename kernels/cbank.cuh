@@ -285,11 +285,16 @@ CBANK_TABLE_IN(constant, table_base)
 #endif
 };
 
-CBANK_TABLE_IN(global, memory_table){public : template <class Index> CBANK_INLINE Entry
-                                     operator[](Index index) const {return this->entries[index];
-} // namespace cbank
-}
-;
+/* clang-format off */
+CBANK_TABLE_IN(global, memory_table)
+{
+  public:
+    template <class Index> CBANK_INLINE Entry operator[](Index index) const
+    {
+        return this->entries[index];
+    }
+};
+/* clang-format on */
 
 /* The unsigned type of that many bytes, as words and as what the texture unit returns. Others do
  * not exist. */
@@ -337,30 +342,34 @@ CBANK_INLINE typename only_if<!is_short<Entry>::value, Entry>::type low_entry(cb
     return entry_of<Entry>(word);
 }
 
-CBANK_TABLE_IN(readonly, memory_table){public : template <class Index> CBANK_INLINE Entry
-                                       operator[](Index index)
-                                           const {return read(this->entries + index, 0);
-}
+/* clang-format off */
+CBANK_TABLE_IN(readonly, memory_table)
+{
+  public:
+    template <class Index> CBANK_INLINE Entry operator[](Index index) const
+    {
+        return read(this->entries + index, 0);
+    }
 
-private:
-/* By __ldg of that type, else of the largest words that divide its alignment. */
-template <class T> static CBANK_INLINE auto read(const T *from, int) -> decltype(__ldg(from))
-{
-    return __ldg(from);
-}
-template <class T> static CBANK_INLINE T read(const T *from, long)
-{
-    typedef typename word_of<(alignof(T) < 16 ? alignof(T) : 16)>::type word;
-    constexpr cbank_u32 words = sizeof(T) / sizeof(word);
-    word read[words];
+  private:
+    /* By __ldg of that type, else of the largest words that divide its alignment. */
+    template <class T> static CBANK_INLINE auto read(const T *from, int) -> decltype(__ldg(from))
+    {
+        return __ldg(from);
+    }
+    template <class T> static CBANK_INLINE T read(const T *from, long)
+    {
+        typedef typename word_of<(alignof(T) < 16 ? alignof(T) : 16)>::type word;
+        constexpr cbank_u32 words = sizeof(T) / sizeof(word);
+        word read[words];
 
 #pragma unroll
-    for (cbank_u32 i = 0; i < words; i++)
-        read[i] = __ldg(reinterpret_cast<const word *>(from) + i);
-    return entry_of<T>(read);
-}
-}
-;
+        for (cbank_u32 i = 0; i < words; i++)
+            read[i] = __ldg(reinterpret_cast<const word *>(from) + i);
+        return entry_of<T>(read);
+    }
+};
+/* clang-format on */
 
 /* Shared memory of one table: its own variable up to 48 KB, else the start of the block's dynamic
  * shared memory. */

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections import Counter
 import textwrap
 
 from . import chips, documents, instrument, store
@@ -360,6 +361,35 @@ class Check:
             print_filled(line)
 
 
+def store_findings(path: str) -> list[str]:
+    """All that does not fit in a store: what `cbank check` lists."""
+    found = []
+    try:
+        with store.reading(path, "integrity_check(1)") as rows:
+            of_cell, of_run, counts = Counter(), {}, Counter()
+            for row in rows.execute("SELECT * FROM times"):
+                ns, point, rest = store.hashes(row)
+                of_cell[row[0]] += ns + point
+                counts[row[1]] += 1
+                before = of_run.get(row[1], (0, 0))
+                of_run[row[1]] = before[0] + ns, before[1] + point + rest
+            for run_id, file, cells, *sums in rows.execute(
+                "SELECT run_id, file, cells, time_sum, rest_sum FROM runs"
+            ):
+                if cells != counts[run_id] or sums != list(
+                    map(store.modulo, of_run.get(run_id, (0, 0)))
+                ):
+                    found.append(f"{path}: the run {file} does not fit its checksum")
+            for identity_id, identity in rows.execute(
+                "SELECT identity_id, identity FROM identities"
+            ):
+                if store.modulo(of_cell[identity_id]) != store.sum_of(rows, "times", identity_id):
+                    found.append(f"{path}: the times of {identity} do not fit their checksum")
+    except Failure as failure:
+        found.append(str(failure))
+    return found
+
+
 def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
     parser = Parser(
@@ -379,7 +409,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--brief", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(words)
     stores = {
-        path: store.findings(path)
+        path: store_findings(path)
         for path in options.paths
         if os.path.isfile(path) and store.is_store(path)
     }

@@ -366,33 +366,6 @@ def sum_of(store: sqlite3.Connection, table: str, identity_id: int = 0) -> int:
     return found[0] if found else 0
 
 
-def findings(path: str) -> list[str]:
-    """All that does not fit in a store: what `cbank check` lists."""
-    found = []
-    try:
-        with reading(path, "integrity_check(1)") as store:
-            of_cell, of_run, counts = Counter(), {}, Counter()
-            for row in store.execute("SELECT * FROM times"):
-                ns, point, rest = hashes(row)
-                of_cell[row[0]] += ns + point
-                counts[row[1]] += 1
-                before = of_run.get(row[1], (0, 0))
-                of_run[row[1]] = before[0] + ns, before[1] + point + rest
-            for run_id, file, cells, *sums in store.execute(
-                "SELECT run_id, file, cells, time_sum, rest_sum FROM runs"
-            ):
-                if cells != counts[run_id] or sums != list(map(modulo, of_run.get(run_id, (0, 0)))):
-                    found.append(f"{path}: the run {file} does not fit its checksum")
-            for identity_id, identity in store.execute(
-                "SELECT identity_id, identity FROM identities"
-            ):
-                if modulo(of_cell[identity_id]) != sum_of(store, "times", identity_id):
-                    found.append(f"{path}: the times of {identity} do not fit their checksum")
-    except Failure as failure:
-        found.append(str(failure))
-    return found
-
-
 # ---- Documents -----------------------------------------------------------------------------------
 
 

@@ -309,7 +309,7 @@ class Nodes(Case):
         )
         self.write("night/n2/cbank-cuda-cut.json", "{")
         done = self.script("end", self.night, store, "n1", "n2", status=2)
-        self.assertRegex(done.stderr, "n2/cbank-cuda-cut.json is not JSON: .*line 1 column 2")
+        self.assertRegex(done.stderr, r"n2/cbank-cuda-cut\.json:1:1: unexpected text")
         self.assertRegex(done.stdout, "(?s)0 new, 2 known, 1 refused.*2 of 2 GPUs answered")
         os.makedirs(self.path("another/n1"))
         done = self.script("end", self.path("another"), store, "n1", status=2)

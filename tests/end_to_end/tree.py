@@ -99,7 +99,8 @@ class Scratch:
         rows = [
             re.sub(r"(\.variants = )[1-9]", r"\g<1>1", row)
             for row in rows
-            if row.startswith("#undef") or re.match(r"WORKLOAD\((\w+)", row).group(1) in WORKLOADS
+            if row.startswith("#undef")
+            or re.match(r"WORKLOAD\(\s*(\w+)", row).group(1) in WORKLOADS
         ]
         if len(rows) != len(WORKLOADS) + 1:
             raise AssertionError("kernels/workloads.def is not as this test thinks")

@@ -213,8 +213,8 @@ class Suite(unittest.TestCase):
     def test_faults_are_found(self):
         """A table that is read in another memory space, or copied to local memory."""
         plain, staged, room = (
-            "{ return this->entries[index]; }",
-            "{ return staged::entries()[index]; }",
+            "return this->entries[index];",
+            "return staged::entries()[index];",
             "    cbank_u8 more_than_copied[144];\n",
         )
         newest = architectures(TOOLKIT, 75, False)[-1]
@@ -223,7 +223,7 @@ class Suite(unittest.TestCase):
                 "LDG.CONSTANT",
                 "crc32",
                 "global",
-                (plain, "{ return __ldg(&this->entries[index]); }"),
+                (plain, "return __ldg(&this->entries[index]);"),
             ),
             ("no LDS", "convolution_rows", "shared", (staged, plain)),
             ("local", "nf4_dequantize", "param", (room, "")),

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+#
+# Kernel images, and the measurement in one plain program. The Makefile includes it.
+
+# ---- Kernel images: one cubin for each module and architecture, and PTX of the newest
+# architecture. Each workload is a module, kernels.cu compiled for it alone; the others are not
+# measured. Two steps on purpose. -rdc=true keeps nvcc from removing or renaming what only the host
+# refers to (cbank_values); ptxas without -c then optimizes the whole program as usual. The PTX
+# between them is what check-ptx reads.
+
+WORKLOADS := $(shell sed -n '/^WORKLOAD.$$/N;s/^WORKLOAD.[\n ]*\([a-z0-9_]*\),.*/\1/p' \
+               kernels/workloads.def)
+OTHER_MODULES := probes sharing tools
+MODULES := $(WORKLOADS) $(OTHER_MODULES)
+CUBINS := $(foreach module,$(MODULES),$(ARCHS:%=$(IMAGES)/$(module).sm_%.cubin))
+WORKLOAD_PTX := $(foreach module,$(WORKLOADS),$(ARCHS:%=$(IMAGES)/$(module).compute_%.ptx))
+PTX    := $(WORKLOAD_PTX) \
+          $(foreach module,$(OTHER_MODULES),$(ARCHS:%=$(IMAGES)/$(module).compute_%.ptx))
+MEMBERS := $(CUBINS) $(MODULES:%=$(IMAGES)/%.compute_$(lastword $(ARCHS)).ptx)
+
+# $(call module_rules,MODULE,SOURCE,OPTIONS)
+define module_rules
+$$(IMAGES)/$(1).compute_%.ptx: kernels/$(2).cu $$(IMAGES)/nvcc.stamp
+	$$(call say,PTX,$$@)
+	$$(Q)$$(NVCC) $$(NVCCFLAGS) -arch=compute_$$* -ptx $(3) $(TABLE_PATH) -MMD -MP -MF $$@.d -o $$@ $$<
+
+$$(IMAGES)/$(1).sm_%.cubin: $$(IMAGES)/$(1).compute_%.ptx
+	$$(call say,PTXAS,$$@)
+	$$(Q)$$(PTXAS) -arch=sm_$$* -o $$@ $$<
+endef
+$(foreach workload,$(WORKLOADS),$(eval \
+    $(call module_rules,$(workload),kernels,-DCBANK_WORKLOAD=$(workload))))
+$(foreach module,$(OTHER_MODULES),$(eval $(call module_rules,$(module),$(module))))
+
+$(eval $(call stamp,$(IMAGES)/nvcc.stamp,$(NVCC) $(CUDA_VERSION) $(NVCCFLAGS)))
+$(eval $(call stamp,$(IMAGES)/members.stamp,$(MEMBERS)))
+
+# D: no times and owners; S: no symbol table.
+$(IMAGES)/images.a: $(MEMBERS) $(IMAGES)/members.stamp
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)ar qcDS $@ $(MEMBERS)
+
+$(OBJ)/no_images.a:
+	@mkdir -p $(@D)
+	@printf '!<arch>\n' > $@
+
+ifneq ($(CUDA),)
+-include $(PTX:%=%.d)
+endif
+
+# ---- The measurement in one plain program, without the harness
+
+MINIMAL_ARCHS = $(foreach arch,$(ARCHS),-gencode arch=compute_$(arch),code=sm_$(arch))
+$(BUILD)/minimal: examples/minimal/minimal.cu $(IMAGES)/nvcc.stamp
+	$(call say,NVCC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(NVCC) $(filter-out -rdc=true,$(NVCCFLAGS)) -O3 $(MINIMAL_ARCHS) -o $@ $<
+
+minimal: $(if $(CUDA),$(BUILD)/minimal) ## build the measurement in 150 lines of examples/minimal
+	@$(if $(CUDA),,echo 'minimal needs a CUDA toolkit: make minimal CUDA=DIRECTORY' >&2; exit 3)
