@@ -462,6 +462,8 @@ class Packaging(unittest.TestCase):
             "H200",
             run(
                 os.path.join(self.folder, "wheel"),
+                "env",
+                f"CBANK_PROGRAM={os.path.join(place, program)}",  # documents are checked by it
                 sys.executable,
                 "-c",
                 "import cbank, sys; print(cbank.load(sys.argv[1]).to_csv())",
