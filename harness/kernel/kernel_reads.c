@@ -14,7 +14,7 @@ void kernel_chain(char chain[SHA256_HEX_BYTES], const void *data, size_t bytes)
 {
     char both[2 * SHA256_HEX_BYTES] = {0};
 
-    memcpy(both, chain, strlen(chain));
+    snprintf(both, SHA256_HEX_BYTES, "%s", chain);
     sha256_hex(data, bytes, both + SHA256_HEX_BYTES);
     sha256_hex(both, sizeof(both), chain);
 }
@@ -134,9 +134,9 @@ bool kernel_reads_take(struct kernel_reads *reads, char *text, size_t bytes)
         /* Markers name folders, and the temporary one. */
         if (length == 0 || (line[0] == '#' && line[1] == ' '))
             continue;
-        memmove(to, line, length);
-        to += length;
-        *to++ = '\n';
+        line[length] = '\n';
+        memmove(to, line, length + 1);
+        to += length + 1;
     }
     kernel_chain(reads->text_sha256, text, (size_t)(to - text));
     return added;

@@ -3,6 +3,7 @@
 """Tests that no command takes the times of cells that their own run calls invalid: each cause of
 harness/result/invalid.c, planted into a committed result, in each command that judges results."""
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -97,10 +98,8 @@ class Invalid(unittest.TestCase):
                 self.cbank("history", GOOD, path, status=1)
 
     def test_a_report_marks_it(self):
-        try:
-            import jinja2, matplotlib  # noqa: E401, F401  # what a report needs
-        except ImportError:
-            self.skipTest("no jinja2 and matplotlib")
+        if not all(map(importlib.util.find_spec, ("jinja2", "matplotlib", "pandas"))):
+            self.skipTest("a report needs jinja2, matplotlib and pandas")
         path, _ = self.plant("not_verified")
         self.cbank("report", "-o", "report", path, status=0)
         with open(os.path.join(self.folder, "report/index.html"), encoding="utf-8") as file:

@@ -86,9 +86,7 @@ class Ranks(Kernels):
             *QUICK_RUN,
             status=1,
         ).stderr
-        self.assertIn(
-            "cbank run --resume FILE, which --json FILE keeps, --retry-failed tries again", said
-        )
+        self.assertIn("cbank run --resume FILE, which --json FILE keeps, --kernel", said)
 
     def test_wrong_and_unverified_cells_have_no_rank(self):
         said = self.cbank("spaces", os.path.join(ROOT, "tests/data/show/kernel.json")).stdout
