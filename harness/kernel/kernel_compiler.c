@@ -227,6 +227,8 @@ static char *next_kept(const char *folder, size_t *at, size_t *bytes)
     if (count > 0 && *at < (size_t)count) {
         snprintf(path, sizeof(path), "%s/%s", folder, entries[(*at)++]->d_name);
         text = kernel_read(path, bytes);
+        if (text)
+            kernel_blank(text, *bytes);
     }
     for (int i = 0; i < count; i++)
         free(entries[i]);

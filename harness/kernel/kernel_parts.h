@@ -88,6 +88,9 @@ void kernel_nvrtc_compile(const struct kernel_compiler *compiler, struct kernel_
 /* Makes a hash that of what it is of, followed by these bytes. "" begins. */
 void kernel_chain(char chain[SHA256_HEX_BYTES], const void *data, size_t bytes);
 
+/* Makes a text of bytes that hold NULs, behind which compilers go on reading. */
+void kernel_blank(char *text, size_t bytes);
+
 /* Records why a compile may read other files, unless a reason is known: a text and a name, which
  * may be NULL. */
 void kernel_unfollowed(struct kernel_reads *reads, const char *reason, const char *what);

@@ -12,11 +12,20 @@
 
 void kernel_chain(char chain[SHA256_HEX_BYTES], const void *data, size_t bytes)
 {
-    char both[2 * SHA256_HEX_BYTES] = {0};
+    struct {
+        char before[SHA256_HEX_BYTES], added[SHA256_HEX_BYTES];
+    } both = {0};
 
-    snprintf(both, SHA256_HEX_BYTES, "%s", chain);
-    sha256_hex(data, bytes, both + SHA256_HEX_BYTES);
-    sha256_hex(both, sizeof(both), chain);
+    strncpy(both.before, chain, sizeof(both.before) - 1);
+    sha256_hex(data, bytes, both.added);
+    sha256_hex(&both, sizeof(both), chain);
+}
+
+void kernel_blank(char *text, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (!text[i])
+            text[i] = ' ';
 }
 
 void kernel_unfollowed(struct kernel_reads *reads, const char *reason, const char *what)
@@ -104,13 +113,15 @@ static bool begins_file(const char *line, char path[PATH_MAX], bool *marked)
     if (end[0] != ' ' || end[1] != '"')
         return false;
     for (line = end + 2; *line && *line != '"' && length + 1 < PATH_MAX; line++) {
-        if (*line == '\\' && line[1] >= '0' && line[1] <= '7') {
-            path[length++] = (char)((line[1] - '0') * 64 + (line[2] - '0') * 8 + line[3] - '0');
+        char character = *line;
+
+        if (*line == '\\' && strspn(line + 1, "01234567") >= 3) {
+            character = (char)((line[1] - '0') * 64 + (line[2] - '0') * 8 + line[3] - '0');
             line += 3;
-            continue;
+        } else if (*line == '\\' && line[1]) {
+            character = *++line;
         }
-        line += *line == '\\';
-        path[length++] = *line;
+        path[length++] = character;
     }
     path[length] = '\0';
     *marked = *line == '"' && strstr(line, " 3");
@@ -134,9 +145,9 @@ bool kernel_reads_take(struct kernel_reads *reads, char *text, size_t bytes)
         /* Markers name folders, and the temporary one. */
         if (length == 0 || (line[0] == '#' && line[1] == ' '))
             continue;
-        line[length] = '\n';
-        memmove(to, line, length + 1);
-        to += length + 1;
+        memmove(to, line, length + 1); /* with its NUL */
+        to += length;
+        *to++ = '\n';
     }
     kernel_chain(reads->text_sha256, text, (size_t)(to - text));
     return added;
@@ -219,6 +230,7 @@ static bool add_file(struct kernel_reads *reads, const char *path, char identity
     if (!text)
         return false;
     kernel_chain(identity, text, bytes);
+    kernel_blank(text, bytes);
     added = add_data(reads, text, identity);
     /* Builds differ by these macros alone. */
     if (strstr(text, "CBANK_SPACE_") && strcmp(text, cbank_header_tables) != 0 &&

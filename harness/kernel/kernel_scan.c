@@ -136,6 +136,7 @@ static void add_source(struct scan *scan, const char *path)
         scan->out_of_memory = scan->out_of_memory || errno == ENOMEM;
         return;
     }
+    kernel_blank(text, bytes);
     if (!kernel_reads_add(scan->reads, path, false))
         scan->out_of_memory = true;
     if (scan->reads->files.count + scan->reads->headers.count == known) {

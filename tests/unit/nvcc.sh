@@ -25,8 +25,7 @@ kernel=$(sed -n 's/#include "\(.*\)"/\1/p' "$1")
 {
     echo "# 1 \"$kernel\" 1"
     cat "$1" "$kernel"
-    # shellcheck disable=SC2013 # names have no blanks
-    for name in $(sed -n 's/.*include ["<]\(.*\)[">]/\1/p' "$kernel"); do
+    sed -n 's/.*include ["<]\(.*\)[">]/\1/p' "$kernel" | while read -r name; do
         for folder in "${kernel%/*}" $folders; do
             [ -f "$folder/$name" ] || continue
             echo "# 1 \"$folder/$name\" 1"

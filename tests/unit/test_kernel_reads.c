@@ -52,6 +52,8 @@ static const struct form including[] = {
     {"#include \"link.h\"\n", "h22.h", true},
     {"char apostrophe = '\"', digits = 1'0; /* \" */ int y;\n#include \"h23.h\"\n", "h23.h", true},
     {"// data: \"h24.npy\"\n", "h24.npy", true},
+    /* @ is a NUL, which compilers pass over */
+    {"// @\n#include \"h25.h\"\n", "h25.h", true},
 };
 
 /* The headers of options, in the order of the options below. */
@@ -137,6 +139,7 @@ static int open_folder(void **state)
     struct folder *folder = calloc(1, sizeof(*folder));
     char path[256], text[TEXT_BYTES] = "#define CBANK_CASE\n";
     struct elf_file elf;
+    size_t bytes;
 
     assert_true(access("tests/simulated/compiler/nvcc", X_OK) == 0); /* the root of the tree */
     strcpy(folder->path, "/tmp/cbank-test-XXXXXX");
@@ -156,7 +159,9 @@ static int open_folder(void **state)
     put(folder, "sub/nested.h", "#include \"h14.h\"\n");
     snprintf(path, sizeof(path), "%s/link.h", folder->path);
     assert_int_equal(symlink("h22.h", path), 0);
-    file_put(folder->kernel, text, strlen(text));
+    bytes = strlen(text);
+    *strchr(text, '@') = '\0';
+    file_put(folder->kernel, text, bytes);
     for (const char *at = options_text; *at; at++)
         snprintf(folder->options + strlen(folder->options),
                  sizeof(folder->options) - strlen(folder->options), "%.*s",
@@ -387,6 +392,36 @@ TEST_WITH(a_file_that_is_not_expected_is_not_compiled, open_folder, close_folder
     capture_end(&capture);
     assert_non_null(strstr(capture.text, "is not the file that was measured"));
     assert_non_null(strstr(capture.text, first.sha256));
+}
+
+TEST(markers_are_read_as_compilers_write_them)
+{
+    static const struct {
+        const char *text, *path; /* NULL: no file begins */
+    } rows[] = {
+        {"# 1 \"a.h\" 1", "a.h"},
+        {"# 12 \"/a b/c\\\\d\\\"e.h\" 1 3 4", "/a b/c\\d\"e.h"},
+        {"# 1 \"\\303\\244.h\" 1", "\303\244.h"},
+        {"# 1 \"a.h\" 2", NULL},
+        {"# 1 \"a.h\"", NULL},
+        {"#line 1 \"a.h\" 1", NULL},
+        {"# 1 \"<command-line>\" 1", NULL},
+        {"# 1 \"a.h", NULL},
+        {"# 1 \"\\", NULL},
+        {"# 1 \"\\3", NULL},
+        {"# 1 \"\\30", NULL},
+        {"# 1 ", NULL},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char *const text = strdup(rows[i].text), path[PATH_MAX];
+        const struct kernel_reads none = {.kernel = "/kernel.cu"};
+
+        assert_int_equal(kernel_reads_lack(&none, text, path), rows[i].path != NULL);
+        if (rows[i].path)
+            assert_string_equal(path, rows[i].path);
+        free(text);
+    }
 }
 
 /* -- compilers of a toolkit -------------------------------------------------------------------- */
