@@ -602,5 +602,5 @@ const void *const *const *const variant_instances<Workload, variant>::kernels[] 
 #define CONCATENATE(a, b)   a##b
 #define WORKLOAD_TYPE(name) CONCATENATE(workload_, name)
 
-template struct variant_instances<WORKLOAD_TYPE(CBANK_WORKLOAD),
-                                  WORKLOAD_TYPE(CBANK_WORKLOAD) < 0>::variants > ;
+#define MODULE_WORKLOAD WORKLOAD_TYPE(CBANK_WORKLOAD)
+template struct variant_instances<MODULE_WORKLOAD, MODULE_WORKLOAD<0>::variants>;

@@ -14,11 +14,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from tree import ARCHITECTURE, DISASSEMBLER, KERNELS, TOOLKIT, Case  # noqa: E402
 
 # The code that hides from the compiler that an index is the same in all threads of a warp.
-HIDDEN = "Path::scope == INDEX_THREAD ? threadIdx.x & args.divergence"
-INSTANCES = (
-    "template struct variant_instances<WORKLOAD_TYPE(CBANK_WORKLOAD),"
-    " WORKLOAD_TYPE(CBANK_WORKLOAD)<0>::variants>;"
-)
+HIDDEN = "Path::scope == INDEX_THREAD  ? threadIdx.x & args.divergence"
+INSTANCES = "template struct variant_instances<MODULE_WORKLOAD, MODULE_WORKLOAD<0>::variants>;"
 
 
 @unittest.skipUnless(TOOLKIT, "no CUDA toolkit")

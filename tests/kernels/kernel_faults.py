@@ -244,7 +244,7 @@ FAULTS = {
         "",
         path="constant",
         ptx=False,
-        change=("((loaded[k] | polluter) & args.divergence)", "(polluter & args.divergence)"),
+        change=("((loaded[k] | polluter) &", "((polluter) &"),
         harness="0 loads of a round wait for those of the round before, and not 1",
     ),
     "lines that are evicted last": more_fault(
