@@ -16,7 +16,7 @@ void kernel_chain(char chain[SHA256_HEX_BYTES], const void *data, size_t bytes)
         char before[SHA256_HEX_BYTES], added[SHA256_HEX_BYTES];
     } both = {0};
 
-    strncpy(both.before, chain, sizeof(both.before) - 1);
+    memcpy(both.before, chain, strnlen(chain, sizeof(both.before) - 1));
     sha256_hex(data, bytes, both.added);
     sha256_hex(&both, sizeof(both), chain);
 }
