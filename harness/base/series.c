@@ -131,11 +131,11 @@ static double convex_gap(const double *sorted, size_t count, bool upper, size_t 
 
         to = from + 1;
         for (size_t next = to; next < reach; next++) {
-            const double other =
+            const double toward =
                 (double)(next - from) / (from_end(sorted, count, upper, next) - start);
 
-            if (other <= slope) {
-                slope = other;
+            if (toward <= slope) {
+                slope = toward;
                 to = next;
             }
         }

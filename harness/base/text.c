@@ -91,16 +91,16 @@ const char *text_shown(const char *text, char out[TEXT_SHOWN_BYTES])
     return out;
 }
 
-size_t text_edits(const char *one, const char *other)
+size_t text_edits(const char *from, const char *to)
 {
-    size_t least[32]; /* to make the first letters of `other` of the letters of `one` so far */
-    const size_t length = strlen(other);
+    size_t least[32]; /* to make the first letters of `to` of the letters of `from` so far */
+    const size_t length = strlen(to);
 
     if (length >= sizeof(least) / sizeof(least[0]))
         return SIZE_MAX;
     for (size_t k = 0; k <= length; k++)
         least[k] = k;
-    for (size_t i = 0; one[i]; i++)
+    for (size_t i = 0; from[i]; i++)
         for (size_t k = 0, replaced = 0; k <= length; k++) {
             const size_t removed = least[k] + 1;
             size_t edits = removed;
@@ -109,7 +109,7 @@ size_t text_edits(const char *one, const char *other)
                 edits = least[k - 1] + 1;
             if (k > 0 && replaced < edits)
                 edits = replaced;
-            replaced = removed - 1 + (one[i] != other[k]);
+            replaced = removed - 1 + (from[i] != to[k]);
             least[k] = edits;
         }
     return least[length];

@@ -32,7 +32,7 @@ const char *text_file_name(const char *path);
 
 /* How many letters must be added, removed or replaced to make one text of the other; SIZE_MAX for
  * long texts. */
-size_t text_edits(const char *one, const char *other);
+size_t text_edits(const char *from, const char *to);
 
 /* Appends to a text, after a separator if it is not empty, as far as there is room. */
 __attribute__((format(printf, 4, 5))) void text_join(char *out, size_t bytes, const char *separator,
