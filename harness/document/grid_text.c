@@ -46,9 +46,9 @@ static const char *shown(const struct layout *layout, long row, size_t c, struct
 
 static bool same_group(const struct layout *layout, size_t a, size_t b)
 {
-    const char *one = layout->grid->columns[a].group, *other = layout->grid->columns[b].group;
+    const char *first = layout->grid->columns[a].group, *second = layout->grid->columns[b].group;
 
-    return one && other && strcmp(one, other) == 0;
+    return first && second && strcmp(first, second) == 0;
 }
 
 /* Columns between a column and `before`, the one before it on the line; SIZE_MAX: none. */

@@ -36,10 +36,10 @@ void json_path_text(const struct json_path *path, char *out, size_t room)
         snprintf(out + used, room - used, "[%zu]", path->index);
 }
 
-/* Text before cJSON parses it. The functions step over what begins at `at`; they return NULL, or
- * what is wrong there. */
+/* Text before cJSON parses it. The functions step over what begins at the cursor; they return NULL,
+ * or what is wrong there. */
 struct scan {
-    const char *text, *at, *end;
+    const char *text, *cursor, *end;
     int depth;
     /* upper limit: a value is the outermost, or follows an opening bracket or a comma */
     size_t values;
@@ -59,7 +59,7 @@ static size_t span_digits(const struct scan *scan, const char *from)
 /* cJSON also takes 01, 1. and .5e, and splits numbers of more than 63 characters. */
 static const char *scan_number(struct scan *scan)
 {
-    const char *from = scan->at + (*scan->at == '-');
+    const char *from = scan->cursor + (*scan->cursor == '-');
     size_t digits = span_digits(scan, from);
     bool good = digits == 1 || (digits > 1 && *from != '0');
 
@@ -75,10 +75,10 @@ static const char *scan_number(struct scan *scan)
         good = good && digits > 0;
         from += digits;
     }
-    if (!good || from - scan->at > 63)
+    if (!good || from - scan->cursor > 63)
         return "malformed number";
-    scan->text_bytes += (size_t)(from - scan->at) + 1;
-    scan->at = from;
+    scan->text_bytes += (size_t)(from - scan->cursor) + 1;
+    scan->cursor = from;
     return NULL;
 }
 
@@ -86,43 +86,43 @@ static const char *scan_number(struct scan *scan)
  * checks other escapes. */
 static const char *scan_string(struct scan *scan)
 {
-    const char *quote = scan->at;
+    const char *quote = scan->cursor;
 
-    for (scan->at++; scan->at < scan->end;) {
-        unsigned char c = (unsigned char)*scan->at;
+    for (scan->cursor++; scan->cursor < scan->end;) {
+        unsigned char c = (unsigned char)*scan->cursor;
         size_t length = 1;
 
-        while (c >= ' ' && c <= '~' && c != '"' && c != '\\' && ++scan->at < scan->end)
-            c = (unsigned char)*scan->at;
-        if (scan->at == scan->end)
+        while (c >= ' ' && c <= '~' && c != '"' && c != '\\' && ++scan->cursor < scan->end)
+            c = (unsigned char)*scan->cursor;
+        if (scan->cursor == scan->end)
             break;
         if (c == '"') {
-            scan->at++;
-            scan->text_bytes += (size_t)(scan->at - quote);
+            scan->cursor++;
+            scan->text_bytes += (size_t)(scan->cursor - quote);
             return NULL;
         }
         if (c < ' ')
             return "control character in a string";
-        if (c == '\\' && scan->end - scan->at >= 6 && scan->at[1] == 'u') {
+        if (c == '\\' && scan->end - scan->cursor >= 6 && scan->cursor[1] == 'u') {
             size_t digits = 0;
 
-            while (digits < 4 && strchr("0123456789abcdefABCDEF", scan->at[2 + digits]))
+            while (digits < 4 && strchr("0123456789abcdefABCDEF", scan->cursor[2 + digits]))
                 digits++;
             if (digits < 4)
                 return "\\u without four hexadecimal digits";
-            if (memcmp(scan->at + 2, "0000", 4) == 0)
+            if (memcmp(scan->cursor + 2, "0000", 4) == 0)
                 return "NUL character in a string";
         }
         if (c == '\\')
             length = 2;
         else if (c > '~')
-            length = text_utf8(scan->at, (size_t)(scan->end - scan->at));
+            length = text_utf8(scan->cursor, (size_t)(scan->end - scan->cursor));
         if (length == 0)
             return "not UTF-8";
         scan->odd |= c == '\\' || c > '~';
-        scan->at += length;
+        scan->cursor += length;
     }
-    scan->at = scan->end;
+    scan->cursor = scan->end;
     return "the text ends in a string";
 }
 
@@ -133,11 +133,11 @@ static const char *scan_text(struct scan *scan)
     const char *wrong = NULL;
 
     /* A file of another kind is refused where it begins. */
-    if (scan->at < scan->end && *scan->at > ' ' && *scan->at <= '~' &&
-        !strchr("{[\"-0123456789tfn", *scan->at))
+    if (scan->cursor < scan->end && *scan->cursor > ' ' && *scan->cursor <= '~' &&
+        !strchr("{[\"-0123456789tfn", *scan->cursor))
         return "unexpected text";
-    while (!wrong && scan->at < scan->end) {
-        const unsigned char c = (unsigned char)*scan->at;
+    while (!wrong && scan->cursor < scan->end) {
+        const unsigned char c = (unsigned char)*scan->cursor;
 
         if (c == '"') {
             wrong = scan_string(scan);
@@ -153,7 +153,7 @@ static const char *scan_text(struct scan *scan)
             else if (scan->values > JSON_VALUES_MAX)
                 wrong = "more than " DIGITS_OF(JSON_VALUES_MAX) " values";
             else
-                scan->at++;
+                scan->cursor++;
         }
     }
     return wrong;
@@ -303,11 +303,11 @@ static cJSON *make_tree(struct scan *scan, const char **wrong)
         room = (struct arena){.front = (char *)(block + 1), .back = (char *)block + bytes};
     errno = 0;
     arena = ONE_BLOCK ? &room : NULL;
-    tree =
-        cJSON_ParseWithLengthOpts(scan->text, (size_t)(scan->end - scan->text), &scan->at, false);
+    tree = cJSON_ParseWithLengthOpts(scan->text, (size_t)(scan->end - scan->text), &scan->cursor,
+                                     false);
     arena = NULL;
-    if (tree && scan->at < scan->end) {
-        scan->at += strspn(scan->at, blanks);
+    if (tree && scan->cursor < scan->end) {
+        scan->cursor += strspn(scan->cursor, blanks);
         *wrong = "text after the end of the value";
     } else if (!tree && errno != ENOMEM) {
         *wrong = "unexpected text";
@@ -327,7 +327,7 @@ static enum status refuse_text(const char *name, const struct scan *scan, const 
 {
     size_t line = 1, column = 1;
 
-    for (const char *c = scan->text; c < scan->at; c++) {
+    for (const char *c = scan->text; c < scan->cursor; c++) {
         column = *c == '\n' ? 1 : column + ((*c & 0xc0) != 0x80);
         line += *c == '\n';
     }
@@ -347,7 +347,7 @@ enum status json_parse(const char *name, const char *text, size_t bytes, cJSON *
     if (status != STATUS_OK)
         return status;
     text = text ? text : owned;
-    scan = (struct scan){.text = text, .at = text, .end = text + bytes, .values = 1};
+    scan = (struct scan){.text = text, .cursor = text, .end = text + bytes, .values = 1};
     wrong = scan_file(&scan);
     if (!wrong)
         tree = make_tree(&scan, &wrong);
