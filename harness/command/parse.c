@@ -27,14 +27,14 @@ static enum status parse_value(const struct listed *option, const char *text)
 }
 
 /* Whether writing a file would replace another one, or another output. */
-static bool is_same_file(const char *written, const char *other)
+static bool is_same_file(const char *written, const char *named)
 {
-    struct stat one, two;
+    struct stat first, second;
 
-    if (stat(written, &one) != 0)
-        return strcmp(written, other) == 0;
-    return S_ISREG(one.st_mode) && stat(other, &two) == 0 && one.st_dev == two.st_dev &&
-           one.st_ino == two.st_ino;
+    if (stat(written, &first) != 0)
+        return strcmp(written, named) == 0;
+    return S_ISREG(first.st_mode) && stat(named, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
 }
 
 /* Refuses an output file (its row says `written`) that an argument or another option also names.
@@ -60,10 +60,10 @@ static enum status check_written(const struct invocation *invocation)
             }
         }
         for (size_t k = 0; !same && k < invocation->given_count; k++) {
-            const struct given_option *other = &invocation->given[k];
+            const struct given_option *another = &invocation->given[k];
 
-            same = other->option != given->option && other->option->kind == &option_text &&
-                   is_same_file(given->value, other->value);
+            same = another->option != given->option && another->option->kind == &option_text &&
+                   is_same_file(given->value, another->value);
         }
         if (same)
             return log_error(STATUS_USAGE,
