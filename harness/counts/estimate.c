@@ -251,15 +251,15 @@ void estimate_time(const struct cell *cell, const struct access_counts *access,
                    struct cell_estimate *out)
 {
     static const struct time_kernel unknown = {.instructions = NAN, .constant_requests = NAN};
-    const struct time_kernel *of = kernel ? kernel : &unknown;
-    struct work work = {.cell = cell, .access = access, .kernel = of};
+    const struct time_kernel *timed = kernel ? kernel : &unknown;
+    struct work work = {.cell = cell, .access = access, .kernel = timed};
     const double block = cell->block_size, threads = cell->parameters[PARAMETER_window_threads];
     const double window =
         /* of a block */
         cell->parameters[PARAMETER_window_entries] * fmax(block / fmax(threads, 1), 1);
     double *const times[] = {&out->time_ns.value, &out->time_ns.low, &out->time_ns.high};
 
-    work.resident = card_blocks_resident(card, cell, of->registers);
+    work.resident = card_blocks_resident(card, cell, timed->registers);
     work.blocks = (double)cell_blocks(cell);
     work.table = fmax((double)access->footprint_lines, 1) * ACCESS_LINE_BYTES;
     work.near = window > 0

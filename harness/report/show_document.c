@@ -161,10 +161,10 @@ static size_t gather(const cJSON *item, const char *path, struct shown_row *rows
                                                                  : 0;
 }
 
-static int by_order(const void *one, const void *other)
+static int by_order(const void *first, const void *second)
 {
-    const double a = ((const struct shown_row *)one)->order,
-                 b = ((const struct shown_row *)other)->order;
+    const double a = ((const struct shown_row *)first)->order,
+                 b = ((const struct shown_row *)second)->order;
 
     return (a < b) - (a > b);
 }
