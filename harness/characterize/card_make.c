@@ -60,10 +60,10 @@ static struct number find(const struct source *source, const struct characteriza
 
     if (!outcome || outcome->status != OUTCOME_OK)
         return best;
-    for (const struct verdict *one = outcome->verdicts;
-         one < outcome->verdicts + outcome->verdict_count; one++)
-        if (source->verdict && strcmp(one->name, source->verdict) == 0 &&
-            (!one->value || strcmp(one->value, source->expected) != 0))
+    for (const struct verdict *verdict = outcome->verdicts;
+         verdict < outcome->verdicts + outcome->verdict_count; verdict++)
+        if (source->verdict && strcmp(verdict->name, source->verdict) == 0 &&
+            (!verdict->value || strcmp(verdict->value, source->expected) != 0))
             return best;
     if (source->level && outcome->geometry && outcome->geometry->level_count >= source->level)
         return number_of_latency(&outcome->geometry->level[source->level - 1]);
@@ -71,12 +71,12 @@ static struct number find(const struct source *source, const struct characteriza
         if (strcmp(geometry_findings[i].key, source->number) == 0 &&
             outcome->geometry->level_count && !outcome->geometry->level[0].contradiction[0])
             return number_of_finding(&outcome->geometry->level[0], &geometry_findings[i]);
-    for (const struct number *one = outcome->numbers;
-         one && one < outcome->numbers + outcome->number_count; one++)
-        if (strcmp(one->name, source->number) == 0 &&
-            (!source->stride || one->stride == source->stride) &&
-            (isnan(best.value) || (source->largest && one->value > best.value)))
-            best = *one;
+    for (const struct number *number = outcome->numbers;
+         number && number < outcome->numbers + outcome->number_count; number++)
+        if (strcmp(number->name, source->number) == 0 &&
+            (!source->stride || number->stride == source->stride) &&
+            (isnan(best.value) || (source->largest && number->value > best.value)))
+            best = *number;
     if (source->inverse) {
         const double low = best.low;
 
@@ -131,10 +131,10 @@ static void add_numbers(const struct characterization *found, const cJSON *base,
             tally->unknown += !known;
             cJSON_ArrayForEach (name, json_get(there, "evidence")) {
                 const char *file = cJSON_GetStringValue(name) ? cJSON_GetStringValue(name) : "";
-                const cJSON *of = json_get(json_get(base, "evidence"), file);
+                const cJSON *held = json_get(json_get(base, "evidence"), file);
 
-                if (of && !json_get(evidence, file))
-                    json_add(evidence, file, cJSON_Duplicate(of, true));
+                if (held && !json_get(evidence, file))
+                    json_add(evidence, file, cJSON_Duplicate(held, true));
             }
             continue;
         }

@@ -182,14 +182,14 @@ static void print_verdict(const struct characterization *characterization, size_
     const int width = text_width(stdout);
 
     for (size_t k = 0; k < characterization->count; k++) {
-        const struct outcome *other = &characterization->outcomes[k];
+        const struct outcome *outcome = &characterization->outcomes[k];
 
-        for (size_t w = 0; w < other->verdict_count; w++) {
-            if (strcmp(other->verdicts[w].sentence, verdict->sentence) != 0)
+        for (size_t w = 0; w < outcome->verdict_count; w++) {
+            if (strcmp(outcome->verdicts[w].sentence, verdict->sentence) != 0)
                 continue;
             if (k < i || (k == i && w < v))
                 return;
-            text_join(names, sizeof(names), ", ", "%s", other->experiment.path);
+            text_join(names, sizeof(names), ", ", "%s", outcome->experiment.path);
         }
     }
     if (verdict->level) /* the sentence names the level */

@@ -144,7 +144,7 @@ enum status characterize(struct probe_record *record, const struct characterizat
             recorded ? characterization_outcome(recorded, row->name) : NULL;
         const double start = clock_seconds();
         const size_t asked = record->count;
-        const struct outcome *one = experiment_outcome(&run, "geometry", row->path);
+        const struct outcome *single = experiment_outcome(&run, "geometry", row->path);
         const struct outcome *several = experiment_outcome(&run, "geometry", "constant_modules");
         const char *reason = NULL;
 
@@ -154,7 +154,7 @@ enum status characterize(struct probe_record *record, const struct characterizat
         run.outcome = &out->outcomes[out->count];
         run.outcome->experiment = *row;
         /* Several banks may show a level that one bank does not get behind. */
-        run.geometry = row->levels && one ? one->geometry : NULL;
+        run.geometry = row->levels && single ? single->geometry : NULL;
         if (run.geometry && several && strcmp(several->experiment.path, row->path) == 0 &&
             several->geometry->level_count > run.geometry->level_count)
             run.geometry = several->geometry;

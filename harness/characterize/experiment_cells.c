@@ -210,63 +210,66 @@ struct kernels {
     double elements[CELLS];
 };
 
-static double ns(const struct kernels *of, size_t cell)
+static double ns(const struct kernels *kernels, size_t cell)
 {
-    return of->answer[cell][ANSWER_TIME_PS] / 1000;
+    return kernels->answer[cell][ANSWER_TIME_PS] / 1000;
 }
 
-static double launch_ns(const struct kernels *of, size_t cell)
+static double launch_ns(const struct kernels *kernels, size_t cell)
 {
-    return of->answer[cell][ANSWER_LAUNCH_PS] / 1000;
+    return kernels->answer[cell][ANSWER_LAUNCH_PS] / 1000;
 }
 
-static double start_ns(const struct kernels *of, size_t cell)
+static double start_ns(const struct kernels *kernels, size_t cell)
 {
-    return (ns(of, cell) - launch_ns(of, cell)) * cell_rows[cell].block_size / of->elements[cell];
+    return (ns(kernels, cell) - launch_ns(kernels, cell)) * cell_rows[cell].block_size /
+           kernels->elements[cell];
 }
 
 /* A wave of blocks, without issuing the instructions of one of them: the slope from the next
  * shorter stream on. */
-static double life_ns(const struct kernels *of, size_t cell)
+static double life_ns(const struct kernels *kernels, size_t cell)
 {
-    const double *more = of->answer[cell], *less = of->answer[cell + 1];
-    const double wave = of->device->warps_per_sm * CBANK_WARP_THREADS;
+    const double *more = kernels->answer[cell], *less = kernels->answer[cell + 1];
+    const double wave = kernels->device->warps_per_sm * CBANK_WARP_THREADS;
     const double issued =
-        (more[ANSWER_INSTRUCTIONS] - less[ANSWER_INSTRUCTIONS]) / of->device->sm_count;
+        (more[ANSWER_INSTRUCTIONS] - less[ANSWER_INSTRUCTIONS]) / kernels->device->sm_count;
     const double own_ns =
         issued / SCHEDULERS / (wave / cell_rows[cell].block_size) * 1e6 / more[ANSWER_CLOCK_KHZ];
     const double waves =
-        (of->elements[cell] - of->elements[cell + 1]) / wave / of->device->sm_count;
+        (kernels->elements[cell] - kernels->elements[cell + 1]) / wave / kernels->device->sm_count;
 
-    return (ns(of, cell) - ns(of, cell + 1) - own_ns) / waves;
+    return (ns(kernels, cell) - ns(kernels, cell + 1) - own_ns) / waves;
 }
 
 /* The slope from the next smaller number of lines on. */
-static double fill_cycles(const struct kernels *of, size_t cell)
+static double fill_cycles(const struct kernels *kernels, size_t cell)
 {
-    const double *more = of->answer[cell], *less = of->answer[cell + 1];
-    const double cycles = (ns(of, cell) - ns(of, cell + 1)) * more[ANSWER_CLOCK_KHZ] / 1e6;
+    const double *more = kernels->answer[cell], *less = kernels->answer[cell + 1];
+    const double cycles =
+        (ns(kernels, cell) - ns(kernels, cell + 1)) * more[ANSWER_CLOCK_KHZ] / 1e6;
 
-    return cycles * of->device->sm_count /
+    return cycles * kernels->device->sm_count /
            (more[ANSWER_CONSTANT_LINES] - less[ANSWER_CONSTANT_LINES]);
 }
 
-static double line_ns(const struct kernels *of, size_t cell)
+static double line_ns(const struct kernels *kernels, size_t cell)
 {
-    const double loads = (of->elements[cell] - of->elements[cell + 1]) / CBANK_WARP_THREADS;
+    const double loads =
+        (kernels->elements[cell] - kernels->elements[cell + 1]) / CBANK_WARP_THREADS;
 
-    return (ns(of, cell) - ns(of, cell + 1)) / loads;
+    return (ns(kernels, cell) - ns(kernels, cell + 1)) / loads;
 }
 
-static double l2_rate(const struct kernels *of, size_t cell)
+static double l2_rate(const struct kernels *kernels, size_t cell)
 {
-    return of->answer[cell][ANSWER_L2_SECTORS] * ACCESS_SECTOR_BYTES / ns(of, cell);
+    return kernels->answer[cell][ANSWER_L2_SECTORS] * ACCESS_SECTOR_BYTES / ns(kernels, cell);
 }
 
-static double dram_rate(const struct kernels *of, size_t cell)
+static double dram_rate(const struct kernels *kernels, size_t cell)
 {
-    return (of->answer[cell][ANSWER_DRAM_READ] + of->answer[cell][ANSWER_DRAM_WRITTEN]) /
-           ns(of, cell);
+    return (kernels->answer[cell][ANSWER_DRAM_READ] + kernels->answer[cell][ANSWER_DRAM_WRITTEN]) /
+           ns(kernels, cell);
 }
 
 /* The numbers: a value of each of `count` cells from `first` on. The number is the first, smallest
@@ -274,7 +277,7 @@ static double dram_rate(const struct kernels *of, size_t cell)
  * of all cells. */
 static const struct kernel_number {
     const char *name, *unit, *method;
-    double (*value)(const struct kernels *of, size_t cell);
+    double (*value)(const struct kernels *kernels, size_t cell);
     size_t first, count;
     enum { FIRST, SMALLEST, LARGEST } choice;
     bool below_all;
@@ -313,17 +316,17 @@ static const struct kernel_number {
 
 void experiment_cells(struct experiment_run *run)
 {
-    struct kernels of = {.device = &run->out->device};
+    struct kernels kernels = {.device = &run->out->device};
 
     for (size_t i = 0; i < CELLS; i++) {
-        const struct cell cell = cell_of(&cell_rows[i], of.device);
+        const struct cell cell = cell_of(&cell_rows[i], kernels.device);
         struct probe_request request = {.kind = PROBE_CELL, .cell = &cell};
         uint32_t answer[PROBE_CELL_VALUES] = {0};
 
         experiment_ask(run, &request, answer);
-        of.elements[i] = (double)cell.elements;
+        kernels.elements[i] = (double)cell.elements;
         for (size_t k = 0; k < PROBE_CELL_VALUES; k++)
-            of.answer[i][k] = answer[k] == PROBE_NOT_COUNTED ? NAN : (double)answer[k];
+            kernels.answer[i][k] = answer[k] == PROBE_NOT_COUNTED ? NAN : (double)answer[k];
     }
     for (size_t i = 0; i < COUNT(kernel_numbers); i++) {
         const struct kernel_number *row = &kernel_numbers[i];
@@ -332,10 +335,10 @@ void experiment_cells(struct experiment_run *run)
                                 .method = row->method,
                                 .samples = row->count};
 
-        number.value = number.low = number.high = row->value(&of, row->first);
+        number.value = number.low = number.high = row->value(&kernels, row->first);
         for (size_t k = 0; k < CELLS; k++) {
             const bool own = k >= row->first && k < row->first + row->count;
-            const double value = own || row->below_all ? row->value(&of, k) : NAN;
+            const double value = own || row->below_all ? row->value(&kernels, k) : NAN;
 
             number.high = fmax(number.high, value);
             if (own && row->choice != FIRST)

@@ -97,8 +97,8 @@ static void list_region(struct region_chase *chase, uint32_t bytes, uint32_t ste
 
     chase->request.address = listed;
     chase->request.count = 0;
-    for (uint32_t at = 0; at < bytes; at += step)
-        listed[chase->request.count++] = at;
+    for (uint32_t offset = 0; offset < bytes; offset += step)
+        listed[chase->request.count++] = offset;
     chase->judged = chase->request.count;
 }
 

@@ -143,7 +143,7 @@ void experiment_serialization(struct experiment_run *run)
     for (const struct curve *curve = curves; curve < curves + COUNT(curves); curve++) {
         struct number points[COUNT(strides)][COUNT(distinct_counts)];
         struct line lines[COUNT(strides)], *const near = &lines[0], *const far = &lines[1];
-        double cost, other, error, larger;
+        double near_cost, far_cost, error, larger;
 
         for (size_t s = 0; s < COUNT(strides); s++)
             for (size_t d = s ? 1 : 0; d < COUNT(distinct_counts); d++) {
@@ -179,22 +179,22 @@ void experiment_serialization(struct experiment_run *run)
          * bytes apart. Costs within 5 % count as equal: the interval of points on a line can be
          * narrower than any difference. An interval wider than a quarter of the larger cost decides
          * nothing. */
-        cost = near->value[COST];
-        other = far->value[COST];
-        larger = fmax(cost, other);
+        near_cost = near->value[COST];
+        far_cost = far->value[COST];
+        larger = fmax(near_cost, far_cost);
         error = fmax(near->half[COST], far->half[COST]);
         experiment_verdict(run, curve->verdict, 0,
-                           isnan(cost) || isnan(other) ? NULL
-                           : larger < 0.02             ? "neither"
-                           : error > 0.25 * larger     ? NULL
-                           : fabs(cost / other - 1) <= 0.05 ||
-                                   fabs(cost - other) <= near->half[COST] + far->half[COST]
+                           isnan(near_cost) || isnan(far_cost) ? NULL
+                           : larger < 0.02                     ? "neither"
+                           : error > 0.25 * larger             ? NULL
+                           : fabs(near_cost / far_cost - 1) <= 0.05 ||
+                                   fabs(near_cost - far_cost) <= near->half[COST] + far->half[COST]
                                ? "address"
-                           : cost / other < 0.5 ? "line"
-                                                : NULL,
+                           : near_cost / far_cost < 0.5 ? "line"
+                                                        : NULL,
                            "%.4f cycles an extra address 4 bytes apart (+-%.4f), %.4f 64 bytes "
                            "apart (+-%.4f)",
-                           cost, near->half[COST], other, far->half[COST]);
+                           near_cost, near->half[COST], far_cost, far->half[COST]);
     }
 }
 
@@ -215,18 +215,18 @@ void experiment_throughput(struct experiment_run *run)
                                         : UINT32_MAX)
         experiment_number(run, cycles[count++] =
                                    slope(run, "cycles_per_load", PROBE_STREAM, 1, WORD, warps));
-    for (const struct number *of = cycles; of < cycles + count; of++) {
-        struct number rate = *of;
+    for (const struct number *load = cycles; load < cycles + count; load++) {
+        struct number rate = *load;
 
         rate.name = "loads_per_cycle";
         rate.unit = "warp loads per cycle and SM";
         rate.distinct = 0;
-        rate.value = 1 / of->value;
-        rate.low = 1 / of->high;
-        rate.high = 1 / of->low;
-        if (!(of->low > 0)) /* the rate has no upper limit */
-            rate = experiment_unknown(rate, of->reason[0] ? of->reason
-                                                          : "the interval of its cycles holds 0");
+        rate.value = 1 / load->value;
+        rate.low = 1 / load->high;
+        rate.high = 1 / load->low;
+        if (!(load->low > 0)) /* the rate has no upper limit */
+            rate = experiment_unknown(rate, load->reason[0] ? load->reason
+                                                            : "the interval of its cycles holds 0");
         experiment_number(run, rate);
         if (rate.value > 0 && !(rate.value <= most.value))
             most = rate;

@@ -39,9 +39,9 @@ const struct geometry_finding geometry_findings[GEOMETRY_FINDINGS] = {
 };
 
 struct geometry_number *geometry_number(const struct geometry_level *level,
-                                        const struct geometry_finding *of)
+                                        const struct geometry_finding *finding)
 {
-    return (struct geometry_number *)((char *)level + of->offset);
+    return (struct geometry_number *)((char *)level + finding->offset);
 }
 
 double geometry_behind(const struct geometry *geometry, size_t level)
@@ -347,18 +347,18 @@ static size_t list_lines(struct search *search, size_t drawn)
 
     for (size_t i = 0; i < drawn; i++) {
         const uint32_t line = (uint32_t)search->lines[i];
-        uint32_t at = line * bytes, end = at + bytes;
+        uint32_t address = line * bytes, end = address + bytes;
 
         if (search->index == 0 || bytes < 2 * search->step) {
-            at += (uint32_t)(random_next(&search->random) % (bytes / WORD_BYTES)) * WORD_BYTES;
-            end = at + 1;
+            address += (uint32_t)(random_next(&search->random) % (bytes / WORD_BYTES)) * WORD_BYTES;
+            end = address + 1;
         } else if (random_next(&search->random) & 1) {
-            at += bytes / 2 / search->step * search->step;
+            address += bytes / 2 / search->step * search->step;
         } else {
             end -= bytes / 2;
         }
-        for (; at < end; at += search->step) {
-            search->address[count] = at;
+        for (; address < end; address += search->step) {
+            search->address[count] = address;
             search->group[count++] = search_set_of(search, search->shape, line);
         }
     }

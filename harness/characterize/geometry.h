@@ -89,7 +89,7 @@ extern const struct geometry_finding geometry_findings[GEOMETRY_FINDINGS];
 
 /* The level's number of that finding. */
 struct geometry_number *geometry_number(const struct geometry_level *level,
-                                        const struct geometry_finding *of);
+                                        const struct geometry_finding *finding);
 
 /* Cycles above which a later level answered an access. `level` must not be the last. */
 double geometry_behind(const struct geometry *geometry, size_t level);

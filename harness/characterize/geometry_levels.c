@@ -33,18 +33,18 @@ static void join_levels(struct search *search)
 
     for (uint32_t level = 0; level + 1 < search->band_count;) {
         uint32_t moved = 0, seen = 0;
-        size_t at = 0;
+        size_t swept = 0;
 
         for (uint32_t i = 0; i < count; i++) {
             near[i] = 0;
             far[i] = search_answered_by(search, search->cold[i * SWEEP_STEP / WORD_BYTES]) ==
                      (int)level + 1;
         }
-        for (double size = 128; at < search->swept_count; size *= pow(2, 0.25))
-            for (uint32_t i = 0; i < (uint32_t)size / SWEEP_STEP; i++, at++) {
+        for (double size = 128; swept < search->swept_count; size *= pow(2, 0.25))
+            for (uint32_t i = 0; i < (uint32_t)size / SWEEP_STEP; i++, swept++) {
                 const int by =
                     search_answered_by(search,
-                                       search->swept[SWEEP_PASSES * at + SWEEP_PASSES / 2]) -
+                                       search->swept[SWEEP_PASSES * swept + SWEEP_PASSES / 2]) -
                     (int)level;
 
                 near[i] += by == 0;

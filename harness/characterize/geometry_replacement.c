@@ -78,11 +78,11 @@ static bool plan_visits(const struct search *search, uint32_t lines, uint32_t by
 static size_t add_visit(struct search *search, const struct plan *plan, size_t count, uint32_t set,
                         uint32_t tag, uint32_t word)
 {
-    const uint32_t at =
+    const uint32_t address =
         search_line_of(search, tag, set) * search->shape->line_bytes + word * WORD_BYTES;
 
     for (uint32_t sub = 0; sub < plan->bytes; sub += search->step) {
-        search->address[count] = at + sub;
+        search->address[count] = address + sub;
         search->group[count++] = sub ? NO_GROUP : set;
     }
     return count;

@@ -124,11 +124,11 @@ static enum status answer_again(void *context, const struct probe_request *reque
     if (!asked)
         return STATUS_ENVIRONMENT;
     for (size_t i = 0; !found && i < replay->count; i++) {
-        const size_t at = (replay->next + i) % replay->count;
+        const size_t place = (replay->next + i) % replay->count;
 
-        if (strcmp(replay->exchanges[at].asked, asked) == 0) {
-            found = replay->exchanges[at].answer;
-            replay->next = at + 1; /* the next question like it, if there is one */
+        if (strcmp(replay->exchanges[place].asked, asked) == 0) {
+            found = replay->exchanges[place].answer;
+            replay->next = place + 1; /* the next question like it, if there is one */
         }
     }
     while (found && *found) {
