@@ -70,9 +70,9 @@ enum status kernel_compiler_open(const char *name, struct kernel_compiler *out)
                      "CUDA toolkit, or name an nvcc by --compiler or CBANK_NVCC");
 }
 
-static int remove_one(const char *path, const struct stat *about, int type, struct FTW *at)
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
-    (void)about, (void)type, (void)at;
+    (void)status, (void)type, (void)walk;
     return remove(path);
 }
 
@@ -217,15 +217,15 @@ static int is_preprocessed(const struct dirent *entry)
 }
 
 /* The next of the preprocessed texts of a folder, in the order of their names: NULL after the last,
- * and when out of memory. *at begins with 0. */
-static char *next_kept(const char *folder, size_t *at, size_t *bytes)
+ * and when out of memory. *position begins with 0. */
+static char *next_kept(const char *folder, size_t *position, size_t *bytes)
 {
     struct dirent **entries = NULL;
     const int count = scandir(folder, &entries, is_preprocessed, alphasort);
     char path[NAME_BYTES + 256], *text = NULL;
 
-    if (count > 0 && *at < (size_t)count) {
-        snprintf(path, sizeof(path), "%s/%s", folder, entries[(*at)++]->d_name);
+    if (count > 0 && *position < (size_t)count) {
+        snprintf(path, sizeof(path), "%s/%s", folder, entries[(*position)++]->d_name);
         text = kernel_read(path, bytes);
         if (text)
             kernel_blank(text, *bytes);

@@ -35,10 +35,10 @@ static enum status read_options(struct opening *opening)
 
     compiler->architecture = opening->request->architecture;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        char *const text = strdup(texts[i] ? texts[i] : ""), *at = text;
+        char *const text = strdup(texts[i] ? texts[i] : ""), *rest = text;
         bool taken = text != NULL;
 
-        for (char *word; taken && (word = strsep(&at, " \t\n"));)
+        for (char *word; taken && (word = strsep(&rest, " \t\n"));)
             taken = !word[0] || texts_take(&compiler->words, strdup(word));
         free(text);
         if (!taken)
@@ -147,9 +147,9 @@ static enum status identify(struct opening *opening, struct kernel_build written
 
 static void print_messages(const struct kernel_build *build)
 {
-    char *at = build->messages;
+    char *rest = build->messages;
 
-    for (char *line; (line = strsep(&at, "\n")) && (line[0] || at);) {
+    for (char *line; (line = strsep(&rest, "\n")) && (line[0] || rest);) {
         text_put(stderr, escapes_none, line);
         fputc('\n', stderr);
     }
@@ -373,7 +373,7 @@ const char *kernel_symbol(const struct kernel_build *build, char reason[KERNEL_R
         snprintf(reason, KERNEL_REASON_BYTES, "%s", build->cubin ? why : "no cubin");
         return NULL;
     }
-    for (uint64_t at = 0; cubin_next(&cubin, &at, &function);) {
+    for (uint64_t place = 0; cubin_next(&cubin, &place, &function);) {
         if (!function.kernel || strcmp(function.symbol, "cbank_case_call") == 0)
             continue;
         only = function.symbol;
@@ -408,7 +408,7 @@ const char *kernel_constant_symbol(const struct kernel_build *build, const char 
     /* The tag of CBANK_TABLE, mangled: it is the last argument of a template. */
     snprintf(tag, sizeof(tag), "%zucbank_tag_%.*sE",
              strlen("cbank_tag_") + strnlen(table, CBANK_NAME_BYTES), CBANK_NAME_BYTES, table);
-    for (uint64_t at = 0; cubin_next_variable(&cubin, &at, &variable);)
+    for (uint64_t place = 0; cubin_next_variable(&cubin, &place, &variable);)
         if (strstr(variable.symbol, tag) && strcmp(variable.section, ".nv.constant3") == 0)
             return variable.symbol;
     return NULL;

@@ -58,7 +58,7 @@ enum status kernel_info_read(const void *cubin, size_t bytes, struct kernel_file
     if (!cubin_open(cubin, bytes, &elf, reason))
         return log_error(STATUS_USAGE, "%s: the compiler made no cubin of it: %s", out->path,
                          reason);
-    for (uint64_t at = 0; status == STATUS_OK && cubin_next_variable(&elf, &at, &variable);) {
+    for (uint64_t place = 0; status == STATUS_OK && cubin_next_variable(&elf, &place, &variable);) {
         if (strcmp(variable.symbol, "cbank_case_info") == 0)
             status = read_variable(out->path, &variable, &out->info, sizeof(out->info));
         if (strncmp(variable.symbol, TABLE_INFO, strlen(TABLE_INFO)) != 0)
@@ -176,7 +176,7 @@ static enum status add_choice(struct kernel_file *file, char *text)
 
 enum status kernel_choices_read(const char *spaces, struct kernel_file *file)
 {
-    char *const list = strdup(spaces ? spaces : "all,written"), *at = list;
+    char *const list = strdup(spaces ? spaces : "all,written"), *rest = list;
     enum status status = STATUS_OK;
     size_t count = CBANK_SPACE_COUNT + 1;
 
@@ -185,7 +185,7 @@ enum status kernel_choices_read(const char *spaces, struct kernel_file *file)
     file->builds = calloc(count, sizeof(*file->builds));
     if (!list || !file->builds)
         status = log_memory("the builds of %s", file->path);
-    for (char *choice; status == STATUS_OK && (choice = strsep(&at, ","));)
+    for (char *choice; status == STATUS_OK && (choice = strsep(&rest, ","));)
         status = add_choice(file, choice);
     free(list);
     return status;

@@ -63,22 +63,22 @@ static bool separates_digits(const char *text, const char *quote)
 /* Replaces comments by blanks. */
 static void blank_comments(char *text)
 {
-    for (char *at = text; *at;) {
+    for (char *place = text; *place;) {
         char *end = NULL;
 
-        if (*at == '"' || (*at == '\'' && !separates_digits(text, at))) {
-            at = skip_literal(at);
+        if (*place == '"' || (*place == '\'' && !separates_digits(text, place))) {
+            place = skip_literal(place);
             continue;
         }
-        if (at[0] == '/' && at[1] == '*') {
-            end = strstr(at + 2, "*/");
-            end = end ? end + 2 : at + strlen(at);
-        } else if (at[0] == '/' && at[1] == '/') {
-            end = at + strcspn(at, "\n");
+        if (place[0] == '/' && place[1] == '*') {
+            end = strstr(place + 2, "*/");
+            end = end ? end + 2 : place + strlen(place);
+        } else if (place[0] == '/' && place[1] == '/') {
+            end = place + strcspn(place, "\n");
         }
         if (end)
-            memset(at, ' ', (size_t)(end - at));
-        at = end ? end : at + 1;
+            memset(place, ' ', (size_t)(end - place));
+        place = end ? end : place + 1;
     }
 }
 
