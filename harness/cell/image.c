@@ -13,16 +13,16 @@ extern const char cbank_images_start[], cbank_images_end[];
 bool image_at(size_t index, struct image *out)
 {
     struct image long_names = {0}; /* the table of names that do not fit into a header */
-    const char *at = cbank_images_start + SARMAG;
+    const char *place = cbank_images_start + SARMAG;
 
-    while (cbank_images_end - at > (ptrdiff_t)sizeof(struct ar_hdr)) {
-        const struct ar_hdr *header = (const struct ar_hdr *)at;
-        const struct image member = {.data = at + sizeof(*header),
+    while (cbank_images_end - place > (ptrdiff_t)sizeof(struct ar_hdr)) {
+        const struct ar_hdr *header = (const struct ar_hdr *)place;
+        const struct image member = {.data = place + sizeof(*header),
                                      .bytes = strtoul(header->ar_size, NULL, 10)};
 
-        if (member.bytes > (size_t)(cbank_images_end - at) - sizeof(*header))
+        if (member.bytes > (size_t)(cbank_images_end - place) - sizeof(*header))
             return false;
-        at += sizeof(*header) + member.bytes + member.bytes % 2;
+        place += sizeof(*header) + member.bytes + member.bytes % 2;
         if (memcmp(header->ar_name, "//", 2) == 0) {
             long_names = member;
         } else if ((header->ar_name[0] != '/' || header->ar_name[1] != ' ') && index-- == 0) {

@@ -65,13 +65,13 @@ const struct path *user_path(const char *spaces)
 bool user_table_space(const struct user_kernel *kernel, const char *name,
                       char out[USER_KERNEL_NAME_BYTES])
 {
-    const char *at = kernel->spaces;
+    const char *part = kernel->spaces;
     const size_t length = strlen(name);
 
-    if (!strchr(at, '=')) /* of all tables */
-        return snprintf(out, USER_KERNEL_NAME_BYTES, "%.*s", USER_KERNEL_NAME_BYTES - 1, at) > 0;
-    for (int used; sscanf(at, part_format, out, &used) == 1; at += used + (at[used] == '+'))
-        if (strncmp(at, name, length) == 0 && at[length] == '=')
+    if (!strchr(part, '=')) /* of all tables */
+        return snprintf(out, USER_KERNEL_NAME_BYTES, "%.*s", USER_KERNEL_NAME_BYTES - 1, part) > 0;
+    for (int used; sscanf(part, part_format, out, &used) == 1; part += used + (part[used] == '+'))
+        if (strncmp(part, name, length) == 0 && part[length] == '=')
             return true;
     *out = '\0';
     return false;
