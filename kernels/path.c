@@ -86,21 +86,21 @@ void table_add(const void *table, uint32_t width, const uint32_t *index, uint32_
                uint32_t *sum)
 {
     for (uint32_t i = 0; i < count; i++) {
-        const char *at = (const char *)table + (size_t)index[i] * width;
+        const char *entry = (const char *)table + (size_t)index[i] * width;
         uint32_t words[8] = {0};
 
         switch (width) { /* copies of a known size are one instruction */
         case 1:
-            memcpy(words, at, 1);
+            memcpy(words, entry, 1);
             break;
         case 2:
-            memcpy(words, at, 2);
+            memcpy(words, entry, 2);
             break;
         case 4:
-            memcpy(words, at, 4);
+            memcpy(words, entry, 4);
             break;
         default:
-            memcpy(words, at, width);
+            memcpy(words, entry, width);
         }
         for (size_t word = 0; word < sizeof(words) / sizeof(words[0]); word++)
             sum[i] += words[word];

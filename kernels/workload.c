@@ -127,11 +127,11 @@ struct neighbours {
     uint64_t pairs;
 };
 
-static void neighbours_add(struct neighbours *sum, uint64_t times, const struct neighbours *other)
+static void neighbours_add(struct neighbours *sum, uint64_t times, const struct neighbours *added)
 {
-    sum->stream.loads += times * other->stream.loads;
-    sum->stream.sectors += times * other->stream.sectors;
-    sum->pairs += times * other->pairs;
+    sum->stream.loads += times * added->stream.loads;
+    sum->stream.sectors += times * added->stream.sectors;
+    sum->pairs += times * added->pairs;
 }
 
 /* Neighbours in one row, at every distance up to a radius, of the first `count` elements of the
@@ -277,21 +277,21 @@ static void row_sums(const struct run *run, uint64_t first, uint32_t count, doub
                 values[tap] = filter_value(run, step + tap);
             for (int64_t k = 0; k < (int64_t)TAPS_INPUT(count, r); k++) {
                 /* outside of the image are zeros */
-                const uint64_t at = x - (uint64_t)r + (uint64_t)k;
+                const uint64_t column = x - (uint64_t)r + (uint64_t)k;
 
                 input[k] =
-                    at < image.width
-                        ? to_double(run->input[(plane * image.height + row) * image.width + at])
+                    column < image.width
+                        ? to_double(run->input[(plane * image.height + row) * image.width + column])
                         : 0;
             }
-            for (uint32_t at = 0; at < count; at += TAPS_AT_ONCE) {
+            for (uint32_t done = 0; done < count; done += TAPS_AT_ONCE) {
                 double sums[TAPS_AT_ONCE] = {0};
 
                 for (uint32_t tap = 0; tap < taps; tap++)
                     for (uint32_t lane = 0; lane < TAPS_AT_ONCE; lane++)
-                        sums[lane] += values[tap] * input[at + tap + lane];
-                for (uint32_t lane = 0; lane < TAPS_AT_ONCE && at + lane < count; lane++)
-                    sum[at + lane] += sums[lane];
+                        sums[lane] += values[tap] * input[done + tap + lane];
+                for (uint32_t lane = 0; lane < TAPS_AT_ONCE && done + lane < count; lane++)
+                    sum[done + lane] += sums[lane];
             }
         }
 }

@@ -7,22 +7,22 @@
  * length. */
 static uint64_t value_at(const struct indices *indices, uint64_t position)
 {
-    const char *at = (const char *)indices->values + position * indices->bytes;
+    const char *place = (const char *)indices->values + position * indices->bytes;
     const uint32_t unused = 64 - 8 * indices->bytes;
     uint64_t value = 0;
 
     switch (indices->bytes) { /* copies of a known size are one instruction */
     case 1:
-        memcpy(&value, at, 1);
+        memcpy(&value, place, 1);
         break;
     case 2:
-        memcpy(&value, at, 2);
+        memcpy(&value, place, 2);
         break;
     case 4:
-        memcpy(&value, at, 4);
+        memcpy(&value, place, 4);
         break;
     default:
-        memcpy(&value, at, 8);
+        memcpy(&value, place, 8);
     }
     return indices->is_signed ? (uint64_t)((int64_t)(value << unused) >> unused) : value;
 }

@@ -86,10 +86,10 @@ static void make_warps(const struct source_numbers *numbers, uint32_t step, bool
             count += before == count;
         }
         for (uint32_t i = 0; i < active; i++) {
-            const uint32_t other = below(random_at(seed, draws++), i + 1);
+            const uint32_t drawn = below(random_at(seed, draws++), i + 1);
 
-            threads[i] = threads[other];
-            threads[other] = i;
+            threads[i] = threads[drawn];
+            threads[drawn] = i;
         }
         for (uint32_t k = 0; k < active; k++)
             index[first + threads[k]] = entries[k < distinct ? k : equal ? k % distinct : 0];
@@ -104,7 +104,7 @@ static uint32_t entry_of(enum source_index source, const struct source_numbers *
                          const struct zipf *zipf, uint32_t step, uint64_t i, uint32_t before)
 {
     const uint64_t random = random_at(numbers->seed, step * numbers->elements + i),
-                   at = i * numbers->length;
+                   position = i * numbers->length;
     const uint32_t length = numbers->length;
     const uint32_t window = numbers->parameters[PARAMETER_window_entries];
     uint32_t low, high;
@@ -137,8 +137,8 @@ static uint32_t entry_of(enum source_index source, const struct source_numbers *
     case SOURCE_sorted:
         /* Thread i reads from its own part of the table, which has length / elements entries, in
          * units of 2^-32 of them. */
-        return (uint32_t)(at / numbers->elements +
-                          (at % numbers->elements + ((random >> 32) * length >> 32)) /
+        return (uint32_t)(position / numbers->elements +
+                          (position % numbers->elements + ((random >> 32) * length >> 32)) /
                               numbers->elements);
     default:
         return below(random, length);
