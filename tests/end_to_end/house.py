@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Tests of the rules of the house that a compiler does not check."""
 
+import fnmatch
 import glob
 import os
 import re
@@ -99,6 +100,156 @@ class House(unittest.TestCase):
                     self.assertNotRegex(line, r"^(<{7}|>{7}) ")  # of a merge
                     self.assertEqual(line, line.rstrip())
                     self.assertNotIn("\t", line)
+
+
+class Tree:
+    """What a page may name, from {name: text} of all files: files, folders, targets of make,
+    options, and the words of the code. A name that stands in comments of C alone is gone."""
+
+    CODE = ("c", "h", "S", "cu", "cuh", "def", "py", "sh", "mk")
+    # Spans in backquotes that show a form, or what a command writes, and name nothing.
+    SHOWN = ("area: imperative", "CLASS: N tried, M failed", "build/asan")
+    # Parts of names that stand for any name.
+    ANY = r"NAME|PATH|PERCENT|TARGET"
+
+    def __init__(self, texts):
+        self.files = set(texts)
+        self.folders = {name[: k + 1] for name in texts for k, c in enumerate(name) if c == "/"}
+        code = {
+            name: self.code_of(name, text) for name, text in texts.items() if self.is_code(name)
+        }
+        self.words_of = {name: set(re.findall(r"#?\w+", text)) for name, text in code.items()}
+        self.words = set().union(*self.words_of.values())
+        self.options = set(re.findall(r'(?:"|--)([a-z][a-z-]+)\b', "\n".join(code.values())))
+        self.targets = {
+            target
+            for name, text in code.items()
+            if name.endswith(("Makefile", ".mk"))
+            for targets in re.findall(r"(?m)^([a-z-]+(?: [a-z-]+)*):(?!=)", text)
+            for target in targets.split()
+        }
+
+    @classmethod
+    def is_code(cls, name):
+        return name == "Makefile" or name.rpartition(".")[2] in cls.CODE
+
+    @staticmethod
+    def code_of(name, text):
+        if name.endswith((".py", ".sh", ".mk", "Makefile")):
+            return text
+        return re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
+
+    def has_path(self, path):
+        """Whether a file or a folder has this name, or a name that ends in it."""
+        form = re.sub(self.ANY, "*", path.removeprefix("build/").rstrip("/"))
+        return any(
+            fnmatch.fnmatchcase(name.rstrip("/"), ending)
+            for name in self.files | self.folders
+            for ending in (form, f"*/{form}", f"{form}.c")
+        )
+
+    def has_word(self, word):
+        name = re.sub(self.ANY, "", word)
+        if name != word or name.endswith("_"):
+            return not name or any(known.startswith(name) for known in self.words)
+        return name in self.words
+
+    def has(self, word):
+        """Whether a word of a span is an option, a path, or of names of the code."""
+        if word.startswith("--"):
+            return word[2:].partition("=")[0] in self.options
+        if word in self.files or re.search(r"/|\.[a-z]+$", word):
+            return self.has_path(word)
+        return all(map(self.has_word, re.findall(r"#?[A-Za-z_]\w*", word)))
+
+    def gone(self, text):
+        """The spans of a page that name what is not there, or not in the file that it says."""
+        text = re.sub(r"(?ms)^```.*?^```$", "", text)
+        for span in re.findall(r"`([^`]+)`", text):
+            words = span.split("&&")[0].split() if span not in self.SHOWN else []
+            if words[:1] == ["make"]:
+                if words[1] not in self.targets:
+                    yield span
+            elif not all(map(self.has, words)):
+                yield span
+        for name, file in re.findall(r"`(\w+)(?:\[\])?`\s+(?:of\s+|in\s+|\()`([\w./]+)`", text):
+            if file in self.words_of and name not in self.words_of[file]:
+                yield f"{name} in {file}"
+
+    def unnamed(self, tour):
+        """The rooms that a tour leaves out: the folders of the top level, those of the harness and
+        of the scripts, and the first ones of the tests."""
+        named = set(re.findall(r"`([\w./]+/)`", tour))
+        for folder in sorted(self.folders):
+            parts = folder.split("/")[:-1]
+            if parts[0].startswith(".") or (parts[0] == "tests" and len(parts) > 2):
+                continue
+            if parts[0] not in ("harness", "scripts", "tests") and len(parts) > 1:
+                continue
+            short = "/".join(parts[1:]) + "/" if parts[0] == "harness" else folder
+            if folder != "tests/" and not named & {folder, short}:
+                yield folder
+
+
+class Contributing(unittest.TestCase):
+    """CONTRIBUTING.md names what there is, and its tour every room."""
+
+    def setUp(self):
+        listed = ["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard"]
+        done = subprocess.run(listed, capture_output=True, text=True, check=True)
+        self.names = [
+            name
+            for name in done.stdout.splitlines()
+            if os.path.isfile(os.path.join(ROOT, name)) and name != "tests/end_to_end/house.py"
+        ]
+        self.page = "\n".join(lines("CONTRIBUTING.md"))
+
+    @unittest.skipUnless(os.path.exists(os.path.join(ROOT, ".git")), "no git repository")
+    def test_every_name_and_every_room(self):
+        texts = {name: "\n".join(lines(name)) if Tree.is_code(name) else "" for name in self.names}
+        tree = Tree(texts)
+        self.assertEqual(list(tree.gone(self.page)), [])
+        self.assertEqual(list(tree.unnamed(self.tour(self.page))), [])
+
+    def tour(self, page):
+        return page.partition("## The tour")[2].partition("\n## ")[0]
+
+    def test_gone_names_and_unnamed_rooms(self):
+        tree = Tree(
+            {
+                "harness/cell/cell.c": "/* old_name */ int cell_length; // also_old\n",
+                "harness/cell/deep/a.h": "",
+                "scripts/a.py": "parser.add_argument('--lower')\n",
+                "Makefile": "all lint: x\nOLD := y\n",
+                "tests/unit/parts/a.c": "",
+                "docs/pages/a.md": "",
+            }
+        )
+        named = (
+            "`cell_length` `cell_` `cell_NAME` `make lint` `scripts/a.py --lower` `cell.c`"
+            " `harness/` `unit/` `tests/NAME/parts/a.c` `cell_length` of `harness/cell/cell.c`"
+            "\n```\n`x`\n```\n"
+        )
+        self.assertEqual(list(tree.gone(named)), [])
+        for gone in (
+            "old_name",
+            "also_old",
+            "make OLD",
+            "make test",
+            "scripts/a.py --higher",
+            "harness/cells/",
+            "b.c",
+            "door_NAME",
+        ):
+            self.assertEqual(list(tree.gone(f"{named} `{gone}`")), [gone])
+        self.assertEqual(
+            list(tree.gone("`lower` of `harness/cell/cell.c`")), ["lower in harness/cell/cell.c"]
+        )
+        rooms = ["docs/", "harness/", "cell/", "cell/deep/", "scripts/", "tests/unit/"]
+        for room in rooms:
+            tour = " ".join(f"`{name}`" for name in rooms if name != room)
+            self.assertEqual(len(list(tree.unnamed(tour))), 1, room)
+        self.assertEqual(list(tree.unnamed(" ".join(f"`{name}`" for name in rooms))), [])
 
 
 class PlantedFaults(unittest.TestCase):
