@@ -25,7 +25,7 @@ void series_summarize(const double *samples, size_t count, uint32_t buffer_sets,
                       struct series *series, struct summary *summary);
 
 /* Processes are assumed to differ by this: one standard deviation, as a share of the time. On one
- * occasion they were seen to differ by less (deviation.def); nobody measured how far they do on
+ * occasion they were seen to differ by less (deviation.c); nobody measured how far they do on
  * other days. */
 #define SERIES_PROCESS 0.0005
 

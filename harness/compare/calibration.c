@@ -60,7 +60,7 @@ enum status calibration_of(const struct sides *sides, struct calibration *out)
          * stays as it is. */
         if (isnan(estimate.within))
             continue;
-        evidence[i].before = deviation_default(CAUSE_process, evidence[i].flush,
+        evidence[i].before = deviation_default(CAUSE_PROCESS, evidence[i].flush,
                                                cell_copied_bytes(&from->cell) > 0, estimate.ns);
         evidence[i].before.value = fmax(evidence[i].before.value, estimate.within);
     }

@@ -22,7 +22,7 @@
 
 enum deviation_origin {
     DEVIATION_UNKNOWN,
-    DEVIATION_DEFAULT,     /* deviation.def */
+    DEVIATION_DEFAULT,     /* nobody calibrated */
     DEVIATION_CALIBRATED,  /* a calibration of this GPU */
     DEVIATION_PROCESSES,   /* times of several processes */
     DEVIATION_BOARDS,      /* times of several GPUs of a model */
@@ -31,7 +31,8 @@ enum deviation_origin {
 
 struct deviation {
     double value;   /* standard deviation of the logarithm of one process's time */
-    double degrees; /* of freedom; 0: not known */
+    double
+        degrees; /* of freedom: how well it is known, and how alike cells are in it; 0: not known */
     enum deviation_origin origin;
 };
 
@@ -39,13 +40,15 @@ struct deviation {
 enum { DEVIATION_ROWS = 3 };
 extern const struct field deviation_rows[DEVIATION_ROWS];
 
+/* What differs between two times. */
 enum deviation_cause {
-    CAUSE_process,
-    CAUSE_occasion,
-    CAUSE_later,
-    CAUSE_plan,
-    CAUSE_board,
-    CAUSE_furthest,
+    CAUSE_PROCESS, /* the process, and with it all that its samples tell of its time */
+    CAUSE_OCCASION, /* minutes have passed */
+    CAUSE_LATER, /* more than that: another hour, day or boot */
+    CAUSE_PLAN, /* the plan, and with it where buffers lie */
+    CAUSE_BOARD, /* another GPU of the model, where no others were measured in the cell */
+    CAUSE_FURTHEST, /* which no board exceeds: three times that of the cell where boards differ
+                       most */
     CAUSES
 };
 
@@ -55,7 +58,7 @@ enum { OCCASION_SECONDS = 60, LATER_SECONDS = 600 };
 #define OCCASION_BASIS "measured on 4 boards, 11 occasions"
 #define LATER_BASIS    "assumed: no board was measured hours apart"
 
-/* The default deviation for a cause (deviation.def), of a cell of `ns`. `cold`: caches are flushed
+/* The default deviation for a cause, of a cell of `ns`. `cold`: caches are flushed
  * before every launch; `copies`: memory is copied. */
 struct deviation deviation_default(enum deviation_cause cause, bool cold, bool copies, double ns);
 

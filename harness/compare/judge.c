@@ -88,9 +88,9 @@ static struct deviation occasions_of(const struct judged_cell *cell,
     const double ns = cell->sides[BASE].estimate.ns;
     const bool counts =
         !options->boards_differ && !(cell->sides[BASE].modelled && cell->sides[NEW].modelled);
-    const struct deviation parts[] = {deviation_default(CAUSE_occasion, cell->cold, cell->copies,
+    const struct deviation parts[] = {deviation_default(CAUSE_OCCASION, cell->cold, cell->copies,
                                                         ns),
-                                      deviation_default(CAUSE_later, cell->cold, cell->copies, ns)};
+                                      deviation_default(CAUSE_LATER, cell->cold, cell->copies, ns)};
 
     return deviation_sum(parts, (const double[]){counts * cell->occasions, counts * cell->later},
                          2);
@@ -106,7 +106,7 @@ static struct deviation error_of(const struct judged_cell *cell,
 {
     const double ns = cell->sides[BASE].estimate.ns;
     struct deviation parts[] = {*process, occasions_of(cell, options),
-                                deviation_default(CAUSE_plan, cell->cold, cell->copies, ns),
+                                deviation_default(CAUSE_PLAN, cell->cold, cell->copies, ns),
                                 *board};
     double weights[] = {0, 1, 2 * cell->plans_differ, 2 * options->boards_differ}, placed = 0;
 
@@ -136,7 +136,7 @@ static double change_p(const struct judged_cell *cell, const struct judge_option
     p = student_p(excess / cell->error.value, cell->error.degrees);
     if (options->boards_differ) {
         const struct deviation furthest =
-            deviation_default(CAUSE_furthest, cell->cold, cell->copies,
+            deviation_default(CAUSE_FURTHEST, cell->cold, cell->copies,
                               cell->sides[BASE].estimate.ns);
         const struct deviation most = error_of(cell, options, &cell->deviation, &furthest, counts);
 
@@ -233,7 +233,7 @@ static void find_evidence(const struct judged_cell *cell, struct deviation_evide
                                (2 - cell->sides[BASE].modelled - cell->sides[NEW].modelled));
 
     boards->flush = cell->cold;
-    boards->before = deviation_default(CAUSE_board, cell->cold, cell->copies, base->ns);
+    boards->before = deviation_default(CAUSE_BOARD, cell->cold, cell->copies, base->ns);
     boards->own = cell->other_boards;
     *processes = (struct deviation_evidence){.flush = cell->cold,
                                              .own = deviation_pool(&base->own, &new_one->own)};
@@ -241,7 +241,7 @@ static void find_evidence(const struct judged_cell *cell, struct deviation_evide
         return;
     processes->before = cell->before.degrees > 0
                             ? cell->before
-                            : deviation_default(CAUSE_process, cell->cold, cell->copies, base->ns);
+                            : deviation_default(CAUSE_PROCESS, cell->cold, cell->copies, base->ns);
     /* The prior may come from more samples. */
     processes->before.value = fmax(processes->before.value, within);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
-"""Derives harness/compare/deviation.def: how much times differ between processes, occasions, plans
-and boards by default.
+"""Derives the table of harness/compare/deviation.c: how much times differ between processes,
+occasions, plans and boards by default.
 
 Proves the default deviation that every interval of compare rests on.
 
@@ -24,8 +24,8 @@ later result of the same board adds to them. So do the processes of a trial of c
 usual clock. Boards are the degrees of freedom. No board has results hours apart: what these add is
 an assumption (LATER), and no measurement.
 
-Prints the table and what it rests on. With --check, exits 1 where deviation.def is beyond what
-rounding explains.
+Prints the table and what it rests on. With --check, exits 1 where that of deviation.c is
+beyond what rounding explains.
 """
 
 import datetime
@@ -41,7 +41,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import trials
 from cbank.steps import student_p
 
-TABLE = os.path.join(trials.ROOT, "harness/compare/deviation.def")
+TABLE = os.path.join(trials.ROOT, "harness/compare/deviation.c")
+ROW = r"\[CAUSE_(\w+)\]\[CELLS_(\w+)\] = \{([^}]*)\}"  # of that table
 NORMAL = 1.959964
 # of harness/base/series.h: what intervals have in addition to the samples' part, ...
 SERIES_PROCESS = 5e-4
@@ -370,25 +371,21 @@ def main():
         sys.exit(2)
     table, basis = derive()
     for (cause, cache_state), values in table.items():
-        print(f"DEVIATION({cause}, {cache_state}, {', '.join(f'{value:.2g}' for value in values)})")
+        numbers = ", ".join(f"{value:.2g}" for value in values)
+        print(f"    [CAUSE_{cause.upper()}][CELLS_{cache_state.upper()}] = {{{numbers}}},")
     print("\n".join(basis))
-    with open(TABLE, encoding="utf-8") as file, open(
-        TABLE.replace(".def", ".h"), encoding="utf-8"
-    ) as header:
-        rows = re.findall(
-            r"^DEVIATION\((\w+), (\w+), ([^,]+), ([^,]+), ([^)]+)\)", file.read(), re.MULTILINE
-        )
+    with open(TABLE, encoding="utf-8") as file, open(f"{TABLE[:-2]}.h", encoding="utf-8") as header:
+        have = {
+            (cause.lower(), cache_state.lower()): [float(value) for value in numbers.split(",")]
+            for cause, cache_state, numbers in re.findall(ROW, file.read())
+        }
         said = re.findall('_BASIS +"(.*)"', header.read())
-    have = {
-        (cause, cache_state): [float(value) for value in values]
-        for cause, cache_state, *values in rows
-    }
     if sys.argv[1:] and (
         not all(any(text in line for line in basis) for text in said)
         or set(have) != set(table)
         or any(abs(a - b) > ROUNDING * b for key in table for a, b in zip(have[key], table[key]))
     ):
-        sys.exit("process_deviation: harness/compare/deviation.def is not this table")
+        sys.exit("process_deviation: harness/compare/deviation.c has another table")
 
 
 if __name__ == "__main__":

@@ -7,23 +7,16 @@ verdicts and ratios on committed results are those of cbank compare. CBANK names
 import json
 import math
 import os
-import re
 import subprocess
 import unittest
 
 import numpy
 from scipy import optimize, stats
 
-from common import CBANK, ROOT, Scratch, read_json, scale
+from common import CBANK, ROOT, Scratch, default_deviations, read_json, scale
 
 DOUBTFUL = {"unstable", "multimodal", "contended"}
-with open(os.path.join(ROOT, "harness/compare/deviation.def"), encoding="utf-8") as table:
-    KNOWN = {
-        (cause, cells): tuple(map(float, numbers.split(",")))
-        for cause, cells, numbers in re.findall(
-            r"^DEVIATION\((\w+), (\w+), ([^)]*)\)", table.read(), re.MULTILINE
-        )
-    }
+KNOWN = default_deviations()
 
 
 def default(cause, cells, ns):

@@ -19,7 +19,7 @@ import unittest
 
 from scipy import stats
 
-from common import CBANK, ROOT, read_bytes, read_json, repetitions
+from common import CBANK, ROOT, default_deviations, read_bytes, read_json, repetitions
 from nights import DRIVER, SOURCE, Case, calibration_of, result_of, slower, start, utc, uuid
 
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
@@ -949,13 +949,7 @@ class History(Case):
 
 class Noise(unittest.TestCase):
     def test_defaults_are_those_of_the_instrument(self):
-        with open(os.path.join(ROOT, "harness/compare/deviation.def"), encoding="utf-8") as file:
-            rows = re.findall(
-                r"^DEVIATION\((\w+), (\w+), ([\d.]+), ([\d.]+), ([\d.]+)\)",
-                file.read(),
-                re.MULTILINE,
-            )
-        written = {(cause, cells): tuple(map(float, numbers)) for cause, cells, *numbers in rows}
+        written = default_deviations()
         for cause, rows in (
             ("process", noise.PROCESS),
             ("occasion", noise.OCCASION),

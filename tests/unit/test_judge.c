@@ -319,7 +319,7 @@ TEST(test_intervals_hold_as_often_as_they_say)
     const size_t comparisons = repetitions(100, 20);
 
     for (size_t louder = 0; louder < 2; louder++) {
-        const double assumed = deviation_default(CAUSE_process, false, false, 1000).value;
+        const double assumed = deviation_default(CAUSE_PROCESS, false, false, 1000).value;
         const struct noise noise =
             louder ? (struct noise){0.0068, 0.0003} : (struct noise){assumed, 0.00001};
         size_t covered = 0;
@@ -369,7 +369,7 @@ TEST(test_occasions_cause_no_alarms)
 {
     const struct judge_options options = {.threshold = 1e-6};
     const size_t comparisons = repetitions(400, 100);
-    const double moved = deviation_default(CAUSE_later, false, false, 1000).value;
+    const double moved = deviation_default(CAUSE_LATER, false, false, 1000).value;
 
     for (size_t processes = 1; processes <= 5; processes += 4) {
         size_t alarms[2] = {0}; /* without the term, and with it */
@@ -403,7 +403,7 @@ TEST(test_occasions_cause_no_alarms)
 TEST(test_a_change_is_tested_against_the_threshold)
 {
     const size_t comparisons = repetitions(2000, 400);
-    const struct noise noise = {deviation_default(CAUSE_process, false, false, 1000).value,
+    const struct noise noise = {deviation_default(CAUSE_PROCESS, false, false, 1000).value,
                                 0.00001};
     size_t called = 0, beyond = 0;
 
