@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "field_parts.h"
+#include "optional.h"
 #include "table.h"
 #include "text.h"
 
@@ -193,6 +194,27 @@ static void read_uint64(const struct node *node, const struct field *field, void
 
 const struct field_kind field_uint64 = {write_uint64, read_uint64};
 
+static void write_optional(cJSON *object, const struct field *field, const void *base)
+{
+    const struct optional *integer = field_member_of(field, base);
+
+    if (integer->known)
+        json_add_integer(object, field->key, integer->value);
+    else
+        field_write_empty(object, field);
+}
+
+static void read_optional(const struct node *node, const struct field *field, void *base)
+{
+    struct optional *integer = field_member_to_set(field, base);
+
+    *integer = (struct optional){0};
+    if (!field_is_empty(field, node_get(node, field->key)))
+        *integer = optional_of(read_whole(node, field, UINT64_MAX));
+}
+
+const struct field_kind field_optional = {write_optional, read_optional};
+
 static void write_number(cJSON *object, const struct field *field, const void *base)
 {
     const double number = *(const double *)field_member_of(field, base);
@@ -277,10 +299,10 @@ const struct field_kind field_bool = {write_bool, read_bool};
 
 static void write_state(cJSON *object, const struct field *field, const void *base)
 {
-    const double state = *(const double *)field_member_of(field, base);
+    const struct optional *state = field_member_of(field, base);
 
-    if (isfinite(state))
-        json_add(object, field->key, cJSON_CreateBool(state > 0));
+    if (state->known)
+        json_add(object, field->key, cJSON_CreateBool(state->value > 0));
     else
         field_write_empty(object, field);
 }
@@ -289,8 +311,8 @@ static void read_state(const struct node *node, const struct field *field, void 
 {
     const cJSON *item = node_get(node, field->key);
 
-    *(double *)field_member_to_set(field, base) =
-        cJSON_IsBool(item) ? (double)cJSON_IsTrue(item) : NAN;
+    *(struct optional *)field_member_to_set(field, base) =
+        cJSON_IsBool(item) ? optional_of(cJSON_IsTrue(item)) : (struct optional){0};
     if (!field_is_empty(field, item) && !cJSON_IsBool(item))
         refuse(node, field, "true, false");
 }

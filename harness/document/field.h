@@ -22,7 +22,7 @@ struct field_kind {
     void (*read)(const struct node *node, const struct field *field, void *base);
 };
 
-/* The JSON for an empty member, which is "", 0, NaN, NULL or has no elements. */
+/* The JSON for an empty member, which is "", 0, NaN, NULL, not known or has no elements. */
 enum presence {
     REQUIRED, /* none: the key is there and not null; "" and 0 are ordinary values */
     NULLABLE, /* null */
@@ -61,10 +61,11 @@ extern const struct field_kind field_words;
 extern const struct field_kind field_texts;
 extern const struct field_kind field_uint32;
 extern const struct field_kind field_uint64;
+extern const struct field_kind field_optional; /* struct optional */
 extern const struct field_kind field_number; /* double; NaN is empty */
 extern const struct field_kind field_numbers; /* struct numbers, as an array on one line */
 extern const struct field_kind field_bool;
-extern const struct field_kind field_state; /* double: 1 is true, 0 false, NaN null */
+extern const struct field_kind field_state; /* struct optional: 1 is true, 0 false */
 extern const struct field_kind field_name; /* enum (int): of is struct names */
 /* uint32_t, a set of bits, as an array of their names: of is struct names */
 extern const struct field_kind field_bits;

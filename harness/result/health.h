@@ -1,32 +1,44 @@
 /* SPDX-License-Identifier: MIT
- * Errors of the device before and after a run, as the driver counts them (health.def has the
- * quantities), and its temperature. */
+ * Errors of the device before and after a run, as the driver counts them, and its temperature. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "optional.h"
+
 enum health_quantity {
-#define HEALTH(key, kind, grave, words, remedy) HEALTH_##key,
-#include "health.def"
+    HEALTH_ECC_CORRECTED,
+    HEALTH_ECC_UNCORRECTED,
+    HEALTH_RETIRED_PAGES_SINGLE_BIT,
+    HEALTH_RETIRED_PAGES_DOUBLE_BIT,
+    HEALTH_RETIREMENT_PENDING,
+    HEALTH_REMAPPED_ROWS_CORRECTABLE,
+    HEALTH_REMAPPED_ROWS_UNCORRECTABLE,
+    HEALTH_REMAP_PENDING,
+    HEALTH_REMAP_FAILED,
+    HEALTH_XIDS, /* faults of other processes among them */
     HEALTH_QUANTITIES
 };
 
-/* A row of health.def. */
+/* A quantity: a count, or a state that is so or not. */
 struct health_row {
-    bool state; /* a state, true or false; else a count */
-    bool grave;
-    const char *words, *remedy;
+    const char *words;  /* for people */
+    const char *remedy; /* what to do; NULL: nothing */
+    bool state;
+    bool grave; /* what was computed while it grew may be wrong: the run is a finding */
 };
 
 extern const struct health_row health_rows[HEALTH_QUANTITIES];
 
+/* Their keys in health.before and health.after of a result. */
+extern const char *const health_keys[HEALTH_QUANTITIES];
+
 enum { HEALTH_XIDS_MAX = 16 };
 
-/* One reading; NaN for quantities that could not be read. */
 struct health_reading {
-    double values[HEALTH_QUANTITIES]; /* by enum health_quantity; a state is 0 or 1 */
+    struct optional values[HEALTH_QUANTITIES]; /* a state is 0 or 1 */
 };
 
 /* An error with the driver's number. */
@@ -38,7 +50,7 @@ struct health {
     bool known;                             /* it was read before and after */
     struct health_reading before, after; /* of the process that last wrote the result; ECC errors
                                             since the driver was loaded, Xids since `before` */
-    const char *reasons[HEALTH_QUANTITIES]; /* why a value is NaN; NULL if none is; not owned */
+    const char *reasons[HEALTH_QUANTITIES]; /* why one is not known; NULL if it is; not owned */
     uint32_t grew; /* bits by enum health_quantity: in this process or in one that it
                     * resumed */
     struct xid xids[HEALTH_XIDS_MAX]; /* the first ones reported, in order */

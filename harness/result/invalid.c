@@ -9,7 +9,7 @@ static bool device_errors_grew(const struct result *result, const struct cell_re
 {
     (void)cell;
     for (size_t i = 0; i < HEALTH_QUANTITIES; i++)
-        if (result->health.grew >> i & 1 && health_rows[i].grave && i != HEALTH_remap_failed)
+        if (result->health.grew >> i & 1 && health_rows[i].grave && i != HEALTH_REMAP_FAILED)
             return true;
     return false;
 }
@@ -18,8 +18,8 @@ static bool device_errors_grew(const struct result *result, const struct cell_re
 static bool remap_failed(const struct result *result, const struct cell_result *cell)
 {
     (void)cell;
-    return result->health.grew >> HEALTH_remap_failed & 1 ||
-           result->health.after.values[HEALTH_remap_failed] > 0;
+    return result->health.grew >> HEALTH_REMAP_FAILED & 1 ||
+           result->health.after.values[HEALTH_REMAP_FAILED].value > 0;
 }
 
 static bool run_ended(const struct result *result, const struct cell_result *cell)

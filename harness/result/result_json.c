@@ -67,23 +67,42 @@ static const struct field host_rows[] = {
 };
 const struct object host_object = {.fields = FIELDS(host_rows), .given = SIZE_MAX};
 
-static const char *const health_keys[HEALTH_QUANTITIES] = {
-#define HEALTH(key, kind, grave, words, remedy) #key,
-#include "health.def"
-};
-
 static const struct keyed_texts unread = {health_keys, NULL, HEALTH_QUANTITIES};
 
-#define kind_count field_number
-#define kind_state field_state
+/* A quantity as a field of a reading. Counts are numbers, not strings, up to 2^53. */
+static struct field quantity_field(size_t quantity)
+{
+    return (struct field){
+        .key = health_keys[quantity],
+        .kind = health_rows[quantity].state ? &field_state : &field_optional,
+        .presence = NULLABLE,
+        .offset = offsetof(struct health_reading, values[quantity]),
+        .high = 9007199254740992,
+    };
+}
 
-/* Counts up to 2^53, which a double holds. */
-static const struct field reading_fields[] = {
-#define HEALTH(key, kind, grave, words, remedy)                                       \
-    {FIELD(kind_##kind, struct health_reading, #key, values[HEALTH_##key], NULLABLE), \
-     .high = 9007199254740992},
-#include "health.def"
-};
+static void write_quantities(cJSON *object, const struct field *field, const void *base)
+{
+    (void)field;
+    for (size_t i = 0; i < HEALTH_QUANTITIES; i++) {
+        const struct field quantity = quantity_field(i);
+
+        quantity.kind->write(object, &quantity, base);
+    }
+}
+
+static void read_quantities(const struct node *node, const struct field *field, void *base)
+{
+    (void)field;
+    for (size_t i = 0; i < HEALTH_QUANTITIES && !node_failed(node); i++) {
+        const struct field quantity = quantity_field(i);
+
+        field_read(node, &quantity, base);
+    }
+}
+
+static const struct field_kind kind_quantities = {write_quantities, read_quantities};
+static const struct field reading_fields[] = {{.kind = &kind_quantities}};
 static const struct object reading = {.fields = FIELDS(reading_fields), .given = SIZE_MAX};
 
 static const struct field xid_fields[] = {

@@ -266,9 +266,9 @@ TEST(test_an_invalid_cell_fails)
             for (size_t i = 0; i < SIDES; i++)
                 result_counter(&pair.results[i].cells[1], "idc_requests", COUNTER_EXACT, 4000);
             if (cause == INVALID_DEVICE_ERRORS)
-                result->health.grew = 1u << HEALTH_ecc_uncorrected;
+                result->health.grew = 1u << HEALTH_ECC_UNCORRECTED;
             else if (cause == INVALID_REMAP_FAILED)
-                result->health.after.values[HEALTH_remap_failed] = 1;
+                result->health.after.values[HEALTH_REMAP_FAILED] = optional_of(1);
             else if (cause == INVALID_RUN_ENDED)
                 result->end.given = true;
             else if (cause == INVALID_NOT_VERIFIED)
@@ -289,9 +289,9 @@ TEST(test_an_invalid_cell_fails)
 TEST(test_harmless_errors_pass)
 {
     open_pair(1);
-    pair.results[NEW].health.grew = 1u << HEALTH_ecc_corrected | 1u << HEALTH_xids;
-    pair.results[NEW].health.before.values[HEALTH_ecc_uncorrected] = 3;
-    pair.results[NEW].health.after.values[HEALTH_ecc_uncorrected] = 3;
+    pair.results[NEW].health.grew = 1u << HEALTH_ECC_CORRECTED | 1u << HEALTH_XIDS;
+    pair.results[NEW].health.before.values[HEALTH_ECC_UNCORRECTED] = optional_of(3);
+    pair.results[NEW].health.after.values[HEALTH_ECC_UNCORRECTED] = optional_of(3);
     compare_pair(&defaults);
     expect(0, VERDICT_SAME, "");
     compared_close(&comparison, pair.sides);

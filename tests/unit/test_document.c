@@ -5,6 +5,7 @@
 
 #include "capture.h"
 #include "document.h"
+#include "optional.h"
 #include "table.h"
 #include "test.h"
 
@@ -44,6 +45,7 @@ struct basket {
     const char *owner;
     uint32_t small;
     uint64_t large;
+    struct optional stems, sold;
     double share;
     bool full;
     enum taste taste;
@@ -98,6 +100,8 @@ static const struct field basket_rows[] = {
     {FIELD(field_reference, struct basket, "owner", owner, NULLABLE)},
     {FIELD(field_uint32, struct basket, "small", small, REQUIRED), .low = 2, .high = 9},
     {FIELD(field_uint64, struct basket, "large", large, NULLABLE)},
+    {FIELD(field_optional, struct basket, "stems", stems, NULLABLE), .high = 100},
+    {FIELD(field_state, struct basket, "sold", sold, NULLABLE)},
     {FIELD(field_number, struct basket, "share", share, LATER), .low = 0, .high = 1},
     {FIELD(field_bool, struct basket, "full", full, REQUIRED)},
     {FIELD(field_name, struct basket, "taste", taste, NULLABLE), .of = &taste_names},
@@ -129,7 +133,8 @@ static void close_basket(struct basket *basket, cJSON *tree)
 static const char whole[] =
     "{\"schema\":{\"name\":\"basket\",\"version\":\"2.1\"},\"label\":\"red\",\"owner\":\"me\","
     "\"small\":3,"
-    "\"large\":\"18446744073709551615\",\"share\":0.1,\"full\":true,\"taste\":\"sour\","
+    "\"large\":\"18446744073709551615\",\"stems\":0,\"sold\":false,\"share\":0.1,\"full\":true,"
+    "\"taste\":\"sour\","
     "\"flags\":[\"washed\"],\"fruit\":\"pear\",\"samples\":[1.5,2],\"stone\":{\"edges\":4},"
     "\"seeds\":[{\"weight\":0.5},{\"weight\":null,\"rank\":7}],\"named\":{\"a b\":{\"weight\":1}},"
     "\"stones\":[{\"edges\":5},{\"edges\":6}]}";
@@ -158,6 +163,8 @@ TEST(what_is_read_is_written_again)
     assert_string_equal(basket.owner, "me");
     assert_true(basket.large == UINT64_MAX && basket.small == 3 && basket.full &&
                 basket.share == 0.1);
+    assert_true(basket.stems.known && basket.stems.value == 0 && basket.sold.known &&
+                basket.sold.value == 0);
     assert_true(basket.taste == TASTE_SOUR && basket.flags == 2 && basket.fruit == &fruits[1]);
     assert_true(basket.samples.count == 2 && basket.samples.values[1] == 2);
     assert_true(basket.has_stone && basket.stone.edges == 4);
@@ -177,10 +184,10 @@ TEST(what_is_empty_is_null_or_left_out)
     char *text = unformatted(&basket);
 
     assert_string_equal(
-        text,
-        "{\"schema\":{\"name\":\"basket\",\"version\":\"2.1\"},\"label\":\"\",\"owner\":null,"
-        "\"small\":0,\"large\":null,\"share\":null,\"full\":false,\"taste\":null,\"flags\":[],"
-        "\"fruit\":\"apple\",\"samples\":[],\"stone\":null,\"seeds\":[],\"named\":{}}");
+        text, "{\"schema\":{\"name\":\"basket\",\"version\":\"2.1\"},\"label\":\"\",\"owner\":null,"
+              "\"small\":0,\"large\":null,\"stems\":null,\"sold\":null,\"share\":null,\"full\":"
+              "false,\"taste\":null,\"flags\":[],"
+              "\"fruit\":\"apple\",\"samples\":[],\"stone\":null,\"seeds\":[],\"named\":{}}");
     cJSON_free(text);
 }
 
@@ -189,7 +196,8 @@ TEST(older_files_lack_later_keys)
     static const char old[] =
         "{\"schema\":{\"name\":\"basket\",\"version\":\"2.0\"},\"label\":\"red\\u0007\",\"owner\":"
         "null,"
-        "\"small\":3,\"large\":null,\"full\":false,\"taste\":null,\"flags\":[],\"fruit\":\"apple\","
+        "\"small\":3,\"large\":null,\"stems\":null,\"sold\":true,\"full\":false,\"taste\":null,"
+        "\"flags\":[],\"fruit\":\"apple\","
         "\"samples\":[],\"stone\":null,\"unknown\":1}";
     struct basket basket = {0};
     cJSON *tree;
@@ -197,6 +205,7 @@ TEST(older_files_lack_later_keys)
     assert_int_equal(document_parse(&basket_document, "b.json", old, strlen(old), &basket, &tree),
                      STATUS_OK);
     assert_true(isnan(basket.share) && basket.seeds == NULL && !basket.has_stone);
+    assert_true(!basket.stems.known && basket.sold.known && basket.sold.value == 1);
     assert_string_equal(basket.label, "red?");
     close_basket(&basket, tree);
 }
@@ -219,6 +228,8 @@ static const struct wrong wrongs[] = {
     {"\"me\"", "5", "owner: expected a string or null, it is this number"},
     {"\"small\":3", "\"small\":10", "small: expected an integer from 2 to 9, it is this number"},
     {"\"small\":3", "\"small\":2.5", "small: expected an integer from 2 to 9, it is this number"},
+    {"\"stems\":0", "\"stems\":101", "stems: expected an integer from 0 to 100, it is this number"},
+    {"\"sold\":false", "\"sold\":0", "sold: expected true, false or null, it is this number"},
     {"0.1", "1.5", "share: expected a number from 0 to 1 or null, it is this number"},
     {"true", "1", "full: expected true or false, it is this number"},
     {"\"sour\"", "\"salty\"", "taste: expected sweet or sour or null, it is this string"},

@@ -99,11 +99,11 @@ static void fill(struct result *result)
     result->device.throttle_after = (uint64_t)1 << 60;
     result->temperature = (struct temperature){true, 40, 47};
     result->health = (struct health){.known = true, .xids = {{79}}, .xid_count = 1};
-    result->health.before.values[HEALTH_remapped_rows_correctable] = 2;
-    result->health.before.values[HEALTH_retired_pages_double_bit] = NAN;
-    result->health.reasons[HEALTH_retired_pages_double_bit] = "Not Supported";
+    result->health.before.values[HEALTH_REMAPPED_ROWS_CORRECTABLE] = optional_of(2);
+    result->health.before.values[HEALTH_REMAP_FAILED] = optional_of(0);
+    result->health.reasons[HEALTH_RETIRED_PAGES_DOUBLE_BIT] = "Not Supported";
     result->health.after = result->health.before;
-    result->health.after.values[HEALTH_remap_failed] = 1;
+    result->health.after.values[HEALTH_REMAP_FAILED] = optional_of(1);
     health_settle(&result->health);
     result->phases[0] = (struct phase_time){"prepare", 0.125};
     result->phases[1] = (struct phase_time){"time", 12.1};
@@ -446,9 +446,9 @@ TEST(the_verdict_is_that_of_the_worst_cell)
     assert_int_equal(result_verdict(&result), STATUS_FINDING);
     result.cells[0].counters[0].value = 1;
     assert_int_equal(result_verdict(&result), STATUS_INCONCLUSIVE);
-    result.health.grew = 1u << HEALTH_ecc_corrected;
+    result.health.grew = 1u << HEALTH_ECC_CORRECTED;
     assert_int_equal(result_verdict(&result), STATUS_INCONCLUSIVE);
-    result.health.grew |= 1u << HEALTH_remap_failed;
+    result.health.grew |= 1u << HEALTH_REMAP_FAILED;
     assert_int_equal(result_verdict(&result), STATUS_FINDING);
     result_close(&result);
 }

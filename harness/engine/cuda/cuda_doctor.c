@@ -52,7 +52,7 @@ static void diagnose_memory(struct diagnosis *diagnosis, struct nvml *nvml)
     diagnosis_add(diagnosis, FINDING_OK, "memory errors", NULL, "%s",
                   health_reading_text(&health.before, text, sizeof(text)));
     for (size_t i = 0; i < HEALTH_QUANTITIES; i++)
-        if (health_rows[i].remedy && health.before.values[i] > 0)
+        if (health_rows[i].remedy && health.before.values[i].value > 0)
             diagnosis_add(diagnosis, FINDING_WARNING, "memory errors", health_rows[i].remedy, "%s",
                           health_rows[i].words);
 }

@@ -4,7 +4,6 @@
 #include "nvml_reader.h"
 
 #include <dlfcn.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +88,7 @@ struct nvml {
     nvml_device device;
     nvml_event_set events; /* of Xids; NULL until recording starts */
     int events_code;       /* not NVML_SUCCESS: why Xids are not recorded */
-    double xids;           /* number reported since */
+    uint64_t xids;         /* number reported since */
 };
 
 /* Calls a function that the library may lack. */
@@ -230,26 +229,27 @@ static void read_health(const struct nvml *nvml, struct health_reading *out, con
     const struct {
         enum health_quantity quantity;
         int code;
-        double value;
+        uint64_t value;
     } readings[] = {
-        {HEALTH_ecc_corrected, codes[0], (double)corrected},
-        {HEALTH_ecc_uncorrected, codes[1], (double)uncorrected},
-        {HEALTH_retired_pages_single_bit,
+        {HEALTH_ECC_CORRECTED, codes[0], corrected},
+        {HEALTH_ECC_UNCORRECTED, codes[1], uncorrected},
+        {HEALTH_RETIRED_PAGES_SINGLE_BIT,
          codes[2] == NVML_ERROR_INSUFFICIENT_SIZE ? NVML_SUCCESS : codes[2], single},
-        {HEALTH_retired_pages_double_bit,
+        {HEALTH_RETIRED_PAGES_DOUBLE_BIT,
          codes[3] == NVML_ERROR_INSUFFICIENT_SIZE ? NVML_SUCCESS : codes[3], multiple},
-        {HEALTH_retirement_pending, codes[4], pending != 0},
-        {HEALTH_remapped_rows_correctable, codes[5], rows},
-        {HEALTH_remapped_rows_uncorrectable, codes[5], rows_uncorrectable},
-        {HEALTH_remap_pending, codes[5], rows_pending != 0},
-        {HEALTH_remap_failed, codes[5], rows_failed != 0},
-        {HEALTH_xids, codes[6], nvml->xids},
+        {HEALTH_RETIREMENT_PENDING, codes[4], pending != 0},
+        {HEALTH_REMAPPED_ROWS_CORRECTABLE, codes[5], rows},
+        {HEALTH_REMAPPED_ROWS_UNCORRECTABLE, codes[5], rows_uncorrectable},
+        {HEALTH_REMAP_PENDING, codes[5], rows_pending != 0},
+        {HEALTH_REMAP_FAILED, codes[5], rows_failed != 0},
+        {HEALTH_XIDS, codes[6], nvml->xids},
     };
 
     for (size_t i = 0; i < sizeof(readings) / sizeof(readings[0]); i++) {
         const int code = readings[i].code;
 
-        out->values[readings[i].quantity] = code == NVML_SUCCESS ? readings[i].value : NAN;
+        out->values[readings[i].quantity] =
+            code == NVML_SUCCESS ? optional_of(readings[i].value) : (struct optional){0};
         if (code != NVML_SUCCESS)
             reasons[readings[i].quantity] = error_words(nvml, code);
     }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ * An integer that may be unknown: a driver, a chip or a code does not tell every quantity. Its unit
+ * is that of the member that it is. JSON has null in its place, and whoever writes the document
+ * gives the reason beside it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Zeroed, it is not known. */
+struct optional {
+    bool known;
+    uint64_t value; /* 0 when not known */
+};
+
+static inline struct optional optional_of(uint64_t value)
+{
+    return (struct optional){true, value};
+}
