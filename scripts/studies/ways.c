@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The calls of a program that was compiled with -finstrument-functions: each function with each
  * place that calls it, once. ways.py preloads this library. When a process of the program ends, it
- * writes a file WAYS/PROCESS of lines "function place", as offsets in the program; 0 is a place in
- * a library. */
+ * writes a file WAYS/PROCESS of lines "number function place": the number of the call among them,
+ * and offsets in the program; 0 is a place in a library. */
 #define _GNU_SOURCE
 #include <link.h>
 #include <pthread.h>
@@ -15,6 +15,7 @@ enum { CALLS_MAX = 1 << 16 };
 
 static struct call {
     uintptr_t function, place;
+    size_t number;
 } calls[CALLS_MAX]; /* a hash table: an empty row has no function */
 static size_t call_count;
 static uintptr_t program_start, program_end, program_base;
@@ -52,7 +53,7 @@ void __cyg_profile_func_enter(void *function, void *place)
 
     if (!program_end)
         dl_iterate_phdr(find_program, NULL);
-    call = (struct call){offset_of(function), offset_of(place)};
+    call = (struct call){offset_of(function), offset_of(place), 0};
     if (!call.function)
         return;
     pthread_mutex_lock(&lock);
@@ -61,7 +62,8 @@ void __cyg_profile_func_enter(void *function, void *place)
         if (calls[i].function == call.function && calls[i].place == call.place)
             break;
     if (!calls[i].function) {
-        if (++call_count == CALLS_MAX)
+        call.number = ++call_count;
+        if (call_count == CALLS_MAX)
             abort();
         calls[i] = call;
     }
@@ -87,7 +89,8 @@ __attribute__((destructor)) static void write_calls(void)
         abort();
     for (size_t i = 0; i < CALLS_MAX; i++)
         if (calls[i].function)
-            fprintf(file, "%#jx %#jx\n", (uintmax_t)calls[i].function, (uintmax_t)calls[i].place);
+            fprintf(file, "%zu %#jx %#jx\n", calls[i].number, (uintmax_t)calls[i].function,
+                    (uintmax_t)calls[i].place);
     if (fclose(file) != 0)
         abort();
 }

@@ -8,7 +8,8 @@ usage: ways.py [--json FILE] [--list WAY] [TREE...]
 Each TREE (default: this one) is built with -finstrument-functions under its build/ways, for the
 simulated GPU, and runs the same fixed command lines. A call climbs if it enters a room that its own
 room does not see: a callback, or a hook. Calls from main's files do not. Rooms and what they see
-are those of the tree's Makefile.
+are those of the tree's Makefile. A stay is a row of functions of one file, in the order in which
+they are first called.
 
 Beside the sums of a whole command stand those of what is the way's own: what another command, which
 does everything else, does not enter; or the functions that name what an option gives. --list prints
@@ -16,6 +17,7 @@ the files and the climbing calls that are a way's own.
 """
 
 import argparse
+import itertools
 import json
 import os
 import re
@@ -26,7 +28,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 FLAGS = "-O0 -fno-inline -fno-optimize-sibling-calls -finstrument-functions"
-COUNTS = ("functions", "files", "climbs")
+COUNTS = ("functions", "files", "stays", "climbs")
 QUICK = "--counters none --max-samples 20 --json OUT"
 CELL = f"run --path constant,global --pattern per_warp {QUICK}"
 KERNEL = "--size 500 --space constant,global"
@@ -83,7 +85,7 @@ class Tree:
         self.places = {}
 
     def calls(self, line):
-        """{(function, its file, caller, its file)} of a command line."""
+        """[(function, its file, caller, its file)] of a command line, in the order of the calls."""
         with tempfile.TemporaryDirectory() as folder:
             words = [os.path.join(folder, "out.json") if w == "OUT" else w for w in line.split()]
             ways = os.path.join(folder, "ways")
@@ -100,13 +102,14 @@ class Tree:
                 "WAYS": ways,
             }
             call(self.program, *words, cwd=self.root, env=environment)
-            found = set()
-            for name in os.listdir(ways):
+            found = []
+            for name in sorted(os.listdir(ways), key=int):
                 with open(os.path.join(ways, name), encoding="utf-8") as file:
-                    found.update(tuple(row.split()) for row in file)
+                    rows = sorted((row.split() for row in file), key=lambda row: int(row[0]))
+                    found += [tuple(row[1:]) for row in rows]
         self.resolve({function for function, _ in found})
         self.resolve({place for _, place in found}, before=1)
-        return {(*self.places[f, 0], *self.places[p, 1]) for f, p in found} - {("", "", "", "")}
+        return [(*self.places[f, 0], *self.places[p, 1]) for f, p in found if self.places[f, 0][1]]
 
     def resolve(self, addresses, before=0):
         """The functions and files of offsets, or of what ends right before them: of calls."""
@@ -145,10 +148,13 @@ class Tree:
 
 
 def summary(tree, calls):
-    """The functions, the files, and the calls that climb."""
+    """The functions, the files, the stays, and the calls that climb."""
+    order = dict.fromkeys((file, function) for function, file, _, _ in calls)
+    stays = [file for file, _ in itertools.groupby(file for file, _ in order)]
     return {
-        "functions": sorted({f"{file} {function}" for function, file, _, _ in calls if file}),
-        "files": sorted({file for _, file, _, _ in calls if file}),
+        "functions": [f"{file} {function}" for file, function in order],
+        "files": sorted({file for file, _ in order}),
+        "stays": stays,
         "climbs": sorted(
             {
                 f"{caller_file} {caller} -> {file} {function}"
@@ -171,7 +177,7 @@ def measure(tree):
             own = entered & tree.naming(rest)
         found[way] = {
             "whole": summary(tree, calls),
-            "own": summary(tree, {entry for entry in calls if entry[:2] in own}),
+            "own": summary(tree, [entry for entry in calls if entry[:2] in own]),
         }
     return found
 
@@ -184,11 +190,11 @@ def main():
     asked = parser.parse_args()
     trees = {name: measure(Tree(name)) for name in asked.tree}
     columns = [f"{part} {what}" for part in ("whole", "own") for what in COUNTS]
-    print(f"{'way':10} {'tree':24}", *(f"{name:>15}" for name in columns))
+    print(f"{'way':9} {'tree':9}", *(f"{name:>15}" for name in columns))
     for way in WAYS:
         for name, found in trees.items():
             counts = (len(found[way][part][what]) for part in ("whole", "own") for what in COUNTS)
-            print(f"{way:10} {name[-24:]:24}", *(f"{count:15}" for count in counts))
+            print(f"{way:9} {name[-9:]:9}", *(f"{count:15}" for count in counts))
     for name, found in trees.items() if asked.list else ():
         for what in ("files", "climbs"):
             print(f"\n{name}, {asked.list}, {what}:", *found[asked.list]["own"][what], sep="\n  ")
