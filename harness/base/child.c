@@ -1,4 +1,12 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Children by fork and exec, with the signals of the parent. The handler can reach nothing but an
+ * array of processes, so each running child has a slot of it:
+ *
+ *   slot     0: -4711     1: 0     2: -4712       negative: a job, which leads a group
+ *
+ * Signals are blocked from before the fork until the slot is filled, so none is lost between the
+ * two. A job is killed with its group; PR_SET_PDEATHSIG does the same for a parent that was killed.
+ */
 #include "child.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Two clocks of the system: the monotonic one for durations, the real one for dates. */
 #include "clock.h"
 
 #include <stdio.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Symbols of an open library, by dlsym. ISO C has no conversion from an object pointer to a
+ * function pointer, so the address is copied by its bytes. */
 #include "library.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Messages, and which of two statuses is worse. The numbers of enum status are exit codes, whose
+ * order says nothing: severity[] has the order. */
 #include "log.h"
 
 #include <stdarg.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Arrays that double, and streams into memory. An array of n elements is full where n is a power of
+ * two: no capacity is stored. fopencookie stands in for open_memstream, whose text is cut without a
+ * word when memory runs out. */
 #include "memory.h"
 
 #include <errno.h>

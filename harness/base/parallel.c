@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Threads for ranges of numbers and for single tasks. Each thread gets one run of neighbouring
+ * grains; the last one may be shorter:
+ *
+ *   0 ............ part ............ 2 part ............ total
+ *   | caller       | thread 1        | thread 2          | */
 #include "parallel.h"
 
 #include <malloc.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Whole numbers with a scale. The suffixes are a table, in which 1000 and 1024 stand side by side.
+ */
 #include "parse_size.h"
 
 #include <math.h>

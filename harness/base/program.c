@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The path of the running program by /proc, or by the auxiliary vector where /proc is missing; and
+ * folders relative to it. */
 #include "program.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * SplitMix64: a counter that advances by the fraction of the golden ratio, and a hash of it. Number
+ * i of a sequence follows from the seed alone, so a reference can compute it without the others. */
 #include "random.h"
 
 uint64_t random_next(uint64_t *state)

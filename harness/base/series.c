@@ -1,4 +1,14 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The statistics of one cell's samples, which are taken on P buffer sets in turn:
+ *
+ *   samples      0 1 2 ... P-1 | P P+1 ... 2P-1 | ...        neighbours in time: autocorrelation r
+ *   buffer set   0 1 2 ... P-1 | 0 1   ... P-1  | ...        columns: effect of a buffer set, rho
+ *
+ *   value = mean over buffer sets;  half width = hypot(t x error / sqrt(share), assumed x value)
+ *
+ * The second part tells modes apart by Hartigan's dip. The dip of n sorted values is the least
+ * distance of their distribution to one that is convex up to some value and concave from there;
+ * convex_gap finds each side, and a binary search the value between them. */
 #include "series.h"
 
 #include <math.h>

@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Order statistics and means of samples. Medians have the interval of the sign test, from binomial
+ * coefficients that are kept scaled. Means of strata are robust: values are pulled to within
+ * `farthest` deviations of the median of their stratum. The deviation is estimated once for all
+ * strata, from differences of neighbours in the same stratum. */
 #include "stats.h"
 
 #include <math.h>

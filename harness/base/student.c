@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Student's t by the incomplete beta function:
+ *
+ *   p(t) = I_x(n/2, 1/2),  x = n / (n + t^2)
+ *
+ * Its quantile is found by Newton's method on log p, within bounds. */
 #include "student.h"
 
 #include <float.h>

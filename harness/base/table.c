@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Finding, suggesting and selecting rows by name. A row of any table begins with its name, so only
+ * the size of a row is needed. An unknown name suggests the nearest one, within two edits. */
 #include "table.h"
 
 #include <stdbool.h>

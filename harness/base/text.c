@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * UTF-8 by its ranges of bytes, what of it is safe on a terminal and in XML, and Levenshtein's
+ * distance for suggestions. */
 #include "text.h"
 
 #include <stdarg.h>

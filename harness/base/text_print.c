@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Writers of text: terminal, XML and CSV have their escapes as tables, numbers for people a
+ * function for each quantity. Every writer passes through put_bytes, so no control character of a
+ * name reaches a terminal. */
 #include "text_print.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * A list of owned texts, which grows by doubling. */
 #include "texts.h"
 
 #include <stdlib.h>

@@ -1,4 +1,12 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Who ends a call that hangs. A counter decides without a lock: its caller makes it odd at the
+ * start and even at the end, and the thread tries to make it even when the deadline is over.
+ *
+ *   caller    begin: turn 6 -> 7 .................. end: 7 -> 8 succeeds, or the thread was first
+ *   watchdog           polls every 20 ms ....... deadline: 7 -> 8 succeeds, and ends the program
+ *
+ * Time in which the whole process was stopped does not count: the thread sees it as a poll that
+ * came late. */
 #include "watchdog.h"
 
 #include <math.h>
