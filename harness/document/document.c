@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Documents: schema name and version around the fields of a struct. A newer minor version is read,
+ * and its unknown keys are passed over; another major one is refused. */
 #include "document.h"
 
 #include <inttypes.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Locks by flock on a file beside the target. Between open and flock another process may remove the
+ * file, so after locking it is checked that the name still leads to the same inode; else it starts
+ * again. */
 #include "file_lock.h"
 
 #include <errno.h>

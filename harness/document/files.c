@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Names, reading and writing of files. Writing never leaves a part behind:
+ *
+ *   FILE.cbank.tmp: open and lock -> write -> fsync -> rename to FILE -> fsync of the folder */
 #include "files.h"
 
 #include <dirent.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Values of a grid's cells, and the grid as CSV and JSON: the formats for programs. Text for people
+ * is grid_text.c. A column of plain members is data: grid_member says where a member lies, and
+ * behind which pointer of the row. */
 #include "grid.h"
 
 #include <math.h>

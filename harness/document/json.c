@@ -1,4 +1,11 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * JSON around cJSON, which reads more than JSON and allocates for each value. So a text passes
+ * three stages: scan_text refuses what cJSON would take, and counts values and bytes; cJSON builds
+ * the tree in one block of that size, through its hooks; check walks the tree for numbers beyond a
+ * double and keys that come twice.
+ *
+ *   block   | cJSON | cJSON | ... ->        <- ... | "text" | "text" |
+ *           front                                              back */
 #include "json.h"
 
 #include <errno.h>

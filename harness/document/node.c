@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Getters of members of the expected kind. A node knows its parent, so that an error names its
+ * path: `cells[3].time_ns.value`. After the first error each getter returns something harmless. */
 #include "node.h"
 
 #include <inttypes.h>
