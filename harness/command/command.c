@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The words of a command line in one text, as documents keep it. */
 #include "command.h"
 
 #include "text.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The help of a command from its rows: options by topic, in the order of the topics. Without
+ * --help=all only those that the command calls common are printed, and a last line counts the
+ * others. */
 #include "help.h"
 
 #include <stdio.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Kinds of options: how a text becomes the member of a struct. Numbers are checked against their
+ * row here and nowhere else, so a limit is said in one place. */
 #include "option.h"
 
 #include <errno.h>

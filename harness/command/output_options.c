@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The options that commands share for their output: colour, CSV, JSON; and what follows from them.
+ */
 #include "output_options.h"
 
 #include <stdlib.h>

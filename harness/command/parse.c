@@ -1,4 +1,11 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * From words to the struct of a command's options, and then into the command. getopt_long reads the
+ * words; each option that it finds is parsed into its member at once. After that come the values
+ * that nobody typed:
+ *
+ *   the line  >  the preset that an option of the line chose (--sweep)  >  the row's fallback
+ *
+ * At last, files that would be written are held against everything that the line names. */
 #include "parse.h"
 
 #include <getopt.h>

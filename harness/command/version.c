@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * What this program was built from. The Makefile passes it as macros; a build without them is of no
+ * known commit. */
 #include "version.h"
 
 #include <stddef.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The tool as an object of a document. Of what is read, only the command line is kept: the program
+ * that reads is another one. */
 #include "version_json.h"
 
 static void write_tool(cJSON *object, const struct field *field, const void *base)
