@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Cards: built in by card_texts.S as the files they are, or read. A card in the program passes the
+ * same reader as one of a user. The second part says what follows from a card for a cell: how many
+ * blocks an SM holds, by threads, shared memory and registers, whichever is least. */
 #include "card.h"
 
 #include <inttypes.h>

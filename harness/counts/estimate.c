@@ -1,4 +1,11 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The simple time, which estimate.h defines. Counts become times in two ways, and a number that the
+ * card lacks makes each of them NaN:
+ *
+ *   by_rate: count / (units per cycle or ns)        by_cost: count x (cycles or ns of one)
+ *
+ * estimate_time passes over the card three times: with its values, and with the ends of their
+ * intervals that make a cell fastest and slowest. */
 #include "estimate.h"
 
 #include <math.h>
