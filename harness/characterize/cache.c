@@ -1,4 +1,10 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * A set-associative cache, one lookup at a time. The marks of a tree are numbered as in a heap:
+ * node n has the children 2 n and 2 n + 1, and the ways are the leaves.
+ *
+ *   node     1
+ *          2   3           way 2 of 4 is leaf 6: an access sets node 3 to 1 and node 1 to 0,
+ *   way   0 1 2 3          so that the next line to go is in the other half */
 #include "cache.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The numbers of a card and where each comes from: sources[] names an experiment and its number for
+ * each. What no experiment and no driver says stays as the base card has it, with its evidence. */
 #include "card_make.h"
 
 #include <math.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * A characterization as a document: outcomes of experiments, with numbers, verdicts, the geometry
+ * and every answer of the probes. The sentences of verdicts are made here, so that text and JSON
+ * have the same. */
 #include "characterization.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The findings as text: a screen, or everything. */
+ * The findings of a characterization as text. A screen has a line for each path and for each level,
+ * then the sentences of verdicts; --all has every number with its interval and reason. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

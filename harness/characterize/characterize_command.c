@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Characterizes a GPU, or analyses recorded answers again. */
+ * `cbank characterize`: asks the probes of a GPU, or of a recorded file (--replay), and writes what
+ * the experiments found, with every answer. With --new-card it also writes a card of the chip. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

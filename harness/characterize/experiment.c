@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * What all experiments do: ask, and add a number, a verdict or the reason why there is none. After
+ * the first error, asking and adding have no effect, so an experiment reads without checks. */
 #include "experiment.h"
 
 #include <math.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The SMs that share a level. */
+ * The groups of SMs that share a level of cache. Each SM in turn loads a region into it; then all
+ * others time one load of it, each of a word of its own. sm_sharing.h has the matrix and the
+ * grouping:
+ *
+ *   loads \ times   SM 0   SM 1   SM 2
+ *   SM 0              -     near   far       SM 0 and SM 1 share, SM 2 does not */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,10 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Steps that every search for a geometry is made of: chase a list, say which level answered each
+ * access by its cycles, and judge whether groups of lines fit. One miss may be an outlier, so a
+ * group is judged by the passes in which none of its lines missed:
+ *
+ *   passes without a miss     0 to 10 %: it overflows     40 % or more: it fits     between: again
+ */
 #include "geometry_search.h"
 
 #include <stdarg.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Questions and answers as text, and a record as a source of answers. A question is found by its
+ * text: in the order in which they were asked first, so that a repeated question gets its next
+ * answer. */
 #include "probe_record.h"
 
 #include <inttypes.h>
