@@ -1,4 +1,13 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Exact counts by walking the grid. A warp's load reads the elements index[0..31]; what it costs is
+ * how many different parts of memory they are in:
+ *
+ *   index        3 3 7 8 ...      distinct elements     addresses of a constant load
+ *   index >> 3   0 0 0 1 ...      distinct sectors      requests of L2
+ *   index >> 5   0 0 0 0 ...      distinct lines        tags of L1
+ *
+ * Most blocks read what the block before read, and most loads are of one element: both are seen
+ * first, since a grid has up to 12,800,000 threads. */
 #include "access.h"
 
 #include <inttypes.h>

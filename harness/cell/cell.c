@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Cells: their identity, their order, and why a cell cannot be. All obstacles are found here,
+ * before anything is compiled or allocated, and each is a sentence. The last part derives the grid,
+ * the shared memory and the indices of a cell. */
 #include "cell.h"
 
 #include <fnmatch.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * A cell in documents and in the columns of grids. The rows of a cell of this program are read by
+ * name, and its pattern by the workload that was read before; a user's kernel is an object with its
+ * file and hash. */
 #include "cell_json.h"
 
 #include <inttypes.h>

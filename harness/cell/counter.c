@@ -1,4 +1,10 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The table of counters, and what each of them must read. An expected value is made of the exact
+ * counts of the cell's loads and of the instructions that its machine code has around them:
+ *
+ *   launched x prologue + active x (body + rounds + groups of a round)     of warps
+ *
+ * A kernel whose code is not known has no expectation, and its counter says so. */
 #include "counter.h"
 
 #include <math.h>

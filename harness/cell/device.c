@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * A device as the driver describes it, or unknown; and its board: the part number, and the sizes of
+ * the groups of SMs that share an L1.5 constant cache, the largest first. */
 #include "device.h"
 
 #include <inttypes.h>

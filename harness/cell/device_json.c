@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * A device as fields of a document. Compute capability is text ("9.0"), throttle reasons are a list
+ * of names, groups of SMs are a list of sizes. */
 #include "device_json.h"
 
 #include <inttypes.h>

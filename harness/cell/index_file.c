@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Indices of lookups from a file. */
+ * Indices of lookups from a .npy file, which is mapped and not copied. Cells know the file by the
+ * first 64 bits of its hash. */
 #include <stdlib.h>
 #include <string.h>
 

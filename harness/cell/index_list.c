@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Arrays of indices that cells share. They are wanted first, when cells are known, and made later,
+ * all of them at once on all processors. The parameters that the cell's source takes decide whether
+ * two cells read the same. */
 #include "index_list.h"
 
 #include <inttypes.h>

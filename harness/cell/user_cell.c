@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Cells of users' kernels. Their workload and pattern are rows of their own, `kernel` and `own`.
+ * Their path is the memory space of all tables, or `mixed`: a path of paths.def, or one of
+ * own_paths[]. */
 #include "user_cell.h"
 
 #include <stdio.h>
