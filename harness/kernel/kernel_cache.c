@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * A cache of cubins: a file for each source, under the hash of everything that decides its code. It
+ * holds its own hash, so that a cut file is seen and made again:
+ *
+ *   hash of what follows | reason why there is no kernel, or "" | cubin */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

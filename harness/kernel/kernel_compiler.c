@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * nvcc as a child: found, asked what it reads, and run for several builds at once. It reads more
+ * than it says beforehand (options can name files of options), so a compilation is checked: the
+ * files that it read must be those that were hashed.
+ *
+ *   nvcc -E  ->  files, hash  ->  in the cache?  ->  nvcc -cubin -keep  ->  the same files? */
 #include <dirent.h>
 #include <errno.h>
 #include <ftw.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The options of a foreign document that may reach a compiler, by kind: definitions, optimization,
+ * language standard, and folders of includes below the kernel's own. Everything else is refused by
+ * name. */
 #include "kernel_document.h"
 
 #include <limits.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * From a kernel file to its builds. The file is compiled as it is written first, since that cubin
+ * says which tables there are; then once for each choice of spaces, with a definition of each
+ * table's space in front. What is in the cache is not compiled. */
 #include "kernel_file.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * What a user's cubin says of its case and its tables, in variables that cbank.cuh puts there, and
+ * the builds that a list of spaces chooses. A version that this program does not know is refused.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * NVRTC, opened at run time, for machines without nvcc. It compiles for the GPU alone: a case that
+ * is checked on the processor needs nvcc. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * A case's check on the processor. The user's library is loaded from memory, in a child process
+ * that may crash, exit or hang; its output comes back through memory that both processes share, and
+ * counts only when its last byte says that it is done. */
 #include "kernel_reference.h"
 
 #include <dlfcn.h>
