@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Rows for tables of cells: what is printed of a cell, each column as a row of table[], with the
+ * views that have it. Ratios are found last: each to the best of the cells that differ by their
+ * path alone. */
 #include "cell_row.h"
 
 #include <inttypes.h>

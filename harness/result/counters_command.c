@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * `cbank counters`: the counters of cells, one a line, with what was expected. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

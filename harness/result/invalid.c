@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The table of what makes a cell invalid. */
+ * What makes a cell invalid: rows of a cause, its words, and a function that finds it. Who reads
+ * results asks this table, so that compare, gate, show and the analysis agree. */
 #include "invalid.h"
 
 #include "verdict.h"

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Arithmetic intensity: the operations of a cell over the bytes that counters read at L2 and DRAM,
+ * and the ideal of a filter, which multiplies and adds for each element that it reads or writes. */
 #include "operations.h"
 
 #include <math.h>

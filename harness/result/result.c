@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * A result in memory: opened with all of its cells pending, filled one by one, and released.
+ * Strings of cells lie in the result, or in the tree of the file that it came from. */
 #include "result.h"
 
 #include <math.h>

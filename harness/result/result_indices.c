@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Gives the cells of a result the arrays of indices that they read, so that counts can be made
+ * again. An index file that changed since is refused by its hash. */
 #include "result_indices.h"
 
 #include <inttypes.h>

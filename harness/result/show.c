@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * A result for people: what was measured and on what, its cells as matrices, what counters say, and
+ * what to doubt. */
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * One cell, or each, for people: a section of facts each, and the table of its counters. */
 #include <stdlib.h>
 
 #include "cell_row.h"

@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Tables of patterns by paths: cells that have everything else alike. Each value is that of one
+ * cell; a mark behind it points to a note below.
+ *
+ *   pattern      constant   global   readonly
+ *   per_warp      25.31 us   27.9 us  27.9 us a */
 #include "show_matrix.h"
 
 #include <inttypes.h>

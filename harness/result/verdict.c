@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The verdict on a result, and the tally of its exact counters. A run that was ended, grave errors
+ * that grew, and a cell that failed or is invalid are findings; a cell with a flag of doubt is
+ * inconclusive. */
 #include "verdict.h"
 
 #include <math.h>
