@@ -1,4 +1,10 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * What bounds a cell. The share of a unit's limit that a cell used, by a row of explain_units[]:
+ *
+ *   share = count / (limit x time), or count x cost / time;  an SM's unit: time x SMs with a block
+ *
+ * The greatest share names the unit. Below EXPLAIN_THRESHOLD no unit bounds the cell: it waits
+ * (latency). */
 #include "explain.h"
 
 #include <math.h>

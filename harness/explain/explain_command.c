@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * cbank explain. */
+ * `cbank explain`: results are read with the indices that their cells had, so that exact counts can
+ * be made again. The shares and the simple time of each cell are printed as text or JSON. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
