@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Commands of the analysis, each a module of the Python package. The process becomes that Python:
+ * exit status, signals and terminal are its own. The package is found beside the program, and from
+ * nowhere else. */
 #include "analysis.h"
 
 #include <errno.h>
@@ -61,7 +64,7 @@ enum status analysis_start(size_t count, char **words)
     return status;
 }
 
-/* Declares the command implemented by the module cbank.commands.NAME, which has its own options. */
+/* Declares a command of the analysis, which has its own options. */
 #define ANALYSIS(row, takes, says)                                 \
     extern const struct command row##_command;                     \
     const struct command row##_command = {.name = #row,            \

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The manifest of a chip's folder: which files belong to it, with their hashes. A file of it is a
+ * name without a folder. */
 #include "manifest.h"
 
 #include <stdlib.h>

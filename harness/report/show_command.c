@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Shows and checks documents of every kind. */
+ * `cbank show`: documents of every kind, by the name of their schema. kinds[] says how each is
+ * checked and what of it is printed; results and characterizations have screens of their own.
+ * --check takes files on all processors and prints in the order of the line. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

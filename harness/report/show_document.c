@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Any document as a table, by a row that lists its keys: a list of objects becomes lines, a path
+ * such as "ratio.value" a column, whose unit is the ending of the key. */
 #include "show_document.h"
 
 #include <math.h>
