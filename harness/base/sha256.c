@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Written from FIPS 180-4, sections 4.1.2, 4.2.2, 5 and 6.2. */
+ * SHA-256, written from FIPS 180-4, sections 4.1.2, 4.2.2, 5 and 6.2. The padding of the last block
+ * is made apart, so that a message is never copied. */
 #include "sha256.h"
 
 #include <stdint.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Small parts of every kind of field. */
+ * What every kind of field needs: the address of its member, and what an empty member is in JSON.
+ * The presence of a field decides: null is written, the key is left out, or a file may lack it. */
 #include "field_parts.h"
 
 #include <stdlib.h>
