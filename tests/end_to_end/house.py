@@ -102,6 +102,46 @@ class House(unittest.TestCase):
                     self.assertNotIn("\t", line)
 
 
+def head(text):
+    """The words of a file's first comment, behind the licence."""
+    comment = re.match(r"/\*.*?\*/", text, re.DOTALL)
+    words = re.sub(r"\n \*", "\n", comment[0])[2:-2] if comment else ""
+    return words.replace("SPDX-License-Identifier: MIT", "").split()
+
+
+class Heads(unittest.TestCase):
+    """A .c file begins with what it holds, each with words of its own."""
+
+    FEWEST = 5
+    # Have none yet: the list may only shrink.
+    WITHOUT = (
+        "harness/advise/ harness/engine/ harness/sass/ harness/compare/ harness/cell/cubin.c"
+        " harness/cell/fatbin.c harness/cell/image.c harness/cell/sass.c harness/cell/sass_code.c"
+        " kernels/ patterns/ harness/main.c tests/"
+    ).split()
+
+    def test_every_file_has_one(self):
+        names = sources("patterns/*.c", "kernels/*.c", "harness/**/*.c", "tests/*/*.c")
+        heads = {}
+        for name in names:
+            words = head("\n".join(lines(name)))
+            heads.setdefault(" ".join(words), []).append(name)
+            if not name.startswith(tuple(self.WITHOUT)):
+                with self.subTest(name):
+                    self.assertGreaterEqual(len(words), self.FEWEST)
+        for words, alike in heads.items():
+            if words:
+                self.assertEqual(len(alike), 1, f"have one head: {alike}")
+
+    def test_what_has_none(self):
+        licence = "/* SPDX-License-Identifier: MIT"
+        self.assertEqual(head(f"{licence} */\n/* Of the next function. */\nint a;\n"), [])
+        self.assertEqual(head("int a;\n"), [])
+        self.assertEqual(
+            head(f"{licence}\n * Text of\n * files. */\nint a;"), "Text of files.".split()
+        )
+
+
 class Tree:
     """What a page may name, from {name: text} of all files: files, folders, targets of make,
     options, and the words of the code. A name that stands in comments of C alone is gone."""
