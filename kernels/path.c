@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The table of paths, expanded from paths.def, and what follows from a path and the parameters of a
+ * cell: width, length and copies of its table. Where a cell names no bytes of a table, it is the
+ * largest that the path holds. */
 #include "path.h"
 
 #include <string.h>

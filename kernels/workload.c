@@ -1,4 +1,11 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The reference: what each kernel of kernels.cu must write, and how often it loads its input, both
+ * derived without its code. Neighbours of an element are counted by rows, as only the first and the
+ * last warps of a row differ from the others:
+ *
+ *   image  | halo | warp 0 | warp 1 ... | last but one | last | halo |
+ *
+ * Floats are held against sums in double precision, within the error that their order allows. */
 #include "workload.h"
 
 #include <inttypes.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Reading indices of 1, 2, 4 or 8 bytes, with a sign or without, as the file has them. They are
+ * extended when they are read, and nothing is converted beforehand. */
 #include "indices.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The table of parameters, expanded from parameters.def: limits, words for special values, and the
+ * value that a cell which names none has. */
 #include "parameter.h"
 
 #include <inttypes.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The table of patterns, expanded from patterns.def: each formula becomes a C function here, and a
+ * device function in kernels.cu. */
 #include "pattern.h"
 
 /* A formula may leave out any of its variables. */

@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Sources of indices. The index of element i at step s follows from random number s x elements + i
+ * of one seed, so any part can be made alone. `zipf` inverts its distribution by binary search,
+ * between two bounds that the upper bits of the number look up:
+ *
+ *   random >> 48  ->  guide[k] .. guide[k + 1]  ->  first entry whose end is above the number */
 #include "source.h"
 
 #include <math.h>
