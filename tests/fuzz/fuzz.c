@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The fuzzer's entry: finds the target that CBANK_FUZZ names, feeds it, mutates JSON as JSON, and
+ * holds stdout and stderr in memory, so that a target can require what was said. */
 #include "fuzz.h"
 
 #include <stdint.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The gate of the simulated libraries. Each call takes the lock, is numbered and logged, and fails
+ * if the script names it, if its context has ended, or if a capturing stream forbids it. Objects
+ * that are still open at exit are reported: the program must release everything. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

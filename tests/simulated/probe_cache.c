@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Caches that the kernels of probes meet. A unit looks a line up in its levels in turn; the cycles
+ * of an access are those of the level that answers:
+ *
+ *   load -> L1 of the unit -> L1.5, shared by a group of SMs -> L2 */
 #include "probe_cache.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * CBANK_SIMULATED, the script of a simulated GPU: NAME=VALUE with commas between. Rows say how each
+ * value is read; a word that no row knows ends the program, so that a test cannot plant nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

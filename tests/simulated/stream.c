@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Streams as queues of operations, which run when somebody waits for them. One thread at a time
+ * steps through a stream; a graph is an operation with a list of its own, of which the stream keeps
+ * the place.
+ *
+ *   enqueue -> | launch | copy | graph { launch launch } | -> step, one operation at a time */
 #include "stream.h"
 
 #include <stdlib.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Kernels of users' files. A cubin of the stand-in compiler carries a library for the host in a
+ * section: it is loaded as a copy, its case is called to learn how the kernel is launched, and its
+ * threads run one after the other (user_threads.c). */
 #include "user_kernel.h"
 
 #include <dlfcn.h>

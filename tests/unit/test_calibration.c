@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Tests of calibrations: deviations by hand from the times of three processes, the document written
+ * and read again, and files that differ from a good one in one place. */
 #include <unistd.h>
 
 #include "calibration.h"

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Tests of results: one with everything that cells can have is written and read again to the same
+ * bytes, and each wrong file is refused in one line that says where. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>

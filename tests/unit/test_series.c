@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Tests of the statistics of a series: dips against linear programming, correlations by hand, and
+ * simulations of how often intervals hold the truth and modes are told apart. */
 #include <math.h>
 
 #include "random.h"

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Tests of order statistics: intervals of the median against textbooks, trimmed means against
+ * scipy, means over strata against numpy and by hand. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>

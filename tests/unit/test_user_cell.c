@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Tests of cells of users' kernels: identities, their order (by names, and by no address), and
+ * documents that are written, read again and refused. */
 #include "user_cell.h"
 
 #include <math.h>
