@@ -254,7 +254,8 @@ enum { TAPS_AT_ONCE = 8 }; /* sums that are built at a time: as many as register
 
 /* The greatest value of each parameter. */
 enum {
-#define PARAMETER(name, option, summary, unit, min, max, multiple, plan_values, default_value) \
+#define PARAMETER(name, option, summary, unit, min, max, multiple, plan_values, default_value, \
+                  readers)                                                                     \
     GREATEST_##name = (max),
 #include "parameters.def"
 };

@@ -7,10 +7,17 @@
 #include <stdio.h>
 
 const struct parameter parameters[PARAMETER_COUNT] = {
-#define PARAMETER(name, option, summary, unit, min, max, multiple, plan_values, default_value) \
-    {#name, option, summary, unit, min, max, multiple, plan_values, default_value},
+#define PARAMETER(name, option, summary, unit, min, max, multiple, plan_values, default_value, \
+                  readers)                                                                     \
+    {#name, option, summary, unit, min, max, multiple, plan_values, default_value, readers},
 #include "parameters.def"
 };
+
+/* A parameter that nothing reads would be an axis without an effect. */
+#define PARAMETER(name, option, summary, unit, min, max, multiple, plan_values, default_value, \
+                  readers)                                                                     \
+    _Static_assert((readers) != 0, "parameters.def: " #name " has no reader");
+#include "parameters.def"
 
 const size_t parameter_count = PARAMETER_COUNT;
 

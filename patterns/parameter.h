@@ -7,7 +7,8 @@
 
 /* Index of each row of parameters.def, and their number. */
 enum parameter_index {
-#define PARAMETER(name, option, summary, unit, min, max, multiple, plan_values, default_value) \
+#define PARAMETER(name, option, summary, unit, min, max, multiple, plan_values, default_value, \
+                  readers)                                                                     \
     PARAMETER_##name,
 #include "parameters.def"
     PARAMETER_COUNT
@@ -24,6 +25,16 @@ enum parameter_index {
 /* The bit of a parameter in a set of parameters. */
 #define PARAMETER_BIT(name) (1u << PARAMETER_##name)
 
+/* What the value of a parameter changes: a set of them. */
+enum parameter_reader {
+    READER_PATTERN = 1 << 0, /* the index of a formula */
+    READER_SOURCE = 1 << 1,  /* the indices that a source makes */
+    READER_INDICES = 1 << 2, /* how many indices a thread loads, and of which table */
+    READER_LAUNCH = 1 << 3,  /* the kernel, its arguments, its shared memory */
+    READER_GRID = 1 << 4,    /* blocks of a launch */
+    READER_MEMORY = 1 << 5,  /* tables, and other data of a launch */
+};
+
 /* One row of parameters.def. */
 struct parameter {
     const char *name;     /* key in the result and variable in formulas */
@@ -36,6 +47,7 @@ struct parameter {
     const char *plan_values;
     uint32_t default_value; /* identities leave this value out, and cells hold it as 0;
                              * PARAMETER_NAMED: every value is named */
+    uint32_t readers; /* set of enum parameter_reader; never empty */
 };
 
 /* All parameters, by enum parameter_index. */

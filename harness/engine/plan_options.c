@@ -209,7 +209,8 @@ const struct option_row plan_option_rows[] = {
      .unit = "threads"},
 /* PARAMETER_POWERS and PARAMETER_WIDTHS, which plan_options_check looks at, are no multiple
  * here. */
-#define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_, left_out_) \
+#define PARAMETER(name_, option_, summary_, unit_, min_, max_, multiple_, fallback_, left_out_, \
+                  ...)                                                                          \
     {.name = option_,                                                                           \
      .topic = TOPIC_PARAMETERS,                                                                 \
      .argument = "LIST",                                                                        \

@@ -85,9 +85,19 @@ COUNTER = (
     ' {"idc__requests_lookup_miss.sum"}, COUNTER_MEASURED, 0},\n'
 )
 
+# An axis with a reader, and one that names a reader which does not read it.
 PARAMETER = """\
 PARAMETER(launch_blocks, "launch-blocks", "blocks of a launch; fit: as many as there is room for",
-          "blocks", 1, 4096, 1, "fit", 0)
+          "blocks", 1, 4096, 1, "fit", 0, READER_GRID)
+"""
+UNREAD = """\
+PARAMETER(unread, "unread", "nothing", "units", 1, 9, 1, "none", 0, READER_LAUNCH)
+"""
+GRID = "    if (rounds)\n"
+LAUNCH_BLOCKS = """\
+    if (cell->parameters[PARAMETER_launch_blocks])
+        cell->grid_blocks = cell->parameters[PARAMETER_launch_blocks];
+    else if (rounds)
 """
 
 EXPERIMENT = (
@@ -124,14 +134,24 @@ def counter(scratch):
     scratch.edit("harness/cell/counter.c", head, head + COUNTER)
 
 
-def axis(scratch):
-    """The row, and its bit in the row of lookup."""
-    scratch.edit("patterns/parameters.def", "#undef PARAMETER", PARAMETER + "#undef PARAMETER")
+def parameter_of_lookup(scratch, name, row):
+    """A row, and its bit in the row of lookup."""
+    scratch.edit("patterns/parameters.def", "#undef PARAMETER", row + "#undef PARAMETER")
     scratch.edit(
         "kernels/workloads.def",
-        "PARAMETER_BIT(table_count),",
-        "PARAMETER_BIT(table_count) + PARAMETER_BIT(launch_blocks),",
+        "PARAMETER_BIT(table_count)",
+        f"PARAMETER_BIT(table_count) + PARAMETER_BIT({name})",
     )
+
+
+def axis(scratch):
+    """The files that CONTRIBUTING names for the reader `grid`: two tables, and what reads it."""
+    parameter_of_lookup(scratch, "launch_blocks", PARAMETER)
+    scratch.edit("harness/cell/cell.c", GRID, LAUNCH_BLOCKS)
+
+
+def unread_axis(scratch):
+    parameter_of_lookup(scratch, "unread", UNREAD)
 
 
 def command(scratch):
@@ -158,8 +178,18 @@ def key_of_a_card(scratch):
 checked_ptx = functools.lru_cache(maxsize=None)(Scratch.check_ptx)
 checked_sass = functools.lru_cache(maxsize=None)(Scratch.check_sass)
 
-# Each addition is in one place, except a command's name and a card's value.
-EVERY = (pattern, path, workload, counter, axis, command, experiment, key_of_a_card)
+# Each addition is in one place, except an axis, a command's name and a card's value.
+EVERY = (
+    pattern,
+    path,
+    workload,
+    counter,
+    axis,
+    unread_axis,
+    command,
+    experiment,
+    key_of_a_card,
+)
 
 
 class Row(Changes):
@@ -268,11 +298,17 @@ class Addition(Changes):
             r"(?m)\bfresh_misses$",
         )
 
+    def readers(self):
+        """The status and the text of the test that sees what each parameter changes."""
+        self.scratch.make("build/tests/unit/test_parameters")
+        done = self.scratch.run("build/tests/unit/test_parameters")
+        return done.returncode, done.stdout + done.stderr
+
     def test_axis_of_lookup(self):
-        """Identities and CSV of cells without it stay as they were."""
+        """It sets the grid. Identities and CSV of cells without it stay as they were."""
         self.change(axis)
-        row = self.scratch.rows("parameters")[-1]
-        self.assertEqual((row["name"], row["option"]), ("launch_blocks", "launch-blocks"))
+        names = [row["name"] for row in self.scratch.rows("parameters")]
+        self.assertIn("launch_blocks", names)
         plan = (
             "--workload",
             "lookup",
@@ -291,6 +327,7 @@ class Addition(Changes):
         plain = "lookup/constant/sorted/4096/256/hot/loads=4/in_flight=1"
         self.assertEqual([cell["identity"] for cell in cells], [plain, plain + "/launch_blocks=7"])
         self.assertEqual([cell["parameters"].get("launch_blocks") for cell in cells], [None, 7])
+        self.assertEqual([cell["grid_blocks"] for cell in cells], [16, 7])
         before = self.scratch.run(
             os.path.join(built(), "build/cbank"), "show", "--csv", RESULT
         ).stdout
@@ -301,6 +338,22 @@ class Addition(Changes):
                 "build/cbank", "run", "--elements", "64", "--launch-blocks", "5000", status=2
             ),
         )
+        self.assertNotIn("launch_blocks", self.readers()[1])
+
+    def test_an_axis_that_nothing_reads_is_refused(self):
+        """The test of parameters names it; a row that names no reader does not compile."""
+        self.change(unread_axis)
+        status, said = self.readers()
+        self.assertNotEqual(status, 0)
+        self.assertIn("unread: nothing that lookup with random does depends on it", said)
+        self.assertIn("unread: its row names the reader launch, which never sees it", said)
+        table = self.scratch.read("patterns/parameters.def")
+        self.scratch.write(
+            "patterns/parameters.def", table.replace('"none", 0, READER_LAUNCH', '"none", 0, 0')
+        )
+        done = self.scratch.run("cc", "-fsyntax-only", "-Ipatterns", "patterns/parameter.c")
+        self.scratch.write("patterns/parameters.def", table)
+        self.assertIn("parameters.def: unread has no reader", done.stderr)
 
     def test_command(self):
         self.change(command)

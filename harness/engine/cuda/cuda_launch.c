@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "cell_launch.h"
 #include "cuda_user.h"
-#include "kernel_args.h"
 
 /* -- open -------------------------------------------------------------------------------------- */
 
@@ -192,44 +192,28 @@ bool cuda_launch_kernel(struct cuda_device *device, const struct cuda_launch *la
         return cuda_user_launch(device, launch->user, turn);
 
     const struct cell *cell = launch->cell;
-    const struct image_size image = workload_image(cell->workload, cell->elements);
-    const uint32_t rows[] = {(uint32_t)image.width, (uint32_t)image.height, (uint32_t)image.depth};
+    const struct cell_launch of_cell = cell_launch(cell);
     const struct cuda_table *table = turn_table(device, launch, turn.number);
     const struct cuda_indices *indices = cuda_indices_find(device, cell->indices);
     const struct cuda_buffer *input =
         indices ? &indices->data : &cuda_buffers_find(device, launch->room)->input_output[0];
-    const uint32_t other_bytes = cell->parameters[PARAMETER_polluter_bytes];
-    struct kernel_args arguments = {
-        .input = cuda_buffer_at(input, turn.buffer_set),
-        .output = cuda_launch_output(device, launch, turn),
-        .table = cuda_table_at(table, turn.buffer_set, turn.table_offset),
-        .elements = (uint32_t)cell->elements,
-        .texture = cell->path->unit == UNIT_TEXTURE
-                       ? cuda_table_texture_at(table, turn.buffer_set, turn.table_offset,
-                                               table_width(cell->parameters))
-                       : 0,
-        .numbers = pattern_numbers(cell->parameters),
-        .pattern = cell->indices ? 0 : (uint32_t)(cell->pattern - patterns),
-        .length = table_length(cell->path, cell->parameters),
-        .rows = cell->indices ? workload_steps(cell->workload, cell->parameters)
-                              : rows[cell->workload->dimensions - 1],
-    };
+    struct kernel_args arguments = of_cell.args;
 
-    if (path_is_small(cell->path))
-        arguments.copies = table_copies(cell->path, cell->parameters);
-    else if (cell->workload->dimensions > 1)
-        arguments.width_log2 = (uint32_t)__builtin_ctzll(image.width);
-    if (other_bytes) {
+    arguments.input = cuda_buffer_at(input, turn.buffer_set);
+    arguments.output = cuda_launch_output(device, launch, turn);
+    arguments.table = cuda_table_at(table, turn.buffer_set, turn.table_offset);
+    if (cell->path->unit == UNIT_TEXTURE)
+        arguments.texture = cuda_table_texture_at(table, turn.buffer_set, turn.table_offset,
+                                                  table_width(cell->parameters));
+    if (of_cell.other_bytes)
         arguments.other = device->memory->other.words;
-        arguments.other_mask = other_bytes / (uint32_t)sizeof(uint32_t) - 1;
-    }
 
     /* The table by value, if it lies in the parameters: it is never the large one. */
     void *parameters[] = {&arguments, &arguments.table,
                           device->memory->tables[turn.number % launch->modules].values};
 
-    return cuda_device_launch(device, turn_code(launch, turn)->function, cell_grid_blocks(cell),
-                              cell->block_size, cell_shared_bytes(cell), parameters);
+    return cuda_device_launch(device, turn_code(launch, turn)->function, of_cell.grid_blocks,
+                              of_cell.block_size, of_cell.shared_bytes, parameters);
 }
 
 bool cuda_launch_cell(struct cuda_device *device, const struct cuda_launch *launch,

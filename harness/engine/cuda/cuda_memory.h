@@ -19,7 +19,8 @@
 #include "sass.h"
 
 enum {
-#define PARAMETER(name, option, summary, unit, min, max, multiple, plan_values, default_value) \
+#define PARAMETER(name, option, summary, unit, min, max, multiple, plan_values, default_value, \
+                  readers)                                                                     \
     CUDA_MAX_##name = max,
 #include "parameters.def"
     /* of one workload: the greatest value of the parameter `modules` */
