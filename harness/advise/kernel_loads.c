@@ -1,7 +1,48 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The table of the kinds of loads, and their numbers in the machine code of a kernel. */
 #include "kernel_loads.h"
 
 /* -- kinds ------------------------------------------------------------------------------------- */
+
+const struct load_row load_rows[LOAD_ROWS] = {
+    {SASS_LDC, "LDC", " c[3][register]",
+     "a __constant__ table, at indices that may differ: each distinct address of a warp takes "
+     "its own cycles"},
+    {SASS_ULDC, "ULDC/LDCU", " c[3][register]",
+     "a __constant__ table, at an index that is the same in all threads of a warp: nothing is "
+     "serialized"},
+    {SASS_OPERAND, "operand", " c[3][number]",
+     "a __constant__ table, at an index that is known when the kernel is compiled: nothing is "
+     "serialized"},
+    {LOAD_FIXED, "LDC/ULDC/LDCU", " c[3][number]",
+     "a __constant__ table, at an index that is known when the kernel is compiled: nothing is "
+     "serialized"},
+    {SASS_LDC_PARAMETER, "LDC", " c[0][register]",
+     "an array in the parameters, at indices that may differ: each distinct address of a warp "
+     "takes its own cycles"},
+    {LOAD_ARGUMENT_UNIFORM, "ULDC/LDCU", " c[0][register]",
+     "an array in the parameters, at an index that is the same in all threads of a warp: "
+     "nothing is serialized"},
+    {LOAD_ARGUMENT, "c[0][number]", "",
+     "a parameter of the kernel, or the size of a block: no table"},
+    {LOAD_COMPILER, "c[2], c[4]", "",
+     "the compiler's own: literals, addresses of variables, jumps of a switch: no table"},
+    {SASS_LDG, "LDG", "", "global memory, through L1: a table by a pointer, or other data"},
+    {SASS_LDG_CONSTANT, "LDG", ".CONSTANT",
+     "global memory, read-only, through L1: a const __restrict__ pointer, __ldg, or a static "
+     "const array of the kernel"},
+    {SASS_LDG_STRONG, "LDG", ".STRONG", "global memory past L1: volatile, atomic, or __ldcg"},
+    {SASS_LDS, "LDS", "", "shared memory: a table that the block copied, or a tile of the input"},
+    {SASS_TLD, "TEX/TLD", "", "global memory by a texture: a table or an image"},
+    {SASS_SHFL, "SHFL", "",
+     "a register of another thread: a table in registers, or a value that threads pass on"},
+    {LOAD_COPY, "LDGSTS", "", "a copy from global into shared memory"},
+    {LOAD_GENERIC, "LD", "",
+     "by a pointer that may lead to several memories: a table, or other data"},
+    {LOAD_LOCAL, "LDL", "",
+     "the thread's own memory, behind L1: an array of the kernel that is indexed at run time, "
+     "or spilled registers"},
+};
 
 /* The kind of a load; LOAD_KIND_COUNT if the instruction is none. */
 static unsigned load_kind(const struct instruction *instruction, uint32_t architecture)

@@ -21,6 +21,15 @@ enum {
     LOAD_KIND_COUNT
 };
 
+/* A kind for people: the instruction up to its width, what stands behind that, and a sentence. */
+struct load_row {
+    unsigned kind;
+    const char *before, *behind, *means;
+};
+
+enum { LOAD_ROWS = 17 };
+extern const struct load_row load_rows[LOAD_ROWS]; /* in the order of tables and documents */
+
 typedef uint32_t load_counts[LOAD_KIND_COUNT][SASS_WIDTH_COUNT];
 
 struct kernel_loads {

@@ -17,15 +17,7 @@
 #include "text.h"
 #include "user_table.h"
 
-static const struct load_row {
-    unsigned kind;
-    const char *before, *behind, *means;
-} load_rows[] = {
-#define LOAD(kind, before, behind, means) {kind, before, behind, means},
-#include "loads.def"
-};
-
-enum { STACK_POINTER = 1, LOAD_ROWS = sizeof(load_rows) / sizeof(load_rows[0]) };
+enum { STACK_POINTER = 1 };
 
 /* -- reading ----------------------------------------------------------------------------------- */
 

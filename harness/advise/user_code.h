@@ -56,7 +56,7 @@ struct cubin_kernel {
     bool calls_out, local_written; /* local_written: at an index that is known at run time alone */
     struct user_access *accesses; /* owned */
     size_t access_count;
-    struct user_load *loads; /* owned: in the order of loads.def */
+    struct user_load *loads; /* owned: in the order of load_rows */
     size_t load_count;
     struct user_table *tables; /* owned: see user_tables_judge */
     size_t table_count;
