@@ -123,7 +123,7 @@ static enum status make_plan(const struct plan_options *given, const struct user
     /* Code may read several entries at once: then a table may have bytes behind the last whole
      * ones. */
     uint64_t width = largest ? largest->width_bytes : 0;
-    uint64_t bytes = largest ? (uint64_t)largest->table_bytes / width * width : 0;
+    uint64_t bytes = largest ? largest->table_bytes.value / width * width : 0;
     struct plan_options options = *given;
     enum status status;
 

@@ -112,7 +112,7 @@ static void add_addresses(struct accesses *all, const struct varying_load *load,
         addresses += first;
     }
     if (addresses > 1) {
-        access->addresses = addresses;
+        access->addresses = optional_of(addresses);
         access->wavefronts = access_warp_wavefronts(part.lanes, access->width_bytes);
     }
     find_halves(all, addresses > 1 ? &part : load);
@@ -155,13 +155,12 @@ static void add_access(const struct varying_load *load, void *context)
         .variation = load->variation,
         .reason = load->reason,
         .condition = load->condition,
-        .stride_bytes = load->stride_bytes ? (double)load->stride_bytes : (double)NAN,
-        .line = line ? (double)line : (double)NAN,
-        .addresses = load->addresses ? (double)load->addresses : (double)NAN,
+        .stride_bytes = load->stride_bytes,
+        .line = optional_unless_zero(line),
+        .addresses = optional_unless_zero(load->addresses),
         .address = load->instruction * INSTRUCTION_BYTES,
         .depth = flow_depth(all->flow, load->block),
         .copied = is_copied(all->flow, load),
-        .table_bytes = (double)NAN,
         .width_bytes = width,
         .wavefronts = load->addresses ? access_warp_wavefronts(load->lanes, width) : (double)NAN,
         .memory = load->bank == PARAMETER_BANK ? "param"
@@ -211,12 +210,12 @@ static void add_access(const struct varying_load *load, void *context)
     /* The only table of a bank is the one that is read, also at an index less a number. */
     if (inside || tables == 1) {
         snprintf(access->table, sizeof(access->table), "%s", table.symbol);
-        access->table_bytes = (double)table.bytes;
+        access->table_bytes = optional_of(table.bytes);
     }
     if (load->origin >= ORIGIN_SYMBOL &&
         cubin_symbol_at(all->cubin, load->origin - ORIGIN_SYMBOL, &name, &bytes)) {
         snprintf(access->table, sizeof(access->table), "%s", name);
-        access->table_bytes = bytes ? (double)bytes : (double)NAN;
+        access->table_bytes = optional_unless_zero(bytes);
     } else if (load->origin >= ORIGIN_PARAMETER)
         snprintf(access->table, sizeof(access->table), "parameter %" PRIu32,
                  load->origin - ORIGIN_PARAMETER);
@@ -330,9 +329,8 @@ static enum status add_kernels(const struct cubin_image *image, const uint32_t b
             *load = (struct user_load){.means = row->means,
                                        .bytes = 1u << width,
                                        .count = loads.all[row->kind][width],
-                                       .in_loops = loads.loops_known
-                                                       ? (double)loads.in_loops[row->kind][width]
-                                                       : (double)NAN};
+                                       .in_loops = {loads.loops_known,
+                                                    loads.in_loops[row->kind][width]}};
             kernel->load_count++;
             snprintf(load->name, sizeof(load->name), "%s%s%s", row->before, widths[width],
                      row->behind);
@@ -389,7 +387,7 @@ void user_code_close(struct user_code *code)
 static const struct grid_column columns[] = {
     {.key = "load", .heading = "load", LOAD(grid_array, name), .head = true},
     {.key = "count", .heading = "number", .format = text_count, LOAD(grid_integer, count)},
-    {.key = "in_loops", .heading = "in loops", .format = text_count, LOAD(grid_number, in_loops)},
+    {.key = "in_loops", .heading = "in loops", .format = text_count, LOAD(grid_optional, in_loops)},
     {.key = "means", .heading = "of", LOAD(grid_text, means), .below = true},
 };
 
@@ -433,13 +431,14 @@ enum status user_code_print(FILE *stream, const struct user_code *code,
 
             row->count = 1;
             snprintf(row->line, sizeof(row->line), "%s", access->instruction);
-            if (!isnan(access->line))
+            if (access->line.known)
                 text_join(row->line, sizeof(row->line), ", ",
-                          access->file[0] ? "%s:%.0f" : "%sline %.0f", access->file, access->line);
+                          access->file[0] ? "%s:%" PRIu64 : "%sline %" PRIu64, access->file,
+                          access->line.value);
             snprintf(row->table, sizeof(row->table), "%s",
                      access->table[0] ? access->readable : "-");
             snprintf(row->varies, sizeof(row->varies),
-                     isnan(access->stride_bytes) ? "%s" : "%s, %.0f bytes apart",
+                     access->stride_bytes ? "%s, %" PRId64 " bytes apart" : "%s",
                      variation_words[access->variation], access->stride_bytes);
             if (access->condition)
                 text_join(row->varies, sizeof(row->varies), ", ", "%s", access->condition);
@@ -472,12 +471,22 @@ enum status user_code_print(FILE *stream, const struct user_code *code,
 static const struct field load_fields[] = {
     {FIELD(field_text, struct user_load, "load", name, REQUIRED)},
     {FIELD(field_uint32, struct user_load, "count", count, REQUIRED)},
-    {FIELD(field_number, struct user_load, "in_loops", in_loops, NULLABLE)},
+    {FIELD(field_optional, struct user_load, "in_loops", in_loops, NULLABLE)},
     {FIELD(field_uint32, struct user_load, "width_bytes", bytes, REQUIRED)},
     {FIELD(field_reference, struct user_load, "means", means, REQUIRED)},
 };
 static const struct objects loads_list =
     OBJECTS_OF(load_fields, struct user_load, struct cubin_kernel, load_count);
+
+static void write_stride(cJSON *object, const struct field *field, const void *base)
+{
+    const struct user_access *access = base;
+
+    json_add_double(object, field->key,
+                    access->stride_bytes ? (double)access->stride_bytes : (double)NAN);
+}
+
+static const struct field_kind field_stride = {write_stride, NULL};
 
 static const struct field access_fields[] = {
     {FIELD(field_uint32, struct user_access, "address", address, REQUIRED)},
@@ -485,12 +494,12 @@ static const struct field access_fields[] = {
     {FIELD(field_text, struct user_access, "table", table, NULLABLE)},
     {FIELD(field_name, struct user_access, "variation", variation, REQUIRED),
      .of = &variation_names},
-    {FIELD(field_number, struct user_access, "stride_bytes", stride_bytes, NULLABLE)},
-    {FIELD(field_number, struct user_access, "addresses", addresses, NULLABLE)},
+    {FIELD(field_stride, struct user_access, "stride_bytes", stride_bytes, NULLABLE)},
+    {FIELD(field_optional, struct user_access, "addresses", addresses, NULLABLE)},
     {FIELD(field_uint32, struct user_access, "depth", depth, REQUIRED)},
     {FIELD(field_bool, struct user_access, "copied", copied, REQUIRED)},
     {FIELD(field_text, struct user_access, "file", file, NULLABLE)},
-    {FIELD(field_number, struct user_access, "line", line, NULLABLE)},
+    {FIELD(field_optional, struct user_access, "line", line, NULLABLE)},
     {FIELD(field_reference, struct user_access, "reason", reason, NULLABLE)},
     {FIELD(field_reference, struct user_access, "condition", condition, NULLABLE)},
     {FIELD(field_reference, struct user_access, "memory", memory, REQUIRED)},

@@ -5,6 +5,7 @@
 #include "field.h"
 #include "grid.h"
 #include "kernel_loads.h"
+#include "optional.h"
 #include "vary.h"
 
 /* Loads of one kind and width. */
@@ -12,7 +13,7 @@ struct user_load {
     char name[48]; /* "LDC.64 c[3][register]" */
     const char *means;
     uint32_t bytes, count;
-    double in_loops; /* NaN: not known */
+    struct optional in_loops;
 };
 
 /* One load instruction. */
@@ -24,8 +25,9 @@ struct user_access {
     enum variation variation;
     /* why it is not known, and under which condition it is; NULL: none */
     const char *reason, *condition;
-    double stride_bytes, line, addresses; /* NaN: not known */
-    double table_bytes;                   /* of a variable; NaN: not known */
+    int64_t stride_bytes; /* of VARIATION_AFFINE; 0: not known */
+    struct optional line, addresses;
+    struct optional table_bytes; /* of a variable */
     double wavefronts; /* that shared memory takes for the addresses of a warp; NaN: not known */
     uint32_t address, depth, width_bytes;
     bool copied; /* the kernel stores what it loads in shared memory, as it is */
@@ -35,10 +37,11 @@ struct user_access {
 };
 
 /* A table of a kernel: how it is read, and whether it should live where it does. The first of its
- * loads in the deepest loop is `of`: with the greatest variation of them, and their mean of
- * addresses and wavefronts. */
+ * loads in the deepest loop is `of`, with the greatest variation of them. */
 struct user_table {
     struct user_access of; /* copied: all loads fill a copy in shared memory */
+    /* of a warp, in the mean of the loads in the deepest loop; NaN: not known */
+    double addresses, wavefronts;
     /* better: a path's name; NULL: none is known to be better */
     const char *verdict, *better, *why;
     double unit_time_ratio, low, high; /* see user_tables_judge; NaN: not known */

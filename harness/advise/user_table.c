@@ -32,10 +32,10 @@ static void judge(struct user_table *table, const struct cubin_kernel *kernel,
     table->unit_time_ratio = table->low = table->high = NAN;
     if (constant && indices &&
         (varies == VARIATION_DATA || (varies == VARIATION_THREAD && indices->of_threads)) &&
-        (isnan(table->of.table_bytes) || table->of.table_bytes == (double)indices->table_bytes)) {
+        (!table->of.table_bytes.known || table->of.table_bytes.value == indices->table_bytes)) {
         table->assumed = true;
-        table->of.addresses = indices->addresses;
-        table->of.wavefronts = indices->wavefronts;
+        table->addresses = indices->addresses;
+        table->wavefronts = indices->wavefronts;
     }
     if (constant && table->of.copied && varies >= VARIATION_AFFINE && varies != VARIATION_DATA) {
         table->verdict = as_it_should_be;
@@ -43,12 +43,12 @@ static void judge(struct user_table *table, const struct cubin_kernel *kernel,
                      "copy are not serialized";
         return;
     }
-    ratio = table->of.addresses / table->of.wavefronts;
+    ratio = table->addresses / table->wavefronts;
     if (constant && table->indexed) {
         table->unit_time_ratio = ratio * cycles.value * rate.value;
         table->low = ratio * cycles.low * rate.low / TIME_MODEL_ERROR;
         /* Lines that the L1 constant cache misses come on top. */
-        table->high = table->of.table_bytes <= capacity.low
+        table->high = optional_number(table->of.table_bytes) <= capacity.low
                           ? ratio * cycles.high * rate.high * TIME_MODEL_ERROR
                           : NAN;
     }
@@ -71,7 +71,7 @@ static void judge(struct user_table *table, const struct cubin_kernel *kernel,
     } else if (strcmp(table->of.memory, "generic") == 0) {
         table->verdict = cannot_tell;
         table->why = "the pointer may lead to several memories";
-    } else if (constant && table->of.addresses > 1) {
+    } else if (constant && table->addresses > 1) {
         table->verdict = table->low > 1 ? elsewhere : cannot_tell;
         table->better = table->low > 1 ? "shared" : NULL;
         table->why =
@@ -80,7 +80,7 @@ static void judge(struct user_table *table, const struct cubin_kernel *kernel,
             : table->assumed
                 ? "each distinct address of a warp takes its own cycles; your indices count"
                 : "each distinct address of a warp takes its own cycles";
-    } else if (varies < VARIATION_AFFINE || (constant && table->of.addresses == 1)) {
+    } else if (varies < VARIATION_AFFINE || (constant && table->addresses == 1)) {
         table->verdict = as_it_should_be;
         table->why = !constant        ? "a warp has one address"
                      : table->indexed ? "a warp has one address: nothing is serialized. Shared "
@@ -88,11 +88,11 @@ static void judge(struct user_table *table, const struct cubin_kernel *kernel,
                                         "kernel that does little besides these lookups"
                                       : "a warp has one address: nothing is serialized";
     } else if (shared &&
-               table->of.wavefronts > (table->of.width_bytes > 4 ? table->of.width_bytes / 4 : 1)) {
+               table->wavefronts > (table->of.width_bytes > 4 ? table->of.width_bytes / 4 : 1)) {
         table->verdict = conflicts;
         table->why = "threads of a warp meet in a bank: pad the rows, or copy the table";
     } else if ((varies == VARIATION_AFFINE || varies == VARIATION_UNEVEN) && !constant &&
-               (!shared || !isnan(table->of.wavefronts))) {
+               (!shared || !isnan(table->wavefronts))) {
         table->verdict = as_it_should_be;
         table->why = shared ? "the threads of a warp meet in no bank"
                             : "threads read elements of their own: no case for constants";
@@ -145,7 +145,6 @@ enum status user_tables_judge(struct user_code *code, const struct card *card,
             if (table->count == 0 || more > 0) {
                 more = 0;
                 *table = (struct user_table){.of = *access, .count = table->count};
-                table->of.addresses = table->of.wavefronts = 0;
             }
             table->count++;
             if (more < 0)
@@ -156,15 +155,15 @@ enum status user_tables_judge(struct user_code *code, const struct card *card,
                 table->of.variation = access->variation;
             table->of.condition = access->condition ? access->condition : table->of.condition;
             /* Sums here; the mean at the end. */
-            table->of.addresses += access->addresses;
-            table->of.wavefronts += access->wavefronts;
+            table->addresses += optional_number(access->addresses);
+            table->wavefronts += access->wavefronts;
             table->loads++;
         }
         for (size_t t = 0; t < kernel->table_count; t++) {
             struct user_table *table = &kernel->tables[t];
 
-            table->of.addresses /= table->loads;
-            table->of.wavefronts /= table->loads;
+            table->addresses /= table->loads;
+            table->wavefronts /= table->loads;
             judge(table, kernel, card, indices);
             table->gain = table->better ? table->unit_time_ratio : NAN;
         }
@@ -183,9 +182,9 @@ const struct user_access *user_code_largest(const struct user_code *code)
             const bool open = access->variation >= VARIATION_THREAD,
                        before = found && found->variation >= VARIATION_THREAD;
 
-            if (strcmp(access->memory, "constant") == 0 && access->table_bytes > 0 &&
+            if (strcmp(access->memory, "constant") == 0 && access->table_bytes.value > 0 &&
                 (!found || open > before ||
-                 (open == before && access->table_bytes > found->table_bytes)))
+                 (open == before && access->table_bytes.value > found->table_bytes.value)))
                 found = access;
         }
     return found;
@@ -210,11 +209,11 @@ static const struct grid_column columns[] = {
     {.key = "table_bytes",
      .heading = "bytes",
      .format = text_count,
-     TABLE_OF(grid_number, of.table_bytes)},
+     TABLE_OF(grid_optional, of.table_bytes)},
     {.key = "addresses",
      .heading = "addresses a load",
      .format = text_tenths,
-     TABLE_OF(grid_number, of.addresses)},
+     TABLE_OF(grid_number, addresses)},
     {.key = "verdict", .heading = "verdict", TABLE_OF(grid_text, verdict)},
     {.key = "better", .heading = "better", TABLE_OF(grid_text, better)},
     {.key = "unit_time_ratio",
@@ -249,14 +248,14 @@ enum status user_tables_print(FILE *stream, const struct cubin_kernel *kernel,
 static const struct field fields[] = {
     {FIELD(field_text, struct user_table, "table", of.table, NULLABLE)},
     {FIELD(field_reference, struct user_table, "memory", of.memory, REQUIRED)},
-    {FIELD(field_number, struct user_table, "table_bytes", of.table_bytes, NULLABLE)},
+    {FIELD(field_optional, struct user_table, "table_bytes", of.table_bytes, NULLABLE)},
     {FIELD(field_uint32, struct user_table, "width_bytes", of.width_bytes, REQUIRED)},
     {FIELD(field_uint32, struct user_table, "count", count, REQUIRED)},
     {FIELD(field_uint32, struct user_table, "depth", of.depth, REQUIRED)},
     {FIELD(field_name, struct user_table, "variation", of.variation, REQUIRED),
      .of = &variation_names},
-    {FIELD(field_number, struct user_table, "addresses", of.addresses, NULLABLE)},
-    {FIELD(field_number, struct user_table, "wavefronts", of.wavefronts, NULLABLE)},
+    {FIELD(field_number, struct user_table, "addresses", addresses, NULLABLE)},
+    {FIELD(field_number, struct user_table, "wavefronts", wavefronts, NULLABLE)},
     {FIELD(field_bool, struct user_table, "assumed", assumed, REQUIRED)},
     {FIELD(field_reference, struct user_table, "verdict", verdict, REQUIRED)},
     {FIELD(field_reference, struct user_table, "better", better, NULLABLE)},

@@ -4,6 +4,7 @@
  * gives the reason beside it. */
 #pragma once
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,4 +17,16 @@ struct optional {
 static inline struct optional optional_of(uint64_t value)
 {
     return (struct optional){true, value};
+}
+
+/* Of a source that has 0 for what it does not know. */
+static inline struct optional optional_unless_zero(uint64_t value)
+{
+    return (struct optional){value != 0, value};
+}
+
+/* For arithmetic with real numbers: NaN when not known. */
+static inline double optional_number(struct optional integer)
+{
+    return integer.known ? (double)integer.value : (double)NAN;
 }

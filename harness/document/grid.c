@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "optional.h"
 #include "text_print.h"
 
 const void *grid_row(const struct grid *grid, size_t row)
@@ -62,6 +63,13 @@ void grid_integer(const struct grid_column *column, const void *row, struct grid
                                     : *(const uint64_t *)integer;
 
     out->number = value ? (double)value : NAN;
+}
+
+void grid_optional(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct optional *integer = member_at(column, row);
+
+    out->number = integer ? optional_number(*integer) : NAN;
 }
 
 void grid_bool(const struct grid_column *column, const void *row, struct grid_value *out)

@@ -70,6 +70,8 @@ struct grid_member {
 void grid_number(const struct grid_column *column, const void *row, struct grid_value *out);
 void grid_integer(const struct grid_column *column, const void *row,
                   struct grid_value *out); /* of 4 or 8 bytes; 0: nothing */
+/* struct optional */
+void grid_optional(const struct grid_column *column, const void *row, struct grid_value *out);
 /* "true" or "false" */
 void grid_bool(const struct grid_column *column, const void *row, struct grid_value *out);
 /* enum */

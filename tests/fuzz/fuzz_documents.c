@@ -255,18 +255,18 @@ void fuzz_cubin(const char *text, size_t bytes)
 
         for (size_t k = 0; k < kernel->load_count; k++) {
             sum += kernel->loads[k].count;
-            require(!(kernel->loads[k].in_loops > kernel->loads[k].count),
+            require(kernel->loads[k].in_loops.value <= kernel->loads[k].count,
                     "more in loops than there are", kernel->loads[k].name);
         }
         for (size_t k = 0; k < kernel->access_count; k++) {
             const struct user_access *access = &kernel->accesses[k];
 
             /* A proven class has its addresses, and any other a reason. */
-            require(access->variation < VARIATION_AFFINE    ? access->addresses == 1
-                    : access->variation == VARIATION_AFFINE ? !(access->addresses < 2)
+            require(access->variation < VARIATION_AFFINE    ? access->addresses.value == 1
+                    : access->variation == VARIATION_AFFINE ? access->addresses.value != 1
                     : access->variation == VARIATION_UNEVEN
-                        ? access->addresses >= 2
-                        : access->reason != NULL && isnan(access->addresses),
+                        ? access->addresses.value >= 2
+                        : access->reason != NULL && !access->addresses.known,
                     "a class that does not fit its addresses",
                     variation_names.names[access->variation]);
             require(!(access->wavefronts < 1 || access->wavefronts > 32), "wavefronts of a warp",
