@@ -45,12 +45,12 @@ static const char *program_base, *code_begin, *code_end;
 /* Stands for the program's main. */
 static int counted_main(int argc, char **argv, char **environment)
 {
-    const char *at = getenv("CBANK_ALLOCATION_FAIL");
+    const char *number = getenv("CBANK_ALLOCATION_FAIL");
     char *end;
 
     log_path = getenv("CBANK_ALLOCATION_LOG");
-    fails_at = at ? strtoul(at, &end, 10) : 0;
-    fails_on = at && *end == '+';
+    fails_at = number ? strtoul(number, &end, 10) : 0;
+    fails_on = number && *end == '+';
     running = true;
     return program(argc, argv, environment);
 }

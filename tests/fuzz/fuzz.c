@@ -80,10 +80,10 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t most, unsigne
 /* Puts the capture's stream instead of the other, or back. */
 static void exchange(struct capture *capture)
 {
-    FILE **standard = capture == &fuzz_stdout ? &stdout : &stderr, *other = *standard;
+    FILE **standard = capture == &fuzz_stdout ? &stdout : &stderr, *before = *standard;
 
     *standard = capture->stream;
-    capture->stream = other;
+    capture->stream = before;
 }
 
 void capture_begin(struct capture *capture)

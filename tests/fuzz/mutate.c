@@ -47,12 +47,12 @@ static void choose(cJSON *in, size_t *seen, struct member *chosen)
 static cJSON *other_value(void)
 {
     char value[64];
-    const char *at = values;
+    const char *text = values;
 
     for (size_t skipped = draw(31); skipped > 0; skipped--)
-        at = strchr(at, '\n') + 1;
-    memcpy(value, at, strcspn(at, "\n"));
-    value[strcspn(at, "\n")] = '\0';
+        text = strchr(text, '\n') + 1;
+    memcpy(value, text, strcspn(text, "\n"));
+    value[strcspn(text, "\n")] = '\0';
     return cJSON_CreateRaw(value);
 }
 
@@ -62,7 +62,7 @@ size_t mutate_json(uint8_t *data, size_t bytes, size_t most, unsigned seed)
     cJSON *tree =
               seed % 2 ? cJSON_ParseWithLengthOpts((const char *)data, bytes, &rest, false) : NULL,
           *with;
-    struct member member = {NULL, NULL}, other = {NULL, NULL};
+    struct member member = {NULL, NULL}, source = {NULL, NULL};
     size_t seen = 0, length, behind;
     char *text;
 
@@ -73,7 +73,7 @@ size_t mutate_json(uint8_t *data, size_t bytes, size_t most, unsigned seed)
         return LLVMFuzzerMutate(data, bytes, most);
     }
     seen = 0;
-    choose(tree, &seen, &other);
+    choose(tree, &seen, &source);
     switch (draw(4)) {
     case 0:
         cJSON_Delete(cJSON_DetachItemViaPointer(member.in, member.item));
@@ -82,7 +82,7 @@ size_t mutate_json(uint8_t *data, size_t bytes, size_t most, unsigned seed)
         cJSON_AddItemToArray(member.in, cJSON_Duplicate(member.item, true));
         break;
     default:
-        with = draw(2) ? cJSON_Duplicate(other.item, true) : other_value();
+        with = draw(2) ? cJSON_Duplicate(source.item, true) : other_value();
         cJSON_free(with->string);
         with->string = member.item->string ? strdup(member.item->string) : NULL;
         cJSON_ReplaceItemViaPointer(member.in, member.item, with);

@@ -11,7 +11,7 @@
 #include "test.h"
 
 static char directory[] = "/tmp/cbank-test-XXXXXX";
-static char path[64], other[64];
+static char path[64], second_path[64];
 
 static int make_directory(void **state)
 {
@@ -19,7 +19,7 @@ static int make_directory(void **state)
     if (!mkdtemp(directory))
         return -1;
     snprintf(path, sizeof(path), "%s/a.json", directory);
-    snprintf(other, sizeof(other), "%s/b.json", directory);
+    snprintf(second_path, sizeof(second_path), "%s/b.json", directory);
     return 0;
 }
 
@@ -27,7 +27,7 @@ static int remove_directory(void **state)
 {
     (void)state;
     unlink(path);
-    unlink(other);
+    unlink(second_path);
     return rmdir(directory);
 }
 

@@ -36,12 +36,12 @@ struct elf_file {
 
 static inline uint32_t put_string(struct elf_file *file, const char *text)
 {
-    const size_t at = file->string_bytes;
+    const size_t start = file->string_bytes;
 
-    assert_true(at + strlen(text) < sizeof(file->strings));
-    strcpy(file->strings + at, text);
+    assert_true(start + strlen(text) < sizeof(file->strings));
+    strcpy(file->strings + start, text);
     file->string_bytes += strlen(text) + 1;
-    return (uint32_t)at;
+    return (uint32_t)start;
 }
 
 static inline void put_symbol(struct elf_file *file, const char *name, unsigned type,

@@ -148,15 +148,15 @@ static bool convolution_input(const struct cell *cell, uint64_t block, uint32_t 
     const uint64_t own = block * cell->block_size + thread;
     const int64_t r = cell->parameters[PARAMETER_radius], side = 2 * r + 1;
     const int64_t size[] = {(int64_t)image.width, (int64_t)image.height, (int64_t)image.depth};
-    int64_t at[] = {(int64_t)(own % image.width), (int64_t)(own / image.width % image.height),
-                    (int64_t)(own / image.width / image.height)};
+    int64_t position[] = {(int64_t)(own % image.width), (int64_t)(own / image.width % image.height),
+                          (int64_t)(own / image.width / image.height)};
 
     for (uint32_t d = 0; d < cell->workload->dimensions; d++, step /= (uint32_t)side) {
-        at[d] += step % side - r;
-        if (at[d] < 0 || at[d] >= size[d])
+        position[d] += step % side - r;
+        if (position[d] < 0 || position[d] >= size[d])
             return false;
     }
-    *element = (uint64_t)((at[2] * size[1] + at[1]) * size[0] + at[0]);
+    *element = (uint64_t)((position[2] * size[1] + position[1]) * size[0] + position[0]);
     return own < cell->elements;
 }
 

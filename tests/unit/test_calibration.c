@@ -167,14 +167,14 @@ TEST(test_bad_files)
     calibration_close(&calibration);
     good = file_text(path);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const char *at = strstr(good, rows[i].from);
+        const char *place = strstr(good, rows[i].from);
         struct capture capture;
         char text[8192];
         int bytes;
 
-        assert_non_null(at);
-        bytes = snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - good), good, rows[i].to,
-                         at + strlen(rows[i].from));
+        assert_non_null(place);
+        bytes = snprintf(text, sizeof(text), "%.*s%s%s", (int)(place - good), good, rows[i].to,
+                         place + strlen(rows[i].from));
         file_put(path, text, (size_t)bytes);
         capture_begin(&capture, stderr);
         assert_int_equal(calibration_read(path, &calibration), STATUS_USAGE);

@@ -253,12 +253,12 @@ static const struct wrong wrongs[] = {
 
 static char *replaced(const struct wrong *wrong)
 {
-    const char *at = strstr(whole, wrong->old);
+    const char *place = strstr(whole, wrong->old);
     char *text = NULL;
 
-    assert_non_null(at);
-    assert_true(asprintf(&text, "%.*s%s%s", (int)(at - whole), whole, wrong->new_text,
-                         at + strlen(wrong->old)) > 0);
+    assert_non_null(place);
+    assert_true(asprintf(&text, "%.*s%s%s", (int)(place - whole), whole, wrong->new_text,
+                         place + strlen(wrong->old)) > 0);
     return text;
 }
 
@@ -288,11 +288,11 @@ TEST(what_is_pointed_to_is_written)
 {
     static const struct fields stone = FIELDS(stone_rows);
     struct pocket {
-        const struct stone *held, *other;
+        const struct stone *held, *absent;
     };
     const struct field rows[] = {
         {FIELD(field_pointer, struct pocket, "held", held, NULLABLE), .of = &stone},
-        {FIELD(field_pointer, struct pocket, "other", other, NULLABLE), .of = &stone},
+        {FIELD(field_pointer, struct pocket, "absent", absent, NULLABLE), .of = &stone},
         {FIELD(field_pointer, struct pocket, NULL, held, REQUIRED), .of = &stone},
     };
     cJSON *object = cJSON_CreateObject();
@@ -301,7 +301,7 @@ TEST(what_is_pointed_to_is_written)
     fields_write(object, &(struct fields)FIELDS(rows),
                  &(struct pocket){.held = &(struct stone){.edges = 5}});
     text = cJSON_PrintUnformatted(object);
-    assert_string_equal(text, "{\"held\":{\"edges\":5},\"other\":null,\"edges\":5}");
+    assert_string_equal(text, "{\"held\":{\"edges\":5},\"absent\":null,\"edges\":5}");
     cJSON_free(text);
     cJSON_Delete(object);
 }

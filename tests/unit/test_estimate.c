@@ -178,7 +178,7 @@ TEST(every_wave_of_blocks_copies_the_table)
     const struct indices indices = {index, 1, 0, 4096};
     struct cell cell = lookups("shared", SOURCE_random, 256);
     struct card card = round_card();
-    struct cell_estimate stride, one;
+    struct cell_estimate stride, single;
 
     cell.indices = &indices;
     NUMBER(card, block_l2_ns, 5000);
@@ -188,9 +188,9 @@ TEST(every_wave_of_blocks_copies_the_table)
     stride = estimate_of(&cell, &card, NULL);
     cell.parameters[PARAMETER_thread_elements] = 1;
     card_set_grid(&card, &cell);
-    one = estimate_of(&cell, &card, NULL);
-    assert_true(fabs(one.busy_ns[TIME_L1] - stride.busy_ns[TIME_L1] - 4) < 1e-3);
-    assert_true(fabs(one.busy_ns[TIME_LATENCY] - stride.busy_ns[TIME_LATENCY] -
+    single = estimate_of(&cell, &card, NULL);
+    assert_true(fabs(single.busy_ns[TIME_L1] - stride.busy_ns[TIME_L1] - 4) < 1e-3);
+    assert_true(fabs(single.busy_ns[TIME_LATENCY] - stride.busy_ns[TIME_LATENCY] -
                      (5000 + 300 + 4.0 / 2)) < 1e-3);
 }
 

@@ -129,21 +129,21 @@ static uint32_t wrong_of_level(const struct geometry_level *level, const struct 
     const struct {
         const struct geometry_number *found;
         uint32_t truth;
-    } of[QUANTITIES] = {[FETCH] = {&level->fetch_bytes, truth->fetch_bytes},
-                        [LINE] = {&level->line_bytes, truth->line_bytes},
-                        [WAYS] = {&level->ways, truth->ways},
-                        [SETS] = {&level->sets, truth->sets},
-                        [CAPACITY] = {&level->capacity_bytes, level_bytes(truth)},
-                        [REPLACEMENT] = {&level->replacement, bit}};
+    } rows[QUANTITIES] = {[FETCH] = {&level->fetch_bytes, truth->fetch_bytes},
+                          [LINE] = {&level->line_bytes, truth->line_bytes},
+                          [WAYS] = {&level->ways, truth->ways},
+                          [SETS] = {&level->sets, truth->sets},
+                          [CAPACITY] = {&level->capacity_bytes, level_bytes(truth)},
+                          [REPLACEMENT] = {&level->replacement, bit}};
     uint32_t wrong = 0;
 
     for (size_t i = 0; i < (truth->ways > 1 ? QUANTITIES : REPLACEMENT); i++) {
-        const struct geometry_number *found = of[i].found;
+        const struct geometry_number *found = rows[i].found;
 
         scores[i].said += found->known;
         scores[i].unsaid += !found->known;
         wrong += found->known &&
-                 (i == REPLACEMENT ? !(found->value & bit) : found->value != of[i].truth);
+                 (i == REPLACEMENT ? !(found->value & bit) : found->value != rows[i].truth);
         assert_true(found->known || found->reason[0]);
     }
     return wrong;

@@ -58,7 +58,7 @@ static const struct row rows[] = {
     {"x, \"y\"|", {98.5, NAN}, -1, {NULL, NULL}},
 };
 static const struct row long_names[] = {{.name = "add/global/distinct/128000", .ns = {1, 2}}};
-static const struct row one[] = {{.name = "x", .ns = {100, 200}, .share = 0.1}};
+static const struct row single[] = {{.name = "x", .ns = {100, 200}, .share = 0.1}};
 
 static const struct grid_column columns[] = {NAME, TIME("base_ns", &first, .group = "constant"),
                                              SHARE("share", .group = "constant", .rank = 1),
@@ -96,8 +96,8 @@ static const struct grid grid = GRID(columns, rows, .note = note_of),
                          below = GRID(some_below, rows, .note = note_of),
                          narrow = GRID(one_below, rows, .note = note_of),
                          stacked = GRID(columns, long_names, .note = NULL),
-                         many = GRID(ranked, one, .note = NULL),
-                         pairs = GRID(paired, one, .note = NULL);
+                         many = GRID(ranked, single, .note = NULL),
+                         pairs = GRID(paired, single, .note = NULL);
 static const struct grid empty = {.title = "nothing",
                                   .columns = columns,
                                   .column_count = COUNT(columns)};

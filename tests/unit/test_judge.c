@@ -23,10 +23,10 @@ static void assert_near(double value, double expected, double relative)
 
 static double normal(uint64_t *seed)
 {
-    const double one = ((double)(random_next(seed) >> 11) + 0.5) / 9007199254740992.0;
-    const double other = ((double)(random_next(seed) >> 11) + 0.5) / 9007199254740992.0;
+    const double radius = ((double)(random_next(seed) >> 11) + 0.5) / 9007199254740992.0;
+    const double angle = ((double)(random_next(seed) >> 11) + 0.5) / 9007199254740992.0;
 
-    return sqrt(-2 * log(one)) * cos(6.283185307179586 * other);
+    return sqrt(-2 * log(radius)) * cos(6.283185307179586 * angle);
 }
 
 /* Sides of one cell that grow by a process at a time. */

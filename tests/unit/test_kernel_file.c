@@ -55,9 +55,9 @@ static int open_folder(void **state)
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *about, int type, struct FTW *at)
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
-    (void)about, (void)type, (void)at;
+    (void)status, (void)type, (void)walk;
     return remove(path);
 }
 
@@ -78,8 +78,8 @@ static size_t runs(const struct folder *folder)
     char *text = file_text(folder->runs);
     size_t count = 0;
 
-    for (const char *at = text; at && *at; at++)
-        count += *at == '\n';
+    for (const char *place = text; place && *place; place++)
+        count += *place == '\n';
     free(text);
     unlink(folder->runs);
     return count;
@@ -167,7 +167,7 @@ TEST_WITH(builds_come_from_the_cache_until_what_they_are_made_of_changes, open_f
     struct folder *folder = *state;
     struct kernel_request request = request_of(folder);
     char command[512], *text;
-    uint64_t hash, other;
+    uint64_t hash, changed;
 
     request.spaces = "written,shared,prmt";
     hash = open_once(&request, false);
@@ -176,10 +176,10 @@ TEST_WITH(builds_come_from_the_cache_until_what_they_are_made_of_changes, open_f
     assert_int_equal(runs(folder), 0);
     /* a file that it includes, an option, the architecture, the compiler */
     put_text(folder->header, "1, 2, 4\n");
-    other = open_once(&request, false);
-    assert_true(other != hash);
+    changed = open_once(&request, false);
+    assert_true(changed != hash);
     request.options = "-use_fast_math";
-    assert_true(open_once(&request, false) != other);
+    assert_true(open_once(&request, false) != changed);
     request.architecture = 75;
     open_once(&request, false);
     text = file_text(folder->compiler);

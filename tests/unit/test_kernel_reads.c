@@ -162,10 +162,11 @@ static int open_folder(void **state)
     bytes = strlen(text);
     *strchr(text, '@') = '\0';
     file_put(folder->kernel, text, bytes);
-    for (const char *at = options_text; *at; at++)
+    for (const char *place = options_text; *place; place++)
         snprintf(folder->options + strlen(folder->options),
                  sizeof(folder->options) - strlen(folder->options), "%.*s",
-                 *at == '@' ? (int)strlen(folder->path) : 1, *at == '@' ? folder->path : at);
+                 *place == '@' ? (int)strlen(folder->path) : 1,
+                 *place == '@' ? folder->path : place);
     put_compiler(folder, "13.0.88");
     put_toolkit(folder, "");
     make_elf(&elf);
@@ -179,9 +180,9 @@ static int open_folder(void **state)
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *about, int type, struct FTW *at)
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
-    (void)about, (void)type, (void)at;
+    (void)status, (void)type, (void)walk;
     return remove(path);
 }
 
@@ -327,21 +328,21 @@ TEST_WITH(files_that_swap_their_contents_are_another_kernel, open_folder, close_
 TEST_WITH(another_compiler_or_toolkit_compiles_the_same_kernel_again, open_folder, close_folder)
 {
     struct folder *folder = *state;
-    struct opened first, other;
+    struct opened first, again;
 
     leave_option_file(folder);
     first = open_file(folder, folder->options);
     assert_true(open_file(folder, folder->options).cached);
     put_compiler(folder, "13.1.1");
-    other = open_file(folder, folder->options);
-    assert_string_equal(other.sha256, first.sha256);
-    assert_string_equal(other.headers_sha256, first.headers_sha256);
-    assert_false(other.cached);
+    again = open_file(folder, folder->options);
+    assert_string_equal(again.sha256, first.sha256);
+    assert_string_equal(again.headers_sha256, first.headers_sha256);
+    assert_false(again.cached);
     put_toolkit(folder, "int of_the_toolkit;\n");
-    other = open_file(folder, folder->options);
-    assert_string_equal(other.sha256, first.sha256);
-    assert_string_not_equal(other.headers_sha256, first.headers_sha256);
-    assert_false(other.cached);
+    again = open_file(folder, folder->options);
+    assert_string_equal(again.sha256, first.sha256);
+    assert_string_not_equal(again.headers_sha256, first.headers_sha256);
+    assert_false(again.cached);
 }
 
 TEST_WITH(what_differs_between_memory_spaces_or_is_not_followed_is_said, open_folder, close_folder)

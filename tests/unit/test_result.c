@@ -184,9 +184,9 @@ TEST(what_is_written_is_read)
     fill(&result);
     write_file(&result);
     assert_int_equal(result_read(path, &back), STATUS_OK);
-    assert_int_equal(result_write(&back, other), STATUS_OK);
+    assert_int_equal(result_write(&back, second_path), STATUS_OK);
     first = file_text(path);
-    second = file_text(other);
+    second = file_text(second_path);
     assert_string_equal(first, second);
     free(first);
     free(second);
@@ -256,11 +256,12 @@ TEST(keys_say_what_was_measured_and_what_follows)
 static void edit(const char *from, const char *to)
 {
     char *text = file_text(path);
-    const char *at = strstr(text, from);
+    const char *place = strstr(text, from);
     char *edited;
 
-    assert_non_null(at);
-    assert_true(asprintf(&edited, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from)) > 0);
+    assert_non_null(place);
+    assert_true(asprintf(&edited, "%.*s%s%s", (int)(place - text), text, to, place + strlen(from)) >
+                0);
     file_put(path, edited, strlen(edited));
     free(edited);
     free(text);

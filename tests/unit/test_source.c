@@ -34,16 +34,16 @@ TEST(indices_are_below_the_length_and_follow_from_the_seed)
         for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++) {
             uint32_t *index = make((enum source_index)s, lengths[l], 5),
                      *again = make((enum source_index)s, lengths[l], 5);
-            uint32_t *other = make((enum source_index)s, lengths[l], 6);
+            uint32_t *reseeded = make((enum source_index)s, lengths[l], 6);
 
             for (size_t i = 0; i < COUNT; i++)
                 assert_true(index[i] < lengths[l]);
             assert_memory_equal(index, again, COUNT * sizeof(*index));
-            assert_int_equal(memcmp(index, other, COUNT * sizeof(*index)) != 0,
+            assert_int_equal(memcmp(index, reseeded, COUNT * sizeof(*index)) != 0,
                              s != SOURCE_lockstep);
             free(index);
             free(again);
-            free(other);
+            free(reseeded);
         }
 }
 

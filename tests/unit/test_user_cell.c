@@ -22,9 +22,9 @@ static struct user_kernel kernel(const char *name, const char *spaces, uint64_t 
 
 static struct cell cell(const char *name, const char *spaces, uint64_t hash, uint64_t size)
 {
-    const struct user_kernel of = kernel(name, spaces, hash);
+    const struct user_kernel user = kernel(name, spaces, hash);
 
-    return user_cell(&of, size, &cache_states[0]);
+    return user_cell(&user, size, &cache_states[0]);
 }
 
 TEST(identity_names_kernel_spaces_and_size)
@@ -40,12 +40,12 @@ TEST(identity_names_kernel_spaces_and_size)
     char identity[CELL_IDENTITY_BYTES];
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct cell of = cell("crc32", rows[i].spaces, 0xab, 131072);
+        const struct cell user = cell("crc32", rows[i].spaces, 0xab, 131072);
 
-        cell_identity(&of, identity);
+        cell_identity(&user, identity);
         assert_string_equal(identity, rows[i].identity);
-        assert_true(cell_is_named(&of, rows[i].identity));
-        assert_true(cell_is_user(&of));
+        assert_true(cell_is_named(&user, rows[i].identity));
+        assert_true(cell_is_user(&user));
     }
 }
 
@@ -53,15 +53,15 @@ TEST(longest_identity_has_room)
 {
     char name[USER_KERNEL_NAME_BYTES], spaces[USER_KERNEL_SPACES_BYTES],
         identity[CELL_IDENTITY_BYTES];
-    struct cell of;
+    struct cell longest;
 
     memset(name, 'n', sizeof(name));
     memset(spaces, 't', sizeof(spaces));
     memcpy(spaces + sizeof(spaces) - sizeof("=shared_copies"), "=shared_copies",
            sizeof("=shared_copies"));
     name[sizeof(name) - 1] = '\0';
-    of = cell(name, spaces, UINT64_MAX, CELL_ELEMENTS_MAX);
-    cell_identity(&of, identity);
+    longest = cell(name, spaces, UINT64_MAX, CELL_ELEMENTS_MAX);
+    cell_identity(&longest, identity);
     assert_true(strlen(identity) < CELL_IDENTITY_BYTES - 1);
     assert_non_null(strstr(identity, "tttt=shared_copies"));
 }
@@ -106,16 +106,17 @@ TEST(order_is_of_names)
 
 TEST(nothing_is_known_of_loads)
 {
-    const struct cell of = cell("crc32", "shared", 1, 64);
+    const struct cell user = cell("crc32", "shared", 1, 64);
     const struct access_counts access = {0};
-    const struct expectation expectation = {.cell = &of, .access = &access};
+    const struct expectation expectation = {.cell = &user, .access = &access};
     char reason[CELL_REASON_BYTES];
 
-    assert_false(cell_obstacle(&of, 50, reason));
-    assert_int_equal(cell_staged_bytes(&of) + cell_copied_bytes(&of) + requested_blocks_per_sm(&of),
+    assert_false(cell_obstacle(&user, 50, reason));
+    assert_int_equal(cell_staged_bytes(&user) + cell_copied_bytes(&user) +
+                         requested_blocks_per_sm(&user),
                      0);
-    assert_int_equal(cell_blocks(&of), 0);
-    assert_false(requested_blocks_obstacle(&of, 132, 0, reason));
+    assert_int_equal(cell_blocks(&user), 0);
+    assert_false(requested_blocks_obstacle(&user, 132, 0, reason));
     for (size_t i = 0; i < counter_count; i++)
         assert_true(isnan(counter_expected(&counters[i], &expectation)));
 }
@@ -218,14 +219,14 @@ TEST(wrong_cells_are_refused_with_their_place)
         struct result back;
         enum status status;
         char *text, *edited;
-        const char *at;
+        const char *place;
 
         write_filled();
         text = file_text(path);
-        at = strstr(text, rows[i].from);
-        assert_non_null(at);
-        assert_true(asprintf(&edited, "%.*s%s%s", (int)(at - text), text, rows[i].to,
-                             at + strlen(rows[i].from)) > 0);
+        place = strstr(text, rows[i].from);
+        assert_non_null(place);
+        assert_true(asprintf(&edited, "%.*s%s%s", (int)(place - text), text, rows[i].to,
+                             place + strlen(rows[i].from)) > 0);
         file_put(path, edited, strlen(edited));
         capture_begin(&capture, stderr);
         status = result_read(path, &back);

@@ -289,12 +289,13 @@ TEST(map_adds_elements_of_every_width)
             problem.parameters[PARAMETER_width_bytes] = width == 4 ? 0 : width;
             problem.parameters[PARAMETER_table_bytes] = size;
             for (uint32_t i = 0; i < 3001; i++) {
-                const uint32_t at = width * problem.pattern->index(i / 96, i % 96, 0, size / width,
-                                                                   (struct pattern_numbers){0, 0});
+                const uint32_t offset =
+                    width * problem.pattern->index(i / 96, i % 96, 0, size / width,
+                                                   (struct pattern_numbers){0, 0});
 
                 output[i] = input[i];
                 for (uint32_t byte = 0; byte < width; byte++)
-                    output[i] += (uint32_t)bytes[at + byte] << 8 * (byte % 4);
+                    output[i] += (uint32_t)bytes[offset + byte] << 8 * (byte % 4);
             }
             if (!check(&problem, 0, 3001, &mismatch))
                 fail_msg("width %u of %u: %s", width, size, mismatch.text);
