@@ -162,8 +162,9 @@ static void write_convolution(const struct running *running, uint32_t block, uin
     const int64_t ry = dimensions > 1 ? rx : 0, rz = dimensions > 2 ? rx : 0;
 
     for (uint32_t thread = 0; thread < count; thread++) {
-        const int64_t at = (int64_t)block * running->launch->threads + thread;
-        const int64_t ex = at % width, ey = at / width % height, ez = at / width / height;
+        const int64_t element = (int64_t)block * running->launch->threads + thread;
+        const int64_t ex = element % width, ey = element / width % height,
+                      ez = element / width / height;
         uint32_t step = 0;
         float sum = 0;
 
@@ -173,7 +174,7 @@ static void write_convolution(const struct running *running, uint32_t block, uin
                     if (z >= 0 && z < depth && y >= 0 && y < height && x >= 0 && x < width)
                         sum += coefficient(running, block, thread, step) *
                                to_float(running->input[(z * height + y) * width + x]);
-        running->output[at] = to_bits(sum);
+        running->output[element] = to_bits(sum);
     }
 }
 
@@ -185,9 +186,9 @@ static void write_blocks(void *context, uint64_t first, uint64_t count)
     const struct launch *const launch = running->launch;
     const char *const shape = launch->function->workload->shape_name;
 
-    for (uint64_t at = first; at < first + count; at += launch->threads) {
-        const uint32_t block = (uint32_t)(at / launch->threads);
-        const uint64_t left = first + count - at;
+    for (uint64_t element = first; element < first + count; element += launch->threads) {
+        const uint32_t block = (uint32_t)(element / launch->threads);
+        const uint64_t left = first + count - element;
         const uint32_t threads = left < launch->threads ? (uint32_t)left : launch->threads;
 
         if (strcmp(shape, "map") == 0)
@@ -216,9 +217,9 @@ static uint64_t input_elements(const struct launch *launch)
 /* Where bytes of a block are. */
 static const uint32_t *words_of(const struct block *block, const void *address)
 {
-    const void *const at = block->data + ((const char *)address - block->address);
+    const void *const words = block->data + ((const char *)address - block->address);
 
-    return at;
+    return words;
 }
 
 struct indices cell_launch_indices(const struct launch *launch)

@@ -101,20 +101,20 @@ double device_clock_mhz(const struct device *device)
 double device_end(const struct device *device, double work_ns)
 {
     const double period = 1e6 * settings.neighbour_ms, burst = 2e6;
-    double at = device->now_ns,
+    double now = device->now_ns,
            left = work_ns * device->factor * chip.sm_clock_mhz / device_clock_mhz(device);
 
     if (period <= burst)
-        return at + left;
+        return now + left;
     for (;;) {
-        const double phase = fmod(at, period);
+        const double phase = fmod(now, period);
 
         if (phase < burst)
-            at += burst - phase;
-        if (left <= period - fmod(at, period))
-            return at + left;
-        left -= period - fmod(at, period);
-        at += period - fmod(at, period);
+            now += burst - phase;
+        if (left <= period - fmod(now, period))
+            return now + left;
+        left -= period - fmod(now, period);
+        now += period - fmod(now, period);
     }
 }
 

@@ -14,7 +14,7 @@
 /* Bytes of an ELF file in memory: up to the end of its last section. */
 static size_t image_size(const void *image)
 {
-    const char *const at = image;
+    const char *const start = image;
     Elf64_Ehdr header;
     size_t bytes;
 
@@ -25,7 +25,7 @@ static size_t image_size(const void *image)
     for (size_t i = 0; i < header.e_shnum; i++) {
         Elf64_Shdr section;
 
-        memcpy(&section, at + header.e_shoff + i * sizeof(section), sizeof(section));
+        memcpy(&section, start + header.e_shoff + i * sizeof(section), sizeof(section));
         if (section.sh_type != SHT_NOBITS && section.sh_offset + section.sh_size > bytes)
             bytes = section.sh_offset + section.sh_size;
     }

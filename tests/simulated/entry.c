@@ -131,13 +131,13 @@ static int scripted(enum entry entry)
     int code = stuck[entry];
 
     for (size_t i = 0; i < settings.hang.count; i++)
-        if (is_planted(&settings.hang.of[i], entry)) {
+        if (is_planted(&settings.hang.faults[i], entry)) {
             entry_unlock();
             for (;;)
                 pause();
         }
     for (size_t i = 0; i < settings.fail.count; i++) {
-        const struct planted *planted = &settings.fail.of[i];
+        const struct planted *planted = &settings.fail.faults[i];
 
         if (!is_planted(planted, entry))
             continue;

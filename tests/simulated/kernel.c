@@ -84,16 +84,16 @@ const struct kernel_row kernel_rows[] = {
 
 const size_t kernel_row_count = sizeof(kernel_rows) / sizeof(kernel_rows[0]);
 
-/* The name at *at of the Itanium ABI, "12workload_add", without its first `skip` characters. */
-static bool take_name(const char **at, size_t skip, char *out, size_t bytes)
+/* The name at *rest, of the Itanium ABI, "12workload_add", without its first `skip` characters. */
+static bool take_name(const char **rest, size_t skip, char *out, size_t bytes)
 {
     char *end;
-    const size_t length = strtoul(*at, &end, 10);
+    const size_t length = strtoul(*rest, &end, 10);
 
-    if (end == *at || length <= skip || length - skip >= bytes || strlen(end) < length)
+    if (end == *rest || length <= skip || length - skip >= bytes || strlen(end) < length)
         return false;
     snprintf(out, bytes, "%.*s", (int)(length - skip), end + skip);
-    *at = end + length;
+    *rest = end + length;
     return true;
 }
 
@@ -104,41 +104,41 @@ static bool take_name(const char **at, size_t skip, char *out, size_t bytes)
                 (out) = &(rows)[i_];                  \
     } while (0)
 
-static bool name_path(const char **at, const struct path **path)
+static bool name_path(const char **rest, const struct path **path)
 {
     char name[64];
 
-    if (!take_name(at, strlen("path_"), name, sizeof(name)))
+    if (!take_name(rest, strlen("path_"), name, sizeof(name)))
         return false;
     FIND(paths, path_count, name, *path);
     return *path;
 }
 
 /* path_P, or sized<path_P, width> */
-static bool name_table(const char **at, struct CUfunc_st *function)
+static bool name_table(const char **rest, struct CUfunc_st *function)
 {
     static const char sized[] = "5sizedI";
-    const bool is_sized = strncmp(*at, sized, strlen(sized)) == 0;
+    const bool is_sized = strncmp(*rest, sized, strlen(sized)) == 0;
 
-    *at += is_sized ? strlen(sized) : 0;
-    if (!name_path(at, &function->path) ||
-        (is_sized && sscanf(*at, "Lj%uEE", &function->width) != 1))
+    *rest += is_sized ? strlen(sized) : 0;
+    if (!name_path(rest, &function->path) ||
+        (is_sized && sscanf(*rest, "Lj%uEE", &function->width) != 1))
         return false;
-    *at = is_sized ? strstr(*at, "EE") + 2 : *at;
+    *rest = is_sized ? strstr(*rest, "EE") + 2 : *rest;
     return true;
 }
 
 /* workload_W<variant>, path_P, pattern_T */
-static bool name_cell(struct CUfunc_st *function, const char *at)
+static bool name_cell(struct CUfunc_st *function, const char *rest)
 {
     char name[64];
 
-    if (!take_name(&at, strlen("workload_"), name, sizeof(name)) ||
-        sscanf(at, "ILj%uEE", &function->variant) != 1)
+    if (!take_name(&rest, strlen("workload_"), name, sizeof(name)) ||
+        sscanf(rest, "ILj%uEE", &function->variant) != 1)
         return false;
     FIND(workloads, workload_count, name, function->workload);
-    at = strstr(at, "EE") + 2;
-    if (!name_table(&at, function) || !take_name(&at, strlen("pattern_"), name, sizeof(name)))
+    rest = strstr(rest, "EE") + 2;
+    if (!name_table(&rest, function) || !take_name(&rest, strlen("pattern_"), name, sizeof(name)))
         return false;
     FIND(patterns, pattern_count, name, function->pattern);
     if (function->workload && function->workload->index == INDEX_LOADED)
@@ -156,13 +156,13 @@ bool kernel_name(struct CUfunc_st *function)
     }
     for (size_t i = 0; i < kernel_row_count; i++) {
         const struct kernel_row *const row = &kernel_rows[i];
-        const char *at = function->symbol + strlen(row->prefix);
+        const char *rest = function->symbol + strlen(row->prefix);
 
         if (strncmp(function->symbol, row->prefix, strlen(row->prefix)) != 0)
             continue;
         function->row = row;
-        return row->of_cell ? name_cell(function, at)
-                            : !row->of_path || name_path(&at, &function->path);
+        return row->of_cell ? name_cell(function, rest)
+                            : !row->of_path || name_path(&rest, &function->path);
     }
     return false;
 }
@@ -353,8 +353,9 @@ static struct planted *kernel_planted(struct planted_list *list, struct launch *
                                       bool flushed)
 {
     for (size_t i = 0; i < list->count; i++)
-        if (is_named(launch, list->of[i].name, flushed) && ++list->of[i].seen == list->of[i].nth)
-            return &list->of[i];
+        if (is_named(launch, list->faults[i].name, flushed) &&
+            ++list->faults[i].seen == list->faults[i].nth)
+            return &list->faults[i];
     return NULL;
 }
 

@@ -18,10 +18,10 @@ static struct block *recent[RECENT];
 
 static char *map(size_t bytes, int protection)
 {
-    char *const at =
+    char *const mapped =
         mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-    return at == MAP_FAILED ? NULL : at;
+    return mapped == MAP_FAILED ? NULL : mapped;
 }
 
 /* Banks begin where the sets of every cache do. */
@@ -32,10 +32,10 @@ static char *map(size_t bytes, int protection)
  * is no file, whose size ulimit -f would limit. */
 static char *map_memory(size_t bytes)
 {
-    char *const at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                          MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *const mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-    return at == MAP_FAILED ? NULL : at;
+    return mapped == MAP_FAILED ? NULL : mapped;
 }
 
 /* Memory that is mapped at the device's addresses: those of the program cannot be read but by a
@@ -119,10 +119,11 @@ static void drop_pending(struct block *block, uint32_t index)
             (--block->pending_count - index) * sizeof(block->pending[0]));
 }
 
-static bool holds(const struct block *block, const char *at, size_t bytes, enum block_kind kind)
+static bool holds(const struct block *block, const char *address, size_t bytes,
+                  enum block_kind kind)
 {
-    return block && block->kind == kind && at >= block->address && bytes <= block->bytes &&
-           (size_t)(at - block->address) <= block->bytes - bytes;
+    return block && block->kind == kind && address >= block->address && bytes <= block->bytes &&
+           (size_t)(address - block->address) <= block->bytes - bytes;
 }
 
 struct block *block_find(const void *address, size_t bytes, enum block_kind kind)
@@ -183,11 +184,11 @@ static void release_pending(struct block *block, uint32_t index)
 
 void block_close(struct block *block)
 {
-    struct block **at = &blocks;
+    struct block **link = &blocks;
 
-    while (*at != block)
-        at = &(*at)->next;
-    *at = block->next;
+    while (*link != block)
+        link = &(*link)->next;
+    *link = block->next;
     memset(recent, 0, sizeof(recent));
     while (block->pending_count > 0)
         release_pending(block, 0);
@@ -206,9 +207,9 @@ static void settle(struct block *block)
     while (block->pending_count > 0) {
         const struct pending pending = block->pending[0];
 
-        void *const at = block->data + pending.first;
+        void *const output = block->data + pending.first;
 
-        cell_write(pending.launch, at);
+        cell_write(pending.launch, output);
         release_pending(block, 0);
     }
 }
@@ -262,10 +263,10 @@ static bool reads(const struct launch *launch, const struct block *block)
  * write there, unless all that they write is written over. */
 static void before_write(struct block *block, uint64_t first, uint64_t bytes)
 {
-    for (struct block *other = blocks; other; other = other->next)
-        for (uint32_t i = 0; i < other->pending_count; i++)
-            if (reads(other->pending[i].launch, block)) {
-                settle(other);
+    for (struct block *written = blocks; written; written = written->next)
+        for (uint32_t i = 0; i < written->pending_count; i++)
+            if (reads(written->pending[i].launch, block)) {
+                settle(written);
                 break;
             }
     for (uint32_t i = block->pending_count; i-- > 0;)

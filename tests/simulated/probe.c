@@ -53,15 +53,15 @@ static bool open_table(struct probing *probing, const struct path *path,
 
 static uint32_t load(struct probing *probing, uint32_t offset, uint32_t *cycles)
 {
-    const uint64_t at = (uint64_t)offset * probing->unit_bytes;
+    const uint64_t place = (uint64_t)offset * probing->unit_bytes;
     uint32_t value = 0;
 
-    if (at + sizeof(value) > probing->bytes) {
+    if (place + sizeof(value) > probing->bytes) {
         probing->failed = true;
         return 0;
     }
-    memcpy(&value, probing->words + at, sizeof(value));
-    *cycles = probe_caches_load(probing->unit, probing->sm, probing->address + at,
+    memcpy(&value, probing->words + place, sizeof(value));
+    *cycles = probe_caches_load(probing->unit, probing->sm, probing->address + place,
                                 &probing->launch->misses);
     probing->cycles += *cycles;
     return value;
@@ -257,8 +257,8 @@ int run_sharing(struct device *device, struct launch *launch, double *work_ns)
         const uint32_t last = (args->bytes - 1) / args->step * args->step;
 
         probing.sm = block;
-        for (uint32_t at = 0; turn == 0 && at < args->bytes; at += args->step)
-            load(&probing, at, &cycles);
+        for (uint32_t offset = 0; turn == 0 && offset < args->bytes; offset += args->step)
+            load(&probing, offset, &cycles);
         load(&probing, turn == 0 ? last : (turn - 1) * args->grain, &cycles);
         readings[block] = reading(block, BEGIN, BEGIN + cycles + CLOCK_CYCLES);
     }

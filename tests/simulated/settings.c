@@ -65,7 +65,7 @@ static bool read_grown(char *text, void *to)
 static bool read_planted(char *text, void *to)
 {
     struct planted_list *list = to;
-    struct planted *planted = list->count < FAULTS_MAX ? &list->of[list->count++] : NULL;
+    struct planted *planted = list->count < FAULTS_MAX ? &list->faults[list->count++] : NULL;
 
     if (!planted || !read_text(strsep(&text, ":"), planted->name))
         return false;

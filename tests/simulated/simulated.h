@@ -103,7 +103,7 @@ struct planted {
 };
 
 struct planted_list {
-    struct planted of[FAULTS_MAX];
+    struct planted faults[FAULTS_MAX];
     size_t count;
 };
 

@@ -30,22 +30,22 @@ static bool op_list_add(struct op_list *list, struct op op)
 {
     if (list->count == list->room) {
         const size_t room = 2 * list->room + 16;
-        struct op *const of = realloc(list->of, room * sizeof(*of));
+        struct op *const ops = realloc(list->ops, room * sizeof(*ops));
 
-        if (!of)
+        if (!ops)
             return false;
-        list->of = of;
+        list->ops = ops;
         list->room = room;
     }
-    list->of[list->count++] = op;
+    list->ops[list->count++] = op;
     return true;
 }
 
 void op_list_close(struct op_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
-        op_release(&list->of[i]);
-    free(list->of);
+        op_release(&list->ops[i]);
+    free(list->ops);
     *list = (struct op_list){0};
 }
 
@@ -60,13 +60,13 @@ void exec_release(struct CUgraphExec_st *exec)
 bool op_list_copy(struct op_list *to, const struct op_list *from)
 {
     for (size_t i = 0; i < from->count; i++) {
-        struct op op = from->of[i];
+        struct op op = from->ops[i];
 
         if (op.launch)
             launch_hold(op.launch);
         if (op.staged) {
             op.staged = malloc(op.bytes);
-            memcpy(op.staged, from->of[i].staged, op.bytes);
+            memcpy(op.staged, from->ops[i].staged, op.bytes);
             op.from = op.staged;
         }
         if (!op_list_add(to, op))
@@ -113,14 +113,14 @@ static int op_run(struct device *device, const struct op *op, double *end_ns)
 static const struct op *next_op(struct CUstream_st *stream)
 {
     while (stream->head < stream->queue.count) {
-        const struct op *const op = &stream->queue.of[stream->head];
+        const struct op *const op = &stream->queue.ops[stream->head];
 
         if (op->kind != OP_GRAPH)
             return op;
         if (stream->node == 0)
             device_draw(stream->device);
         if (stream->node < op->exec->nodes.count)
-            return &op->exec->nodes.of[stream->node];
+            return &op->exec->nodes.ops[stream->node];
         stream->device->used = true;
         stream->node = 0;
         stream->head++;
@@ -132,7 +132,7 @@ static const struct op *next_op(struct CUstream_st *stream)
 
 static void step_over(struct CUstream_st *stream)
 {
-    if (stream->queue.of[stream->head].kind == OP_GRAPH)
+    if (stream->queue.ops[stream->head].kind == OP_GRAPH)
         stream->node++;
     else
         stream->head++;
@@ -222,12 +222,12 @@ struct CUstream_st *stream_open(struct device *device)
 
 void stream_close(struct CUstream_st *stream)
 {
-    struct CUstream_st **at = &streams;
+    struct CUstream_st **link = &streams;
 
-    while (*at && *at != stream)
-        at = &(*at)->next;
-    if (*at)
-        *at = stream->next;
+    while (*link && *link != stream)
+        link = &(*link)->next;
+    if (*link)
+        *link = stream->next;
     op_list_close(&stream->queue);
     if (stream->capture) {
         op_list_close(&stream->capture->nodes);

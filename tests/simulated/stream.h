@@ -21,7 +21,7 @@ struct op {
 
 /* A list of operations. */
 struct op_list {
-    struct op *of;
+    struct op *ops;
     size_t count, room;
 };
 

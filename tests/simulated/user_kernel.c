@@ -174,15 +174,15 @@ void user_module_close(struct user_module *user)
 void *user_variable(CUmodule module, const char *name, size_t *bytes)
 {
     struct user_module *const user = module->user;
-    void *const at = user_symbol(user, name, bytes);
+    void *const variable = user_symbol(user, name, bytes);
 
     for (size_t i = 0; i < user->bank_count; i++)
-        if (user->banks[i]->address == at)
-            return at;
-    if (!at || user->bank_count == BANKS_MAX)
+        if (user->banks[i]->address == variable)
+            return variable;
+    if (!variable || user->bank_count == BANKS_MAX)
         return NULL;
-    user->banks[user->bank_count] = block_at(module->device, at, *bytes);
-    return user->banks[user->bank_count++] ? at : NULL;
+    user->banks[user->bank_count] = block_at(module->device, variable, *bytes);
+    return user->banks[user->bank_count++] ? variable : NULL;
 }
 
 /* -- launches ---------------------------------------------------------------------------------- */
@@ -201,14 +201,14 @@ struct user_launch *user_launch_make(const struct CUfunc_st *function, void **pa
 {
     enum { ALIGNMENT = 16 };
     const struct host_kernel *const host = host_of(function);
-    size_t bytes = sizeof(struct user_launch), at;
+    size_t bytes = sizeof(struct user_launch), used;
     struct user_launch *launch;
     void *address;
 
     if (!host)
         return NULL;
     bytes += (host->count * sizeof(void *) + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
-    at = bytes;
+    used = bytes;
     for (uint64_t i = 0; i < host->count; i++)
         bytes += (host->bytes[i] + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     launch = aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
@@ -218,9 +218,9 @@ struct user_launch *user_launch_make(const struct CUfunc_st *function, void **pa
     address = user_symbol(function->module->user, function->symbol, &bytes);
     memcpy(&launch->kernel, &address, sizeof(address));
     for (uint64_t i = 0; i < host->count; i++) {
-        launch->arguments[i] = (char *)launch + at;
+        launch->arguments[i] = (char *)launch + used;
         memcpy(launch->arguments[i], parameters[i], host->bytes[i]);
-        at += (host->bytes[i] + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        used += (host->bytes[i] + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     }
     return launch;
 }

@@ -23,7 +23,7 @@ struct simulated_thread {
 struct simulated_thread simulated_now;
 
 struct thread {
-    jmp_buf at; /* where it waits */
+    jmp_buf place; /* where it waits */
     bool done, waits_for_block;
     uint32_t mask, present;
     uint64_t value;
@@ -32,7 +32,7 @@ struct thread {
 /* The block that runs. */
 static struct running {
     const struct user_launch *launch;
-    struct thread of[THREADS_MAX];
+    struct thread threads[THREADS_MAX];
     /* threads; the next to start; for the block; values of these */
     uint32_t count, next, done, waiting, nonzero;
     uint32_t barrier_value;
@@ -66,13 +66,13 @@ static void make_ready(uint32_t number)
 
 static void wait_here(void)
 {
-    if (_setjmp(run.of[run.current].at) == 0)
+    if (_setjmp(run.threads[run.current].place) == 0)
         _longjmp(run.scheduler, 1);
 }
 
 uint32_t simulated_barrier(int value)
 {
-    run.of[run.current].waits_for_block = true;
+    run.threads[run.current].waits_for_block = true;
     run.waiting++;
     run.nonzero += value != 0;
     wait_here();
@@ -87,7 +87,7 @@ uint32_t simulated_lane(void)
 /* Lets the lanes of a mask go on if all that have not ended wait with it. */
 static bool release_warp(uint32_t warp, uint32_t mask)
 {
-    struct thread *const lanes = &run.of[warp * CBANK_WARP_THREADS];
+    struct thread *const lanes = &run.threads[warp * CBANK_WARP_THREADS];
     uint32_t present = 0;
 
     for (uint32_t lane = 0; lane < CBANK_WARP_THREADS; lane++) {
@@ -111,7 +111,7 @@ static bool release_warp(uint32_t warp, uint32_t mask)
 const uint64_t *simulated_exchange(uint32_t mask, uint64_t value, uint32_t *present)
 {
     const uint32_t warp = run.current / CBANK_WARP_THREADS;
-    struct thread *const thread = &run.of[run.current];
+    struct thread *const thread = &run.threads[run.current];
 
     thread->mask = mask;
     thread->value = value;
@@ -147,7 +147,7 @@ static void start_threads(void)
     while (run.next < run.count) {
         set_thread(run.next++);
         run.launch->host->call(run.launch->kernel, (void **)run.launch->arguments);
-        run.of[run.current].done = true;
+        run.threads[run.current].done = true;
         run.done++;
     }
     _longjmp(run.scheduler, 1);
@@ -171,8 +171,8 @@ static void release_block(void)
     run.barrier_value = run.nonzero;
     run.waiting = run.nonzero = 0;
     for (uint32_t i = 0; i < run.count; i++)
-        if (run.of[i].waits_for_block) {
-            run.of[i].waits_for_block = false;
+        if (run.threads[i].waits_for_block) {
+            run.threads[i].waits_for_block = false;
             make_ready(i);
         }
 }
@@ -185,7 +185,7 @@ static bool release_warps(void)
     for (uint32_t warp = 0; warp * CBANK_WARP_THREADS < run.count; warp++)
         for (uint32_t lane = 0; lane < CBANK_WARP_THREADS; lane++)
             if (run.arrived[warp] >> lane & 1)
-                any |= release_warp(warp, run.of[warp * CBANK_WARP_THREADS + lane].mask);
+                any |= release_warp(warp, run.threads[warp * CBANK_WARP_THREADS + lane].mask);
     return any;
 }
 
@@ -195,7 +195,7 @@ static bool run_block(void)
     run.next = run.done = run.waiting = run.nonzero = run.stacks_used = run.ready_count = 0;
     memset(run.arrived, 0, sizeof(run.arrived));
     for (uint32_t i = 0; i < run.count; i++)
-        run.of[i].done = run.of[i].waits_for_block = false;
+        run.threads[i].done = run.threads[i].waits_for_block = false;
     _setjmp(run.scheduler); /* here a thread comes that waits, and a stack that has none to start */
     for (;;) {
         if (run.next < run.count)
@@ -209,7 +209,7 @@ static bool run_block(void)
         }
         run.ready_count--;
         set_thread(run.ready[run.ready_first++ % THREADS_MAX]);
-        _longjmp(run.of[run.current].at, 1);
+        _longjmp(run.threads[run.current].place, 1);
     }
 }
 
