@@ -9,6 +9,8 @@ usage: scripts/house.py [--lower]
   files.
 - scripts/house.txt lists what is longer, each with its lines. The list may only shrink: nothing is
   added to it, and no number in it grows. --lower writes the list again, with what became shorter.
+- No variable, member or function of C is called of, at, is, was, one or other: a name says what it
+  holds. NAMED_LATER lists the files that have such names, and may only shrink, too.
 
 The sums of lines are printed, and have no limit. Exit status: 0 all is kept; 1 something is not;
 3 universal-ctags is missing (scripts/setup.sh lint).
@@ -33,6 +35,33 @@ KINDS = {
     **dict.fromkeys(("sh", "bash", "sbatch", "awk"), "shell"),
 }
 NAMES = {"Makefile": "make", ".ci/run": "shell"}
+# They say nothing of what they hold.
+EMPTY_NAMES = {"of", "at", "is", "was", "one", "other"}
+NAMED_LATER = (
+    "examples/",
+    "harness/advise/",
+    "harness/cell/",
+    "harness/code/",
+    "harness/command/parse.c",
+    "harness/compare/",
+    "harness/divergence/",
+    "harness/document/field.h",
+    "harness/document/grid.h",
+    "harness/engine/",
+    "harness/measure/",
+    "harness/sass/",
+    "kernels/",
+    "tests/kernels/",
+    "tests/sass/",
+    "tests/simulated/compiler/",
+    "tests/unit/test_code.c",
+    "tests/unit/test_kernels.c",
+    "tests/unit/test_vary.c",
+)
+# What the code of C consists of: comments, literals, names, and all else.
+TOKEN = re.compile(
+    r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|\w+|.", re.DOTALL
+)
 # Written by programs, or inputs that stand for somebody's file.
 DATA = ("results/", "tests/golden/", "tests/corpus/", "tests/data/")
 
@@ -66,6 +95,19 @@ def wide(root, names):
         for number, line in enumerate(lines_of(root, name), 1):
             if len(line) > COLUMNS:
                 yield f"{name}:{number}: {len(line)} columns; the limit is {COLUMNS}"
+
+
+def empty_names(root, kinds):
+    """Places of names that say nothing, in C that is not listed."""
+    for name, kind in kinds.items():
+        if kind != "C" or name.startswith(NAMED_LATER):
+            continue
+        number, before = 1, ""
+        for token in TOKEN.findall("\n".join(lines_of(root, name))):
+            # A member is judged where it is declared.
+            if token in EMPTY_NAMES and before not in (".", ">"):
+                yield f"{name}:{number}: '{token}' says nothing; name what it holds"
+            number, before = number + token.count("\n"), token
 
 
 def functions(root, names):
@@ -172,7 +214,12 @@ def main():
         lower = {what: min(longer[what], allowed[what]) for what in allowed if what in longer}
         write_list(ROOT, lower)
         allowed = lower
-    faults = [*wide(ROOT, kinds), *judged(longer, allowed), *grown(ROOT, allowed)]
+    faults = [
+        *wide(ROOT, kinds),
+        *empty_names(ROOT, kinds),
+        *judged(longer, allowed),
+        *grown(ROOT, allowed),
+    ]
     for fault in faults:
         print(fault)
     sums = collections.Counter()

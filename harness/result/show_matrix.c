@@ -34,12 +34,12 @@ struct cell_quantity {
 /* The quantity of the cell of a pattern and a path; "" if the plan has none. */
 static void value_cell(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    const struct cell_quantity *of = column->of;
-    const struct axis *a = of->axis, *b = row, *pattern = a->path ? b : a;
+    const struct cell_quantity *wanted = column->of;
+    const struct axis *a = wanted->axis, *b = row, *pattern = a->path ? b : a;
 
     for (size_t i = 0; i < pattern->count; i++)
         if (cell_path_order(pattern->cells[i].cell, (a->path ? a : b)->path->cell) == 0) {
-            of->quantity->value(of->quantity, &pattern->cells[i], out);
+            wanted->quantity->value(wanted->quantity, &pattern->cells[i], out);
             return;
         }
     out->text = "";

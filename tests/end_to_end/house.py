@@ -331,6 +331,19 @@ class Shape(unittest.TestCase):
             sorted(f"{name}:2" for name in found),
         )
 
+    def test_names_that_say_nothing(self):
+        self.write(
+            "a.c", '/* of */ int a; // at\nchar b[] = "one \\" is", c = \'"\';\nint off, other_a;\n'
+        )
+        self.write("b.c", "int a;\nint f(int of) { return of; }\n")
+        self.write("c.h", "struct a { int was; };\nint b = a->at + a.is;\n")
+        self.write("d.py", "of = 1\n")
+        places = house.empty_names(self.root, house.sources(self.root))
+        self.assertEqual(
+            [place.split(" says")[0] for place in places],
+            ["b.c:2: 'of'", "b.c:2: 'of'", "c.h:1: 'was'"],
+        )
+
     @unittest.skipUnless(shutil.which("ctags"), "no ctags (scripts/setup.sh lint)")
     def test_long_functions(self):
         def body(count, text):
