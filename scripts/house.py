@@ -42,7 +42,6 @@ NAMED_LATER = (
     "harness/advise/",
     "harness/cell/",
     "harness/code/",
-    "harness/command/parse.c",
     "harness/compare/",
     "harness/divergence/",
     "harness/document/field.h",

@@ -28,6 +28,20 @@ struct listed {
     bool given; /* on the line */
 };
 
+/* A command line while it is parsed. */
+struct parsing {
+    const struct command *command;
+    struct invocation invocation;
+    char **words;  /* getopt permutes them; argv is recorded as typed */
+    char *options; /* the command's struct */
+    struct given_option *given; /* those of the invocation */
+    struct listed listed[OPTIONS_MAX]; /* those that help shows come first */
+    /* The same for getopt, then --help; `val` is KEY_BASE and the index. */
+    struct option known[OPTIONS_MAX + 2];
+    size_t count, shown;
+    bool helped; /* help was printed: nothing else is to be done */
+};
+
 static enum status parse_value(const struct listed *option, const char *text)
 {
     return option->row->kind->parse(option->row, text, option->base + option->row->offset);
@@ -80,130 +94,188 @@ static enum status check_written(const struct invocation *invocation)
     return STATUS_OK;
 }
 
-/* Lists the options of all groups with the members of `options`, and the same for getopt, then
- * --help. Those that are shown come first. Returns how many there are, and of these *shown are
- * shown. */
-static size_t list_options(const struct command *command, char *options,
-                           struct listed listed[OPTIONS_MAX], struct option known[OPTIONS_MAX + 2],
-                           size_t *shown)
+/* Lists the options of all groups, for the parser and for getopt. */
+static void list_options(struct parsing *parsing)
 {
-    size_t count = 0;
+    const struct command *command = parsing->command;
 
     for (int hidden = 0; hidden <= 1; hidden++) {
         for (size_t g = 0; g < command->group_count; g++)
-            for (size_t i = 0; i < command->groups[g].count && count < OPTIONS_MAX; i++) {
+            for (size_t i = 0; i < command->groups[g].count && parsing->count < OPTIONS_MAX; i++) {
                 const struct option_group *group = &command->groups[g];
                 const struct option_row *row = &group->rows[i];
-                const size_t index = count;
+                const size_t index = parsing->count;
 
                 if (row->hidden != hidden)
                     continue;
-                listed[index] =
-                    (struct listed){.row = row, .group = group, .base = options + group->offset};
-                known[index] =
+                parsing->listed[index] = (struct listed){.row = row,
+                                                         .group = group,
+                                                         .base = parsing->options + group->offset};
+                parsing->known[index] =
                     (struct option){row->name, row->argument ? required_argument : no_argument,
                                     NULL, KEY_BASE + (int)index};
-                count++;
+                parsing->count++;
             }
-        *shown = hidden ? *shown : count;
+        parsing->shown = hidden ? parsing->shown : parsing->count;
     }
-    known[count] = (struct option){"help", optional_argument, NULL, 'h'};
-    return count;
+    parsing->known[parsing->count] = (struct option){"help", optional_argument, NULL, 'h'};
+}
+
+/* The caller closes it, also after an error. */
+static enum status open_parsing(struct parsing *parsing, const struct command *command, int argc,
+                                char **argv)
+{
+    *parsing = (struct parsing){.command = command, .invocation = {.argc = argc, .argv = argv}};
+    parsing->words = malloc((size_t)argc * sizeof(*argv));
+    parsing->options = calloc(1, command->options_bytes + 1);
+    parsing->invocation.given = parsing->given = calloc((size_t)argc, sizeof(*parsing->given));
+    if (!parsing->words || !parsing->options || !parsing->given)
+        return log_memory("the command line");
+    memcpy(parsing->words, argv + 1, (size_t)argc * sizeof(*argv));
+    list_options(parsing);
+    return STATUS_OK;
+}
+
+static void close_parsing(struct parsing *parsing)
+{
+    for (size_t i = 0; i < parsing->count; i++) {
+        const struct listed *option = &parsing->listed[i];
+
+        if (option->row->kind->close)
+            option->row->kind->close(option->base + option->row->offset);
+    }
+    free(parsing->given);
+    free(parsing->options);
+    free(parsing->words);
+}
+
+/* Says what is wrong with the word that getopt stopped at. */
+static enum status refuse_word(const struct parsing *parsing, int key)
+{
+    const struct table table = TABLE("option", parsing->known, parsing->shown);
+    const char *word = parsing->words[optind - 1], *begin = word + strspn(word, "-");
+    char name[64];
+
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(begin, "="), begin);
+    if (key == '?' && optopt && optopt < KEY_BASE) /* a letter, perhaps in the middle of a word */
+        snprintf(name, sizeof(name), "%c", optopt);
+    if (key == ':')
+        return log_error(STATUS_USAGE, "--%s needs a value", name);
+    if (optopt >= KEY_BASE)
+        return log_error(STATUS_USAGE, "--%s takes no value", name);
+    return table_unknown(&table, name);
+}
+
+static enum status take_option(struct parsing *parsing, struct listed *option, const char *value)
+{
+    parsing->given[parsing->invocation.given_count++] = (struct given_option){
+        .option = option->row,
+        .group = option->group,
+        .value = value,
+    };
+    option->given = true;
+    if (option->row->given)
+        *(bool *)(option->base + option->row->given) = true;
+    return parse_value(option, value);
+}
+
+/* Takes the options of the line; what is left are its arguments. */
+static enum status read_words(struct parsing *parsing)
+{
+    struct invocation *invocation = &parsing->invocation;
+    int key;
+
+    opterr = 0;
+    optind = 0; /* glibc starts anew */
+    while ((key = getopt_long(invocation->argc - 1, parsing->words, ":h", parsing->known, NULL)) >=
+           0) {
+        enum status status;
+
+        if (key == 'h') {
+            parsing->helped = true;
+            return command_print_help(parsing->command, optarg);
+        }
+        status = key == ':' || key == '?'
+                     ? refuse_word(parsing, key)
+                     : take_option(parsing, &parsing->listed[key - KEY_BASE], optarg);
+        if (status != STATUS_OK)
+            return status;
+    }
+    invocation->arguments = parsing->words + optind;
+    invocation->argument_count = (size_t)(invocation->argc - 1 - optind);
+    return STATUS_OK;
+}
+
+/* The value that a preset gives to an option; NULL: none. */
+static const char *preset_value(const struct parsing *parsing, const char *name)
+{
+    const char *value = NULL;
+
+    for (size_t i = 0; i < parsing->count; i++) {
+        const struct listed *option = &parsing->listed[i];
+        const struct preset *preset = NULL;
+
+        if (option->row->kind == &option_preset)
+            preset = *(const struct preset **)(option->base + option->row->offset);
+        for (size_t v = 0; preset && v < PRESET_VALUES_MAX && preset->values[v].option; v++)
+            if (strcmp(preset->values[v].option, name) == 0)
+                value = preset->values[v].value;
+    }
+    return value;
+}
+
+/* Options that were not given get the value of a preset, or that of their row. */
+static enum status set_defaults(struct parsing *parsing)
+{
+    for (size_t i = 0; i < parsing->count; i++) {
+        const struct listed *option = &parsing->listed[i];
+        const char *preset = preset_value(parsing, option->row->name);
+        const char *value = preset ? preset : option->row->fallback;
+        enum status status = STATUS_OK;
+
+        if (value && !option->given)
+            status = parse_value(option, value);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+static enum status check_arguments(const struct parsing *parsing)
+{
+    const struct command *command = parsing->command;
+    const struct invocation *invocation = &parsing->invocation;
+
+    if (invocation->argument_count < command->arguments_min)
+        return log_error(STATUS_USAGE, "%s needs %s; try cbank %s --help", command->name,
+                         command->arguments, command->name);
+    if (invocation->argument_count > command->arguments_max)
+        return log_error(STATUS_USAGE, "%s does not take '%s'; try cbank %s --help", command->name,
+                         invocation->arguments[command->arguments_max], command->name);
+    return check_written(invocation);
 }
 
 enum status command_run(const struct command *command, int argc, char **argv)
 {
-    struct invocation invocation = {.argc = argc, .argv = argv};
-    struct listed listed[OPTIONS_MAX];
-    /* The same for getopt, then --help; `val` is KEY_BASE and the index. */
-    struct option known[OPTIONS_MAX + 2] = {{NULL, 0, NULL, 0}};
-    size_t count = 0, shown = 0;
-    const struct table table = TABLE("option", known, shown);
-    char **words, *options; /* getopt permutes the words; argv is recorded as typed */
-    struct given_option *given;
-    enum status status = STATUS_OK;
-    int key;
+    struct parsing parsing;
+    enum status status;
 
     if (command->start)
         return command->start((size_t)argc - 1, argv + 1);
-    words = malloc((size_t)argc * sizeof(*words));
-    options = calloc(1, command->options_bytes + 1);
-    invocation.given = given = calloc((size_t)argc, sizeof(*given));
-    if (!words || !options || !given) {
-        status = log_memory("the command line");
+    status = open_parsing(&parsing, command, argc, argv);
+    if (status != STATUS_OK)
         goto out;
-    }
-    memcpy(words, argv + 1, (size_t)argc * sizeof(*argv));
-    count = list_options(command, options, listed, known, &shown);
-    opterr = 0;
-    optind = 0; /* glibc starts anew */
-    while (status == STATUS_OK && (key = getopt_long(argc - 1, words, ":h", known, NULL)) >= 0) {
-        const char *word = words[optind - 1], *begin = word + strspn(word, "-");
-        char name[64];
-
-        snprintf(name, sizeof(name), "%.*s", (int)strcspn(begin, "="), begin);
-        if (key == '?' && optopt &&
-            optopt < KEY_BASE) /* a letter, perhaps in the middle of a word */
-            snprintf(name, sizeof(name), "%c", optopt);
-        if (key == 'h') {
-            status = command_print_help(command, optarg);
-            goto out;
-        }
-        if (key == ':') {
-            status = log_error(STATUS_USAGE, "--%s needs a value", name);
-        } else if (key == '?' && optopt >= KEY_BASE) {
-            status = log_error(STATUS_USAGE, "--%s takes no value", name);
-        } else if (key == '?') {
-            status = table_unknown(&table, name);
-        } else {
-            struct listed *option = &listed[key - KEY_BASE];
-
-            given[invocation.given_count++] = (struct given_option){.option = option->row,
-                                                                    .group = option->group,
-                                                                    .value = optarg};
-            option->given = true;
-            if (option->row->given)
-                *(bool *)(option->base + option->row->given) = true;
-            status = parse_value(option, optarg);
-        }
-    }
-    invocation.arguments = words + optind;
-    invocation.argument_count = (size_t)(argc - 1 - optind);
-    /* Options that were not given get the value of a preset, or that of their row. */
-    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        const struct listed *option = &listed[i];
-        const char *value = option->row->fallback;
-
-        for (size_t k = 0; k < count; k++) {
-            const struct listed *other = &listed[k];
-            const struct preset *preset = NULL;
-
-            if (other->row->kind == &option_preset)
-                preset = *(const struct preset **)(other->base + other->row->offset);
-            for (size_t v = 0; preset && v < PRESET_VALUES_MAX && preset->values[v].option; v++)
-                if (strcmp(preset->values[v].option, option->row->name) == 0)
-                    value = preset->values[v].value;
-        }
-        if (value && !option->given)
-            status = parse_value(option, value);
-    }
-    if (status == STATUS_OK && invocation.argument_count < command->arguments_min)
-        status = log_error(STATUS_USAGE, "%s needs %s; try cbank %s --help", command->name,
-                           command->arguments, command->name);
-    else if (status == STATUS_OK && invocation.argument_count > command->arguments_max)
-        status =
-            log_error(STATUS_USAGE, "%s does not take '%s'; try cbank %s --help", command->name,
-                      invocation.arguments[command->arguments_max], command->name);
-    if (status == STATUS_OK)
-        status = check_written(&invocation);
-    if (status == STATUS_OK)
-        status = command->run(options, &invocation);
+    status = read_words(&parsing);
+    if (status != STATUS_OK || parsing.helped)
+        goto out;
+    status = set_defaults(&parsing);
+    if (status != STATUS_OK)
+        goto out;
+    status = check_arguments(&parsing);
+    if (status != STATUS_OK)
+        goto out;
+    status = command->run(parsing.options, &parsing.invocation);
 out:
-    for (size_t i = 0; i < count; i++)
-        if (listed[i].row->kind->close)
-            listed[i].row->kind->close(listed[i].base + listed[i].row->offset);
-    free(given);
-    free(options);
-    free(words);
+    close_parsing(&parsing);
     return status;
 }
