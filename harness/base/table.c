@@ -54,36 +54,44 @@ enum status table_unknown(const struct table *table, const char *name)
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
+/* Adds the row, or with NULL every row; each once. */
+static void add_rows(struct selection *selection, const struct table *table, const void *row)
+{
+    for (size_t i = 0, k; i < *table->count; i++) {
+        for (k = 0; k < selection->count && selection->rows[k] != table_row(table, i);)
+            k++;
+        if (k == selection->count && (!row || table_row(table, i) == row))
+            selection->rows[selection->count++] = table_row(table, i);
+    }
+}
+
+/* Adds the rows of a list, which is changed. There is room for all rows of the table. */
+static enum status add_names(struct selection *selection, const struct table *table, char *list)
+{
+    for (char *name; (name = strsep(&list, ","));) {
+        const void *row = table_find(table, name);
+
+        if (!row && strcmp(name, "all") != 0)
+            return table_unknown(table, name);
+        add_rows(selection, table, row);
+    }
+    return STATUS_OK;
+}
+
 enum status table_select(const struct table *table, const char *list, struct selection *out)
 {
     struct selection selection = {.rows = calloc(*table->count, sizeof(void *))};
     char *names = strdup(list);
-    enum status status = STATUS_OK;
+    const enum status status =
+        selection.rows && names ? add_names(&selection, table, names) : log_memory("names");
 
-    if (!selection.rows || !names) {
-        status = log_memory("names");
-        goto out;
-    }
-    for (char *rest = names, *name; status == STATUS_OK && (name = strsep(&rest, ","));) {
-        const void *row = table_find(table, name);
-        const bool all = !row && strcmp(name, "all") == 0;
-
-        if (!row && !all)
-            status = table_unknown(table, name);
-        for (size_t i = 0, k; i < *table->count; i++) {
-            for (k = 0; k < selection.count && selection.rows[k] != table_row(table, i);)
-                k++;
-            if (k == selection.count && (all || table_row(table, i) == row))
-                selection.rows[selection.count++] = table_row(table, i);
-        }
-    }
-out:
     free(names);
-    if (status == STATUS_OK)
-        *out = selection;
-    else
+    if (status != STATUS_OK) {
         selection_close(&selection);
-    return status;
+        return status;
+    }
+    *out = selection;
+    return STATUS_OK;
 }
 
 void selection_close(struct selection *selection)

@@ -84,23 +84,34 @@ static void add_once(struct integers *integers, uint64_t value)
     integers->values[integers->count++] = value;
 }
 
+/* Adds the numbers of a list, which is changed. There is room for all. */
+static enum status add_integers(const struct option_row *option, char *list,
+                                struct integers *integers)
+{
+    for (char *word; (word = strsep(&list, ","));) {
+        uint64_t value;
+        const enum status status = parse_integer(option, word, &value);
+
+        if (status != STATUS_OK)
+            return status;
+        add_once(integers, value);
+    }
+    return STATUS_OK;
+}
+
 static enum status parse_integers(const struct option_row *option, const char *text, void *member)
 {
     struct integers *integers = member;
-    char *copy = strdup(text), *rest = copy, *word;
+    char *copy = strdup(text);
     enum status status = STATUS_OK;
-    uint64_t value;
 
     integers_close(integers);
     integers->values = calloc(strlen(text) + 1, sizeof(uint64_t));
     integers->all = option->otherwise && strcmp(text, option->otherwise) == 0;
     if (!copy || !integers->values)
         status = log_memory("the command line");
-    while (status == STATUS_OK && !integers->all && (word = strsep(&rest, ","))) {
-        status = parse_integer(option, word, &value);
-        if (status == STATUS_OK)
-            add_once(integers, value);
-    }
+    else if (!integers->all)
+        status = add_integers(option, copy, integers);
     free(copy);
     return status;
 }
