@@ -129,12 +129,14 @@ static enum status answers_open(const struct characterize_options *options, stru
     watchdog_open(&answers->watchdog, &end);
     status = cells_measure((uint32_t)options->ordinal, &answers->watchdog,
                            options->watchdog_slack_seconds, &answers->cells);
-    if (status == STATUS_OK)
-        status = cuda_probe_open((uint32_t)options->ordinal, &answers->watchdog,
-                                 options->watchdog_slack_seconds, &answers->probe, device, source);
-    if (status == STATUS_OK)
-        *source = cells_source_with(&answers->cells, source);
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    status = cuda_probe_open((uint32_t)options->ordinal, &answers->watchdog,
+                             options->watchdog_slack_seconds, &answers->probe, device, source);
+    if (status != STATUS_OK)
+        return status;
+    *source = cells_source_with(&answers->cells, source);
+    return STATUS_OK;
 }
 
 /* Writes the characterization as the options ask, and a card if one is wanted. */
@@ -153,8 +155,10 @@ static enum status write_all(const struct characterize_options *options,
     if (status != STATUS_OK || !options->new_card_path)
         return status;
     status = card_make(&request, &card, tally);
-    if (status == STATUS_OK)
-        status = file_write(options->new_card_path, json_put, card);
+    if (status != STATUS_OK)
+        goto out;
+    status = file_write(options->new_card_path, json_put, card);
+out:
     json_free(card);
     return status;
 }
@@ -209,11 +213,13 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
     status = characterize(&record, options->replay_path ? &answers.recorded : NULL, options->quiet,
                           &made);
     made.seconds = clock_seconds() - start;
+    if (status != STATUS_OK)
+        goto out;
     clock_utc(made.finished_utc);
-    if (status == STATUS_OK)
-        status = write_all(options, &made, &tally);
-    if (status == STATUS_OK)
-        status = print_all(options, &made, &tally);
+    status = write_all(options, &made, &tally);
+    if (status != STATUS_OK)
+        goto out;
+    status = print_all(options, &made, &tally);
 out:
     characterization_close(&made);
     probe_record_close(&record);

@@ -98,50 +98,68 @@ static bool go_on(void *context, const char *phase, size_t done, size_t total)
     return false;
 }
 
-enum status cells_measure(uint32_t ordinal, struct watchdog *watchdog, double watchdog_slack,
-                          struct cells_source *out)
+/* The phases of a run, on all cells. The caller closes *session, also after an error. */
+static enum status run_phases(const struct engine_options *options, struct index_list *indices,
+                              struct result *result, struct engine_session **session)
 {
     engine_phase *const phases[] = {engine_cuda.prepare, engine_cuda.verify, engine_cuda.time,
                                     engine_cuda.set_up_counting, engine_cuda.count};
     const struct progress progress = {.step = go_on};
-    struct counter_set counted = {0};
-    struct engine_options options = {.device = ordinal,
-                                     .counters = &counted,
-                                     .seed = 1,
-                                     .max_noise = 0.005,
-                                     .sample_ns = 1e5,
-                                     .samples_max = 800,
-                                     .seconds_max = 2,
-                                     .watchdog = watchdog,
-                                     .watchdog_slack = watchdog_slack};
-    struct index_list indices = {.unhashed = true};
-    struct engine_session *session = NULL;
     struct device_info device;
     struct cell cells[CELLS];
+    enum status status = engine_cuda.describe(options->device, NULL, &device);
+
+    if (status != STATUS_OK)
+        return status;
+    for (size_t i = 0; i < CELLS; i++)
+        cells[i] = cell_of(&cell_rows[i], &device);
+    status = result_open(result, cells, CELLS);
+    if (status != STATUS_OK)
+        return status;
+    result->device = device;
+    status = result_give_indices(result, indices, NULL);
+    if (status != STATUS_OK)
+        return status;
+    status = engine_cuda.open(options, result, session);
+    if (status != STATUS_OK)
+        return status;
+    for (size_t i = 0; i < COUNT(phases); i++) {
+        status = phases[i](*session, result, &progress);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+enum status cells_measure(uint32_t ordinal, struct watchdog *watchdog, double watchdog_slack,
+                          struct cells_source *out)
+{
+    struct counter_set counted = {0};
+    const struct engine_options options = {.device = ordinal,
+                                           .counters = &counted,
+                                           .seed = 1,
+                                           .max_noise = 0.005,
+                                           .sample_ns = 1e5,
+                                           .samples_max = 800,
+                                           .seconds_max = 2,
+                                           .watchdog = watchdog,
+                                           .watchdog_slack = watchdog_slack};
+    struct index_list indices = {.unhashed = true};
+    struct engine_session *session = NULL;
     const char *reason;
     enum status status = counter_set_parse(counted_text, &counted);
 
     /* Without that device, opening the probes says why. */
-    if (status == STATUS_OK && ordinal < engine_cuda.device_count(&reason)) {
-        status = engine_cuda.describe(ordinal, NULL, &device);
-        for (size_t i = 0; i < CELLS; i++)
-            cells[i] = cell_of(&cell_rows[i], &device);
-        if (status == STATUS_OK)
-            status = result_open(&out->result, cells, CELLS);
-        out->result.device = device;
-        if (status == STATUS_OK)
-            status = result_give_indices(&out->result, &indices, NULL);
-        if (status == STATUS_OK)
-            status = engine_cuda.open(&options, &out->result, &session);
-        for (size_t i = 0; status == STATUS_OK && i < COUNT(phases); i++)
-            status = phases[i](session, &out->result, &progress);
-        if (status == STATUS_FINDING)
-            status = log_error(STATUS_ENVIRONMENT,
-                               "the cells of the experiment whole_kernels failed: %s%s%s",
-                               out->result.end.reason, out->result.end.cell[0] ? " at " : "",
-                               out->result.end.cell);
-        engine_cuda.close(session);
-    }
+    if (status != STATUS_OK || ordinal >= engine_cuda.device_count(&reason))
+        goto out;
+    status = run_phases(&options, &indices, &out->result, &session);
+    if (status == STATUS_FINDING)
+        status = log_error(STATUS_ENVIRONMENT,
+                           "the cells of the experiment whole_kernels failed: %s%s%s",
+                           out->result.end.reason, out->result.end.cell[0] ? " at " : "",
+                           out->result.end.cell);
+out:
+    engine_cuda.close(session);
     counter_set_close(&counted);
     index_list_close(&indices);
     return status;
