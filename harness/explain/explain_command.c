@@ -143,42 +143,55 @@ static const struct grid_column columns[] = {
 
 /* -- files ------------------------------------------------------------------------------------- */
 
-/* Explains the cells that are named. The card is the named one, else a built-in one of the chip;
- * one with the device's name is preferred. The caller closes what was opened, also after an
- * error. */
-static enum status explain_file(const char *path, const struct explain_options *options,
-                                struct explained *out)
+/* Explains the cells that are named, or all that were not skipped. */
+static enum status explain_cells(const struct explain_options *options, struct explained *out)
 {
-    struct access_counts *counts = NULL;
-    enum status status;
+    const struct result *result = &out->result;
+    struct access_counts *counts = calloc(result->cell_count + 1, sizeof(*counts));
+    enum status status = STATUS_OK;
 
-    *out = (struct explained){.file = path};
-    status = result_read(path, &out->result);
-    if (status == STATUS_OK)
-        status = card_read_of(options->card_path, &out->result.device, path, &out->card);
-    if (status == STATUS_OK)
-        status = result_give_indices(&out->result, &out->indices, NULL);
-    if (status != STATUS_OK)
-        return status;
-    counts = calloc(out->result.cell_count + 1, sizeof(*counts));
-    out->cells = calloc(out->result.cell_count + 1, sizeof(*out->cells));
-    if (!counts || !out->cells)
-        status = log_memory("%zu cells", out->result.cell_count);
-    for (size_t i = 0; status == STATUS_OK && i < out->result.cell_count; i++) {
-        const struct cell_result *cell = &out->result.cells[i];
+    out->cells = calloc(result->cell_count + 1, sizeof(*out->cells));
+    if (!counts || !out->cells) {
+        status = log_memory("%zu cells", result->cell_count);
+        goto out;
+    }
+    for (size_t i = 0; i < result->cell_count; i++) {
+        const struct cell_result *cell = &result->cells[i];
 
         if (cell->status == CELL_SKIPPED ||
             (options->cell && !cell_is_named(&cell->cell, options->cell)))
             continue;
-        status = access_count_next(result_cell, &out->result, i, counts);
-        if (status == STATUS_OK)
-            explain_cell(cell, cell_is_user(&cell->cell) ? NULL : &counts[i], &out->card,
-                         &out->cells[out->count++]);
+        status = access_count_next(result_cell, result, i, counts);
+        if (status != STATUS_OK)
+            goto out;
+        explain_cell(cell, cell_is_user(&cell->cell) ? NULL : &counts[i], &out->card,
+                     &out->cells[out->count++]);
     }
-    free(counts);
-    if (status == STATUS_OK && options->cell && out->count == 0)
+    if (options->cell && out->count == 0)
         status = cell_unknown(options->cell);
+out:
+    free(counts);
     return status;
+}
+
+/* Explains a file. The card is the named one, else a built-in one of the chip; one with the
+ * device's name is preferred. The caller closes what was opened, also after an error. */
+static enum status explain_file(const char *path, const struct explain_options *options,
+                                struct explained *out)
+{
+    enum status status;
+
+    *out = (struct explained){.file = path};
+    status = result_read(path, &out->result);
+    if (status != STATUS_OK)
+        return status;
+    status = card_read_of(options->card_path, &out->result.device, path, &out->card);
+    if (status != STATUS_OK)
+        return status;
+    status = result_give_indices(&out->result, &out->indices, NULL);
+    if (status != STATUS_OK)
+        return status;
+    return explain_cells(options, out);
 }
 
 static void close_file(struct explained *file)
@@ -188,13 +201,28 @@ static void close_file(struct explained *file)
     free(file->cells);
 }
 
+/* Prints the cells of a file. *most grows to the largest share of all cells. */
+static enum status print_file(const struct explained *file, const struct print_style *look,
+                              double *most)
+{
+    const struct grid grid = {GRID_COLUMNS(columns), GRID_ROWS(file->cells, file->count)};
+
+    text_put(stdout, escapes_none, file->file);
+    printf(": %s, by the card of %s%s\n", file->result.device.name, file->card.name,
+           file->result.modelled_time ? "; modelled: nothing was measured" : "");
+    for (size_t i = 0; i < file->count; i++)
+        if (file->cells[i].longest >= 0)
+            *most = fmax(*most, file->cells[i].share[file->cells[i].longest]);
+    return grid_print(stdout, &grid, look);
+}
+
 static enum status explain(const void *parsed, const struct invocation *invocation)
 {
     const struct explain_options *options = parsed;
     const struct print_style look = output_style(&options->look);
     struct explanation explanation = {.threshold = EXPLAIN_THRESHOLD};
     enum status worst = STATUS_OK;
-    double most = 0; /* the largest share of all cells */
+    double most = 0;
 
     explanation.files = calloc(invocation->argument_count, sizeof(*explanation.files));
     if (!explanation.files)
@@ -203,19 +231,10 @@ static enum status explain(const void *parsed, const struct invocation *invocati
         struct explained *file = &explanation.files[explanation.count];
         enum status status = explain_file(invocation->arguments[i], options, file);
 
-        if (status != STATUS_OK) {
+        if (status != STATUS_OK)
             close_file(file);
-        } else if (++explanation.count && !options->json) {
-            const struct grid grid = {GRID_COLUMNS(columns), GRID_ROWS(file->cells, file->count)};
-
-            text_put(stdout, escapes_none, file->file);
-            printf(": %s, by the card of %s%s\n", file->result.device.name, file->card.name,
-                   file->result.modelled_time ? "; modelled: nothing was measured" : "");
-            status = grid_print(stdout, &grid, &look);
-            for (size_t k = 0; k < file->count; k++)
-                if (file->cells[k].longest >= 0)
-                    most = fmax(most, file->cells[k].share[file->cells[k].longest]);
-        }
+        else if (++explanation.count && !options->json)
+            status = print_file(file, &look, &most);
         worst = status_worse(worst, status);
     }
     if (options->json && explanation.count > 0)
