@@ -144,6 +144,75 @@ static double chase_after(struct experiment_run *run, struct region_chase *chase
     return kept;
 }
 
+/* A region that is chased through a level. */
+struct region {
+    uint32_t bytes, step;
+    uint32_t level_bytes; /* what the level holds; 0: not known */
+};
+
+/* The region for a level: more than the levels before it hold, and half of what fits at most. False
+ * if the geometry is not known well enough. `larger` is that of several banks, if there is one. */
+static bool choose_region(const struct geometry *geometry, const struct geometry *larger,
+                          uint32_t level, struct region *out)
+{
+    const struct geometry_level *levels = geometry->level;
+    const uint32_t first = levels[0].fetch_bytes.value, fits = levels[level].fits_bytes.value;
+    const uint32_t before = level ? levels[level - 1].fits_bytes.value : 0;
+    const uint32_t wanted = level ? 4 * before : fits / 2;
+
+    *out = (struct region){
+        .bytes = fits && wanted > fits / 2 ? fits / 2 : wanted,
+        .step = levels[level].fetch_bytes.known ? levels[level].fetch_bytes.value : first,
+        .level_bytes = levels[level].capacity_bytes.known ? levels[level].capacity_bytes.value
+                       : level + 1 < larger->level_count ? larger->level[level].capacity_bytes.value
+                                                         : 0,
+    };
+    return first && (!level || before) && out->bytes >= KEPT_BYTES_MIN && out->bytes > before &&
+           out->bytes <= BANK_BYTES;
+}
+
+/* Evicts a region of `judged` accesses by a chase over twice the level's size, in several banks if
+ * one is too small for both. Returns the share that the level then answers; NaN if it cannot. */
+static double share_of_empty(struct experiment_run *run, const struct geometry *larger,
+                             const struct region *region, size_t judged, uint32_t level)
+{
+    const struct geometry *geometry = run->geometry;
+    const uint32_t bytes = region->bytes + 2 * region->level_bytes;
+    const bool relay = bytes > BANK_BYTES;
+    struct region_chase both = {
+        .request = {.kind = relay ? PROBE_RELAY : PROBE_CHASE, .timed = 1, .warm_up = 2}};
+    double share;
+
+    if (!region->level_bytes || bytes > region->step * BANK_BYTES / 4 ||
+        (relay && (!larger || bytes > PROBE_MEMBERS * BANK_BYTES)))
+        return NAN;
+    list_region(&both, bytes, region->step);
+    both.judged = judged;
+    run->geometry = relay ? larger : geometry;
+    share = chase_after(run, &both, level, PROBE_BEFORE_NOTHING, "share_answered_when_evicted");
+    run->geometry = geometry;
+    return share;
+}
+
+/* What a step leaves of what a level holds, by the share that it answers afterwards. */
+static void judge_step(struct experiment_run *run, uint32_t level, enum probe_before after,
+                       double share, double held, double empty)
+{
+    const bool differ = held - empty >= 0.5;
+    const char *value = fabs(share - empty) <= 0.02  ? "lost"
+                        : fabs(share - held) <= 0.02 ? "kept"
+                                                     : "partly kept";
+    struct verdict *verdict =
+        experiment_verdict(run, "what_it_held_is", level + 1, differ ? value : NULL,
+                           "the levels up to this one answer %.3f of the accesses after it, %.3f "
+                           "after a pointer chase over twice what it holds, %.3f while it holds "
+                           "them%s",
+                           share, empty, held, differ ? "" : ": too near to tell what was lost");
+
+    verdict->before = probe_before_names[after];
+    verdict->share = share;
+}
+
 /* Fills each level with a region that the levels before it cannot hold. Then chases it after a
  * launch, a copy, a launch of another module, and a flush. A miss may bring in data for several
  * accesses, so even an empty level answers some of them. A level has lost the region if it answers
@@ -151,65 +220,25 @@ static double chase_after(struct experiment_run *run, struct region_chase *chase
 void experiment_invalidation(struct experiment_run *run)
 {
     const struct outcome *modules = experiment_outcome(run, "geometry", "constant_modules");
-    const struct geometry *geometry = run->geometry,
-                          *larger = modules ? modules->geometry : geometry;
-    const struct geometry_level *levels = geometry->level;
-    const uint32_t first = levels[0].fetch_bytes.value;
+    const struct geometry *larger = modules ? modules->geometry : NULL;
 
-    for (uint32_t level = 0; level + 1 < geometry->level_count; level++) {
-        struct region_chase chase = {.request = {.kind = PROBE_CHASE, .timed = 1}}, both = chase;
-        const uint32_t fits = levels[level].fits_bytes.value,
-                       before = level ? levels[level - 1].fits_bytes.value : 0;
-        const uint32_t step =
-            levels[level].fetch_bytes.known ? levels[level].fetch_bytes.value : first;
-        const uint32_t wanted = level ? 4 * before : fits / 2,
-                       bytes = fits && wanted > fits / 2 ? fits / 2 : wanted;
-        const uint32_t size =
-            levels[level].capacity_bytes.known ? levels[level].capacity_bytes.value
-            : level + 1 < larger->level_count  ? larger->level[level].capacity_bytes.value
-                                               : 0;
+    for (uint32_t level = 0; level + 1 < run->geometry->level_count; level++) {
+        struct region_chase chase = {.request = {.kind = PROBE_CHASE, .timed = 1}};
         double shares[PROBE_BEFORE_COUNT] = {0}, held, empty;
-        bool relay, differ;
+        struct region region;
 
-        if (!first || (level && !before) || bytes < KEPT_BYTES_MIN || bytes <= before ||
-            bytes > BANK_BYTES)
+        if (!choose_region(run->geometry, larger ? larger : run->geometry, level, &region))
             continue;
-        list_region(&chase, bytes, step);
+        list_region(&chase, region.bytes, region.step);
         for (size_t after = PROBE_BEFORE_LAUNCH; after < PROBE_BEFORE_COUNT; after++)
             shares[after] = chase_after(run, &chase, level, (enum probe_before)after, NULL);
         /* In the launch that brought in the region by two chases. */
         chase.request.warm_up = 2;
         held = chase_after(run, &chase, level, PROBE_BEFORE_NOTHING, "share_answered_when_held");
-        /* Evicts it by a chase over twice the level's size, in several banks if one is too small
-         * for both. */
-        relay = bytes + 2 * size > BANK_BYTES;
-        if (!size || bytes + 2 * size > step * BANK_BYTES / 4 ||
-            (relay && (!modules || bytes + 2 * size > PROBE_MEMBERS * BANK_BYTES)))
-            continue; /* there is nothing to compare with */
-        both.request.kind = relay ? PROBE_RELAY : PROBE_CHASE;
-        both.request.warm_up = 2;
-        list_region(&both, bytes + 2 * size, step);
-        both.judged = chase.judged;
-        run->geometry = relay ? larger : geometry;
-        empty = chase_after(run, &both, level, PROBE_BEFORE_NOTHING, "share_answered_when_evicted");
-        run->geometry = geometry;
-        differ = held - empty >= 0.5;
-        for (size_t after = PROBE_BEFORE_LAUNCH; after < PROBE_BEFORE_COUNT; after++) {
-            const double share = shares[after];
-            const char *value = fabs(share - empty) <= 0.02  ? "lost"
-                                : fabs(share - held) <= 0.02 ? "kept"
-                                                             : "partly kept";
-            struct verdict *verdict =
-                experiment_verdict(run, "what_it_held_is", level + 1, differ ? value : NULL,
-                                   "the levels up to this one answer %.3f of the accesses after "
-                                   "it, %.3f after a pointer chase over twice "
-                                   "what it holds, %.3f while it holds them%s",
-                                   share, empty, held,
-                                   differ ? "" : ": too near to tell what was lost");
-
-            verdict->before = probe_before_names[after];
-            verdict->share = share;
-        }
+        empty = share_of_empty(run, larger, &region, chase.judged, level);
+        for (size_t after = PROBE_BEFORE_LAUNCH; !isnan(empty) && after < PROBE_BEFORE_COUNT;
+             after++)
+            judge_step(run, level, (enum probe_before)after, shares[after], held, empty);
     }
     if (!run->outcome->number_count)
         experiment_skip(run, "the geometry of no level is known well enough to fill it");

@@ -133,68 +133,82 @@ static struct line fit(const struct number points[COUNT(distinct_counts)])
     return line;
 }
 
-void experiment_serialization(struct experiment_run *run)
+/* The measure of each number of distinct addresses at a stride. One address has no stride: the
+ * point of the first stride stands for it. */
+static void measure_points(struct experiment_run *run, const struct curve *curve, uint32_t stride,
+                           bool single, uint32_t fits, struct number points[COUNT(distinct_counts)])
+{
+    for (size_t d = single ? 0 : 1; d < COUNT(distinct_counts); d++) {
+        points[d] = slope(run, curve->name, curve->kind, distinct_counts[d], stride, curve->warps);
+        if (fits && distinct_counts[d] * stride > fits)
+            snprintf(points[d].reason, sizeof(points[d].reason),
+                     "more than the %u bytes that hit in the first level: left out of the fit",
+                     fits);
+        experiment_number(run, points[d]);
+    }
+}
+
+/* Adds what a line says at a stride. */
+static void add_line(struct experiment_run *run, const struct curve *curve, uint32_t stride,
+                     const struct line *line)
 {
     static const char method[] =
         "least squares of the medians against distinct addresses - 1, Student's t";
+
+    for (size_t i = 0; i < FITTED; i++) {
+        const double value = line->value[i], half = line->half[i];
+        struct number number = {curve->fitted[i], "cycles",     method,        value,
+                                value - half,     value + half, line->samples, .stride = stride};
+
+        if (isnan(value))
+            number =
+                experiment_unknown(number, "fewer than three sizes lie inside the first level");
+        experiment_number(run, number);
+    }
+}
+
+/* Addresses are the cost if they cost the same 4 bytes apart, where 16 share a line, as 64 bytes
+ * apart. Costs within 5 % count as equal: the interval of points on a line can be narrower than any
+ * difference. An interval wider than a quarter of the larger cost decides nothing. */
+static const char *unit_of_cost(const struct line *near, const struct line *far)
+{
+    const double near_cost = near->value[COST], far_cost = far->value[COST];
+    const double larger = fmax(near_cost, far_cost);
+    const double error = fmax(near->half[COST], far->half[COST]);
+
+    if (isnan(near_cost) || isnan(far_cost))
+        return NULL;
+    if (larger < 0.02)
+        return "neither";
+    if (error > 0.25 * larger)
+        return NULL;
+    if (fabs(near_cost / far_cost - 1) <= 0.05 ||
+        fabs(near_cost - far_cost) <= near->half[COST] + far->half[COST])
+        return "address";
+    return near_cost / far_cost < 0.5 ? "line" : NULL;
+}
+
+void experiment_serialization(struct experiment_run *run)
+{
     const struct outcome *known = experiment_outcome(run, "geometry", run->path->name);
     const uint32_t fits = known ? known->geometry->level[0].fits_bytes.value : 0; /* 0: not known */
 
     for (const struct curve *curve = curves; curve < curves + COUNT(curves); curve++) {
         struct number points[COUNT(strides)][COUNT(distinct_counts)];
         struct line lines[COUNT(strides)], *const near = &lines[0], *const far = &lines[1];
-        double near_cost, far_cost, error, larger;
 
-        for (size_t s = 0; s < COUNT(strides); s++)
-            for (size_t d = s ? 1 : 0; d < COUNT(distinct_counts); d++) {
-                struct number *point = &points[s][d];
-
-                *point = slope(run, curve->name, curve->kind, distinct_counts[d], strides[s],
-                               curve->warps);
-                if (fits && distinct_counts[d] * strides[s] > fits)
-                    snprintf(point->reason, sizeof(point->reason),
-                             "more than the %u bytes that hit in the first level: left out of the "
-                             "fit",
-                             fits);
-                experiment_number(run, *point);
-                points[s][0] = points[0][0];
-            }
+        for (size_t s = 0; s < COUNT(strides); s++) {
+            measure_points(run, curve, strides[s], s == 0, fits, points[s]);
+            points[s][0] = points[0][0];
+        }
         for (size_t s = 0; s < COUNT(strides); s++) {
             lines[s] = fit(points[s]);
-            for (size_t i = 0; i < FITTED; i++) {
-                const double value = lines[s].value[i], half = lines[s].half[i];
-                struct number number = {curve->fitted[i], "cycles",
-                                        method,           value,
-                                        value - half,     value + half,
-                                        lines[s].samples, .stride = strides[s]};
-
-                if (isnan(value))
-                    number =
-                        experiment_unknown(number,
-                                           "fewer than three sizes lie inside the first level");
-                experiment_number(run, number);
-            }
+            add_line(run, curve, strides[s], &lines[s]);
         }
-        /* Addresses are the cost if they cost the same 4 bytes apart, where 16 share a line, as 64
-         * bytes apart. Costs within 5 % count as equal: the interval of points on a line can be
-         * narrower than any difference. An interval wider than a quarter of the larger cost decides
-         * nothing. */
-        near_cost = near->value[COST];
-        far_cost = far->value[COST];
-        larger = fmax(near_cost, far_cost);
-        error = fmax(near->half[COST], far->half[COST]);
-        experiment_verdict(run, curve->verdict, 0,
-                           isnan(near_cost) || isnan(far_cost) ? NULL
-                           : larger < 0.02                     ? "neither"
-                           : error > 0.25 * larger             ? NULL
-                           : fabs(near_cost / far_cost - 1) <= 0.05 ||
-                                   fabs(near_cost - far_cost) <= near->half[COST] + far->half[COST]
-                               ? "address"
-                           : near_cost / far_cost < 0.5 ? "line"
-                                                        : NULL,
+        experiment_verdict(run, curve->verdict, 0, unit_of_cost(near, far),
                            "%.4f cycles an extra address 4 bytes apart (+-%.4f), %.4f 64 bytes "
                            "apart (+-%.4f)",
-                           near_cost, near->half[COST], far_cost, far->half[COST]);
+                           near->value[COST], near->half[COST], far->value[COST], far->half[COST]);
     }
 }
 

@@ -162,75 +162,75 @@ static void compare_policy(struct search *search, size_t count, enum cache_repla
     cache_close(&cache);
 }
 
-void search_replacement(struct search *search)
+/* Classifies the accesses of a list that was chased, and counts its visits. */
+static void read_visits(struct search *search, size_t count, struct seen *seen)
 {
-    const uint32_t ways = search->shape->ways, more[] = {1, ways < 4 ? 2 : ways / 2};
-    struct geometry_number *finding = &search->level->replacement;
-    char *const name = search->level->replacement_name;
-    const char *comma = "";
-    uint32_t least = UINT32_MAX, policies = 0;
-    struct seen seen = {0};
-    uint64_t random = 1;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t missed = search->missed[i];
+        uint32_t before = 0;
 
-    if (ways < 2) {
-        search_not_found(finding, "one way: there is nothing to choose");
-        return;
-    }
-    for (size_t k = 0; k < sizeof(more) / sizeof(more[0]); k++) {
-        struct plan plan;
-        size_t count;
+        for (size_t pass = 0; pass < PASSES; pass++) {
+            const int by = search_answered_by(search, search->cycles[pass * count + i]);
 
-        if (!plan_visits(search, ways + more[k], search->step, &plan) &&
-            !plan_visits(search, ways + more[k], search->shape->line_bytes, &plan)) {
-            search_not_found(finding,
-                             "no list in %u bytes asks this level for more lines of a set than it "
-                             "holds",
-                             search->words * WORD_BYTES);
-            return;
+            before += by != NOBODY && by < search->index;
         }
-        count = list_visits(search, &plan, &random);
-        search_count_misses(search, count, 0, WARM_UP, PASSES);
-        finding->samples += count * PASSES;
-        for (size_t i = 0; i < count; i++) {
-            const uint32_t missed = search->missed[i];
-            uint32_t before = 0;
-
-            for (size_t pass = 0; pass < PASSES; pass++) {
-                const int by = search_answered_by(search, search->cycles[pass * count + i]);
-
-                before += by != NOBODY && by < search->index;
-            }
-            search->expected[i] = 4 * before >= 3 * PASSES   ? BEFORE
-                                  : 4 * missed >= 3 * PASSES ? MISS
-                                  : 4 * missed <= PASSES     ? HIT
-                                                             : WAVERS;
-            if (search->group[i] == NO_GROUP)
-                continue;
-            seen.visits++;
-            seen.wavered += missed > 0 && missed < PASSES;
-            seen.decided += search->expected[i] == HIT || search->expected[i] == MISS;
-        }
-        for (size_t i = 0; i < CACHE_REPLACEMENT_COUNT; i++)
-            if (is_candidate((enum cache_replacement)i, ways))
-                compare_policy(search, count, (enum cache_replacement)i, &seen);
+        search->expected[i] = 4 * before >= 3 * PASSES   ? BEFORE
+                              : 4 * missed >= 3 * PASSES ? MISS
+                              : 4 * missed <= PASSES     ? HIT
+                                                         : WAVERS;
+        if (search->group[i] == NO_GROUP)
+            continue;
+        seen->visits++;
+        seen->wavered += missed > 0 && missed < PASSES;
+        seen->decided += search->expected[i] == HIT || search->expected[i] == MISS;
     }
+}
+
+/* Chases a list that asks each set for more lines than it has ways, and holds it against every
+ * policy. False if there is no such list. */
+static bool try_lines(struct search *search, uint32_t lines, uint64_t *random, struct seen *seen)
+{
+    struct plan plan;
+    size_t count;
+
+    if (!plan_visits(search, lines, search->step, &plan) &&
+        !plan_visits(search, lines, search->shape->line_bytes, &plan))
+        return false;
+    count = list_visits(search, &plan, random);
+    search_count_misses(search, count, 0, WARM_UP, PASSES);
+    search->level->replacement.samples += count * PASSES;
+    read_visits(search, count, seen);
+    for (size_t i = 0; i < CACHE_REPLACEMENT_COUNT; i++)
+        if (is_candidate((enum cache_replacement)i, search->shape->ways))
+            compare_policy(search, count, (enum cache_replacement)i, seen);
+    return true;
+}
+
+/* The policies that the visits leave, a bit for each; 0: none of them. False if the visits decide
+ * nothing. *least is the number of visits that differ from the nearest policy. */
+static bool policies_left(const struct seen *seen, uint32_t ways, uint32_t *policies,
+                          uint32_t *least)
+{
+    *policies = 0;
+    *least = UINT32_MAX;
     for (uint32_t i = 0; i < CACHE_REPLACEMENT_COUNT; i++)
-        if (is_candidate((enum cache_replacement)i, ways) && seen.differ[i] < least)
-            least = seen.differ[i];
+        if (is_candidate((enum cache_replacement)i, ways) && seen->differ[i] < *least)
+            *least = seen->differ[i];
     /* One visit in a hundred may be read wrong. A policy is excluded if clearly more visits differ
      * than for the best one. */
-    if (10 * seen.decided >= 9 * seen.visits && 100 * least <= seen.decided) {
-        for (uint32_t i = 0; i < CACHE_REPLACEMENT_COUNT; i++)
-            if (is_candidate((enum cache_replacement)i, ways) && seen.differ[i] <= 4 + 2 * least)
-                policies |= 1u << i;
-    } else if (20 * seen.wavered > seen.visits || 20 * least < seen.decided || least < 16) {
-        search_not_found(finding,
-                         "%u of %u visits hit now and then; %u of the others differ from the "
-                         "nearest policy",
-                         seen.wavered, seen.visits, least);
-        return;
-    }
-    search_found(finding, policies, finding->samples);
+    if (10 * seen->decided < 9 * seen->visits || 100 * *least > seen->decided)
+        return 20 * seen->wavered <= seen->visits && 20 * *least >= seen->decided && *least >= 16;
+    for (uint32_t i = 0; i < CACHE_REPLACEMENT_COUNT; i++)
+        if (is_candidate((enum cache_replacement)i, ways) && seen->differ[i] <= 4 + 2 * *least)
+            *policies |= 1u << i;
+    return true;
+}
+
+/* "LRU", "one of LRU, FIFO", or "none of ..." with all. */
+static void name_policies(uint32_t policies, char name[GEOMETRY_REASON_BYTES])
+{
+    const char *comma = "";
+
     snprintf(name, GEOMETRY_REASON_BYTES, "%s",
              !policies                   ? "none of "
              : policies & (policies - 1) ? "one of "
@@ -240,4 +240,35 @@ void search_replacement(struct search *search)
             text_join(name, GEOMETRY_REASON_BYTES, comma, "%s", cache_replacement_names[i]);
             comma = ", ";
         }
+}
+
+void search_replacement(struct search *search)
+{
+    const uint32_t ways = search->shape->ways, more[] = {1, ways < 4 ? 2 : ways / 2};
+    struct geometry_number *finding = &search->level->replacement;
+    uint32_t least, policies;
+    struct seen seen = {0};
+    uint64_t random = 1;
+
+    if (ways < 2) {
+        search_not_found(finding, "one way: there is nothing to choose");
+        return;
+    }
+    for (size_t k = 0; k < sizeof(more) / sizeof(more[0]); k++)
+        if (!try_lines(search, ways + more[k], &random, &seen)) {
+            search_not_found(finding,
+                             "no list in %u bytes asks this level for more lines of a set than it "
+                             "holds",
+                             search->words * WORD_BYTES);
+            return;
+        }
+    if (!policies_left(&seen, ways, &policies, &least)) {
+        search_not_found(finding,
+                         "%u of %u visits hit now and then; %u of the others differ from the "
+                         "nearest policy",
+                         seen.wavered, seen.visits, least);
+        return;
+    }
+    search_found(finding, policies, finding->samples);
+    name_policies(policies, search->level->replacement_name);
 }
