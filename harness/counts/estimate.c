@@ -253,20 +253,16 @@ struct time_kernel estimate_kernel(const struct expectation *expectation)
                                 .constant_requests = counter_expected(requests, expectation)};
 }
 
-void estimate_time(const struct cell *cell, const struct access_counts *access,
-                   const struct card *card, const struct time_kernel *kernel,
-                   struct cell_estimate *out)
+/* What the cell needs of the chip, whatever the numbers of the card are. */
+static struct work work_of(const struct cell *cell, const struct access_counts *access,
+                           const struct card *card, const struct time_kernel *kernel)
 {
-    static const struct time_kernel unknown = {.instructions = NAN, .constant_requests = NAN};
-    const struct time_kernel *timed = kernel ? kernel : &unknown;
-    struct work work = {.cell = cell, .access = access, .kernel = timed};
+    struct work work = {.cell = cell, .access = access, .kernel = kernel};
     const double block = cell->block_size, threads = cell->parameters[PARAMETER_window_threads];
-    const double window =
-        /* of a block */
+    const double window = /* of a block */
         cell->parameters[PARAMETER_window_entries] * fmax(block / fmax(threads, 1), 1);
-    double *const times[] = {&out->time_ns.value, &out->time_ns.low, &out->time_ns.high};
 
-    work.resident = card_blocks_resident(card, cell, timed->registers);
+    work.resident = card_blocks_resident(card, cell, kernel->registers);
     work.blocks = (double)cell_blocks(cell);
     work.table = fmax((double)access->footprint_lines, 1) * ACCESS_LINE_BYTES;
     work.near = window > 0
@@ -274,44 +270,74 @@ void estimate_time(const struct cell *cell, const struct access_counts *access,
                     : work.table;
     work.output = sizeof(uint32_t) * (double)cell->elements;
     work.input = work.output * workload_streamed(cell->workload, cell->parameters);
-    *out = (struct cell_estimate){.longest = TIME_ISSUE};
-    /* for the values, then for the fastest and the slowest that the intervals allow */
-    for (int i = 0; i < 3; i++) {
-        double busy_ns[TIME_UNITS], l2, first, longest = 0;
+    return work;
+}
 
-        for (size_t k = 0; k < CARD_NUMBERS; k++)
-            work.number[k] = i == 0                            ? card->number[k].value
-                             : (i == 1) == card_rows[k].faster ? card->number[k].high
-                                                               : card->number[k].low;
-        l2 = use(&work, CARD_l2_bytes);
-        work.kept = cell->cache_state->flush ? 0 : kept_of(l2, work.input + work.output);
-        work.behind = 1 - kept_of(l2, work.table);
-        work.far = goes_to(&work, UNIT_L2, UNIT_L2);
-        /* warps of a block share data from beyond L1 */
-        if (goes_to(&work, UNIT_L1, UNIT_TEXTURE)) {
-            const double l1 = use(&work, CARD_shared_bytes_per_sm);
+/* How much of the data each cache keeps, by the numbers that work has. */
+static void find_shares(struct work *work)
+{
+    const struct access_counts *access = work->access;
+    const double l2 = use(work, CARD_l2_bytes);
 
-            work.far =
-                fmax(fmax(1 - l1 / work.near, 0), fmax(1 - l1 / work.table, 0) / steps_of(&work)) *
-                fmin((double)access->block_lines / fmax((double)access->lines, 1), 1);
-        }
-        first = use(&work, CARD_launch_ns);
-        if (uses_grid_stride_loop(cell))
-            first += staging_ns(&work) + use(&work, CARD_block_l2_ns);
-        find_sm_times(&work, busy_ns);
-        find_chip_times(&work, busy_ns);
-        busy_ns[TIME_LATENCY] = latency_ns(&work, busy_ns);
-        for (int unit = 0; unit < TIME_UNITS; unit++)
-            if (busy_ns[unit] > longest) {
-                longest = busy_ns[unit];
-                out->longest = i == 0 ? (enum time_unit)unit : out->longest;
-            }
-        if (i == 0) {
-            memcpy(out->busy_ns, busy_ns, sizeof(busy_ns));
-            out->copy_ns = staging_ns(&work);
-        }
-        *times[i] = (isnan(first) ? 0 : first) + longest;
+    work->kept = work->cell->cache_state->flush ? 0 : kept_of(l2, work->input + work->output);
+    work->behind = 1 - kept_of(l2, work->table);
+    work->far = goes_to(work, UNIT_L2, UNIT_L2);
+    /* warps of a block share data from beyond L1 */
+    if (goes_to(work, UNIT_L1, UNIT_TEXTURE)) {
+        const double l1 = use(work, CARD_shared_bytes_per_sm);
+
+        work->far =
+            fmax(fmax(1 - l1 / work->near, 0), fmax(1 - l1 / work->table, 0) / steps_of(work)) *
+            fmin((double)access->block_lines / fmax((double)access->lines, 1), 1);
     }
+}
+
+/* The time by the numbers that work has, the busy time of each unit, and the longest one. */
+static double find_time(struct work *work, double busy_ns[TIME_UNITS], enum time_unit *longest)
+{
+    double first, most = 0;
+
+    find_shares(work);
+    first = use(work, CARD_launch_ns);
+    if (uses_grid_stride_loop(work->cell))
+        first += staging_ns(work) + use(work, CARD_block_l2_ns);
+    find_sm_times(work, busy_ns);
+    find_chip_times(work, busy_ns);
+    busy_ns[TIME_LATENCY] = latency_ns(work, busy_ns);
+    for (int unit = 0; unit < TIME_UNITS; unit++)
+        if (busy_ns[unit] > most) {
+            most = busy_ns[unit];
+            *longest = (enum time_unit)unit;
+        }
+    return (isnan(first) ? 0 : first) + most;
+}
+
+/* The end of a number's interval that makes cells fast, or slow. */
+static double card_end(const struct card *card, size_t key, bool fast)
+{
+    return fast == card_rows[key].faster ? card->number[key].high : card->number[key].low;
+}
+
+void estimate_time(const struct cell *cell, const struct access_counts *access,
+                   const struct card *card, const struct time_kernel *kernel,
+                   struct cell_estimate *out)
+{
+    static const struct time_kernel unknown = {.instructions = NAN, .constant_requests = NAN};
+    struct work work = work_of(cell, access, card, kernel ? kernel : &unknown);
+    double ends_ns[TIME_UNITS];
+    enum time_unit longest;
+
+    *out = (struct cell_estimate){.longest = TIME_ISSUE};
+    for (size_t key = 0; key < CARD_NUMBERS; key++)
+        work.number[key] = card->number[key].value;
+    out->time_ns.value = find_time(&work, out->busy_ns, &out->longest);
+    out->copy_ns = staging_ns(&work);
+    for (size_t key = 0; key < CARD_NUMBERS; key++)
+        work.number[key] = card_end(card, key, true);
+    out->time_ns.low = find_time(&work, ends_ns, &longest);
+    for (size_t key = 0; key < CARD_NUMBERS; key++)
+        work.number[key] = card_end(card, key, false);
+    out->time_ns.high = find_time(&work, ends_ns, &longest);
     out->missing = work.missing | (cell_copied_bytes(cell) > 0 ? ESTIMATE_HOST_COPY : 0);
     out->time_ns.low /= TIME_MODEL_ERROR;
     out->time_ns.high *= TIME_MODEL_ERROR;
