@@ -38,27 +38,24 @@ void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES])
 void cell_parameters_text(const struct cell *cell, uint32_t set, const char *separator, char *out,
                           size_t room)
 {
-    char hash[CELL_INDEX_FILE_HASH_BYTES];
+    char hash[CELL_HASH_TEXT_BYTES];
 
     for (size_t i = 0; i < parameter_count; i++)
         if (set >> i & 1 && cell->parameters[i])
             text_join(out, room, separator, "%s=%" PRIu32, parameters[i].name, cell->parameters[i]);
-    if (!(set & CELL_TRACE_BIT))
+    if (!(set & CELL_FILES_BIT))
         return;
     if (cell->index_file_hash)
-        text_join(out, room, separator, "indices=%s",
-                  cell_index_file_hash_text(cell->index_file_hash, hash));
+        text_join(out, room, separator, "indices=%s", cell_hash_text(cell->index_file_hash, hash));
     if (cell->kernel.hash)
-        text_join(out, room, separator, "kernel=%s",
-                  cell_index_file_hash_text(cell->kernel.hash, hash));
+        text_join(out, room, separator, "kernel=%s", cell_hash_text(cell->kernel.hash, hash));
     if (strchr(cell->kernel.spaces, '='))
         text_join(out, room, separator, "spaces=%s", cell->kernel.spaces);
 }
 
-const char *cell_index_file_hash_text(uint64_t index_file_hash,
-                                      char text[CELL_INDEX_FILE_HASH_BYTES])
+const char *cell_hash_text(uint64_t hash, char text[CELL_HASH_TEXT_BYTES])
 {
-    snprintf(text, CELL_INDEX_FILE_HASH_BYTES, "%016" PRIx64, index_file_hash);
+    snprintf(text, CELL_HASH_TEXT_BYTES, "%016" PRIx64, hash);
     return text;
 }
 
@@ -370,17 +367,17 @@ uint32_t requested_blocks_per_sm(const struct cell *cell)
 bool requested_blocks_obstacle(const struct cell *cell, uint32_t sm_count, uint32_t room,
                                char text[CELL_REASON_BYTES])
 {
-    const uint32_t crowd = requested_blocks_per_sm(cell),
+    const uint32_t wanted = requested_blocks_per_sm(cell),
                    warps = cell->block_size / CBANK_WARP_THREADS;
 
-    if (crowd > room)
+    if (wanted > room)
         return cell_refuse(text, "an SM has room for %" PRIu32 " warps of this kernel at a time",
                            room * warps);
-    return (uint64_t)crowd * sm_count > cell_blocks(cell) &&
+    return (uint64_t)wanted * sm_count > cell_blocks(cell) &&
            cell_refuse(text,
                        "%" PRIu64 " elements are too few for %" PRIu32 " warps on each of %" PRIu32
                        " SMs",
-                       cell->elements, crowd * warps, sm_count);
+                       cell->elements, wanted * warps, sm_count);
 }
 
 uint32_t cell_length(const struct cell *cell)

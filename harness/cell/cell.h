@@ -66,17 +66,16 @@ void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES]);
 
 /* Appends "NAME=VALUE" to out for each parameter of a set that is not the default, with the
  * separator before each but the first of out. The set has bits by enum parameter_index;
- * CELL_TRACE_BIT stands for the file of the indices, or of the kernel. out holds text, which may be
+ * CELL_FILES_BIT stands for the file of the indices, or of the kernel. out holds text, which may be
  * "". */
-#define CELL_TRACE_BIT      (UINT32_C(1) << 31)
+#define CELL_FILES_BIT      (UINT32_C(1) << 31)
 #define CELL_PARAMETERS_ALL UINT32_MAX
 void cell_parameters_text(const struct cell *cell, uint32_t set, const char *separator, char *out,
                           size_t room);
 
-/* Writes the trace of a cell as 16 hexadecimal digits, as in identities. Returns text. */
-enum { CELL_INDEX_FILE_HASH_BYTES = 17 };
-const char *cell_index_file_hash_text(uint64_t index_file_hash,
-                                      char text[CELL_INDEX_FILE_HASH_BYTES]);
+/* Writes the hash of a file as 16 hexadecimal digits, as in identities. Returns text. */
+enum { CELL_HASH_TEXT_BYTES = 17 };
+const char *cell_hash_text(uint64_t hash, char text[CELL_HASH_TEXT_BYTES]);
 
 /* Whether the cell's indices come from a file. */
 bool cell_reads_file(const struct cell *cell);

@@ -45,9 +45,9 @@ static uint64_t read_hash(const struct node *node, const char *key, bool require
 {
     const char *text = node_text(node, key, required);
     const uint64_t hash = text ? strtoull(text, NULL, 16) : 0;
-    char again[CELL_INDEX_FILE_HASH_BYTES];
+    char again[CELL_HASH_TEXT_BYTES];
 
-    if (text && (!hash || strcmp(cell_index_file_hash_text(hash, again), text) != 0))
+    if (text && (!hash || strcmp(cell_hash_text(hash, again), text) != 0))
         node_refuse(node, key, "16 hexadecimal digits");
     return hash;
 }
@@ -95,7 +95,7 @@ static void write_cell(cJSON *object, const struct field *field, const void *bas
     fields_write(object, &(struct fields){cell_rows, CELL_ROWS}, &written);
     if (cell_is_user(cell)) {
         values = json_add(object, "kernel_file", cJSON_CreateObject());
-        json_add_text(values, "hash", cell_index_file_hash_text(cell->kernel.hash, text));
+        json_add_text(values, "hash", cell_hash_text(cell->kernel.hash, text));
         json_add_text(values, "spaces", cell->kernel.spaces);
     }
     values = json_add(object, "parameters", cJSON_CreateObject());
@@ -107,8 +107,7 @@ static void write_cell(cJSON *object, const struct field *field, const void *bas
     else
         json_add_integer(object, "array_bytes", array_bytes(cell));
     if (cell->index_file_hash)
-        json_add_text(object, "index_file_hash",
-                      cell_index_file_hash_text(cell->index_file_hash, text));
+        json_add_text(object, "index_file_hash", cell_hash_text(cell->index_file_hash, text));
 }
 
 /* Refuses a parameter that this build does not know, or that the cell does not take. */

@@ -214,9 +214,9 @@ uint32_t card_blocks_room(const struct card *card, const struct cell *cell, uint
 uint32_t card_blocks_resident(const struct card *card, const struct cell *cell, uint32_t registers)
 {
     const uint32_t room = card_blocks_room(card, cell, registers),
-                   crowd = requested_blocks_per_sm(cell);
+                   wanted = requested_blocks_per_sm(cell);
 
-    return crowd && crowd < room ? crowd : room;
+    return wanted && wanted < room ? wanted : room;
 }
 
 void card_set_grid(const struct card *card, struct cell *cell)

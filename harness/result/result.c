@@ -122,9 +122,9 @@ const struct cell *result_cell(const void *result, size_t i)
 
 const struct result_kernel *result_kernel(const struct result *result, const struct cell *cell)
 {
-    char hash[CELL_INDEX_FILE_HASH_BYTES];
+    char hash[CELL_HASH_TEXT_BYTES];
 
-    cell_index_file_hash_text(cell->kernel.hash, hash);
+    cell_hash_text(cell->kernel.hash, hash);
     for (const struct result_kernel *kernel = result->kernels;
          kernel < result->kernels + result->kernel_count; kernel++)
         if (strcmp(kernel->name, cell->kernel.name) == 0 &&

@@ -222,7 +222,7 @@ struct host {
     char job[96]; /* of the batch system */
 };
 
-/* It in a document. */
+/* A host in a document. */
 extern const struct object host_object;
 
 enum { RESULT_PHASES_MAX = 12, RESULT_ARGV_BYTES = 1024, RESULT_ARCHITECTURES_BYTES = 256 };

@@ -173,7 +173,7 @@ enum status show_matrix(FILE *stream, const struct print_style *look, struct cel
         kept_paths += take_path(rows, count, path, &path_axes[kept_paths]);
 
     note_count = mark_rows(rows, count, notes);
-    cell_parameters_text(cell, common & ~CELL_TRACE_BIT, " ", shared, sizeof(shared));
+    cell_parameters_text(cell, common & ~CELL_FILES_BIT, " ", shared, sizeof(shared));
     if (bytes)
         snprintf(table, sizeof(table), ", table of %" PRIu32 " %s",
                  bytes % 1024 ? bytes : bytes / 1024, bytes % 1024 ? "bytes" : "KB");

@@ -54,7 +54,7 @@ class Case(Scratch):
 
     def setUp(self):
         super().setUp()
-        self.file, self.trace = self.path("result.json"), self.path("trace.npy")
+        self.file, self.index_file = self.path("result.json"), self.path("indices.npy")
 
     def cbank(self, *arguments, status=0):
         done = subprocess.run(
@@ -87,7 +87,7 @@ class Case(Scratch):
         return result
 
     def put(self, data):
-        with open(self.trace, "wb") as file:
+        with open(self.index_file, "wb") as file:
             file.write(data)
 
     def refused(self, message, *arguments):
@@ -123,15 +123,15 @@ class Model(Case):
 
     def test_requests_are_those_of_the_indices(self):
         values = [random.Random(1).randrange(500) for _ in range(3 * 640)]
-        npy(self.trace, "q", (3, 640), values)
-        cells = self.run_lookup("--indices", self.trace, "--path", "all")["cells"]
+        npy(self.index_file, "q", (3, 640), values)
+        cells = self.run_lookup("--indices", self.index_file, "--path", "all")["cells"]
         warps = [values[first : first + 32] for first in range(0, len(values), 32)]
         sums = {
             "constant": sum(len(set(warp)) for warp in warps),
             "param": sum(len(set(warp)) for warp in warps),
             "global": sum(len({index * 4 // 32 for index in warp}) for warp in warps),
         }
-        with open(self.trace, "rb") as file:
+        with open(self.index_file, "rb") as file:
             digest = hashlib.sha256(file.read()).hexdigest()
         for cell in cells:
             if cell["path"] in sums:
@@ -144,7 +144,7 @@ class Model(Case):
                     4 * len(set(values)) if cell["path"] != "shared_fill_only" else 0,
                 )
                 self.assertEqual(
-                    cell["indices"], {"source": "file", "file": self.trace, "hash": digest}
+                    cell["indices"], {"source": "file", "file": self.index_file, "hash": digest}
                 )
                 self.assertEqual(
                     cell["identity"],
@@ -165,10 +165,10 @@ class Model(Case):
         self.assertEqual([cell["indices"] for cell in first], [cell["indices"] for cell in second])
 
     def test_a_table_too_small_for_a_file(self):
-        npy(self.trace, "I", (2, 100), [3] * 150 + [600] * 50)
+        npy(self.index_file, "I", (2, 100), [3] * 150 + [600] * 50)
         cells = {
             cell["path"]: cell
-            for cell in self.run_lookup("--indices", self.trace, "--path", "constant,param")[
+            for cell in self.run_lookup("--indices", self.index_file, "--path", "constant,param")[
                 "cells"
             ]
         }
@@ -178,15 +178,15 @@ class Model(Case):
         self.refused(
             "index 600 at [1][50] is beyond a table of 500 entries",
             "--indices",
-            self.trace,
+            self.index_file,
             "--table-bytes",
             "2000",
         )
 
     def test_tables_beyond_those_of_patterns(self):
-        npy(self.trace, "I", (2, 320), [299999] * 640)
+        npy(self.index_file, "I", (2, 320), [299999] * 640)
         cells = self.run_lookup(
-            "--indices", self.trace, "--path", "all", "--table-bytes", "1200000"
+            "--indices", self.index_file, "--path", "all", "--table-bytes", "1200000"
         )["cells"]
         done = {cell["path"]: cell for cell in cells if cell["status"] == "ok"}
         self.assertEqual(set(done), {"global", "readonly", "restrict", "global_l2", "texture"})
@@ -248,8 +248,8 @@ class Model(Case):
 
     def test_bad_files(self):
         good = list(range(100))
-        npy(self.trace, "i", (2, 50), good)
-        with open(self.trace, "rb") as file:
+        npy(self.index_file, "i", (2, 50), good)
+        with open(self.index_file, "rb") as file:
             whole = file.read()
         for message, write in {
             "it is empty": lambda: self.put(b""),
@@ -270,36 +270,44 @@ class Model(Case):
             "integers in one or two dimensions": lambda: self.put(
                 whole.replace(b"(2, 50)", b"()     ")
             ),
-            "it is in Fortran order": lambda: npy(self.trace, "i", (2, 50), good, fortran=True),
-            "its values are '<f4', no integers": lambda: npy(self.trace, "f", (2, 50), good),
-            "its values are '>i4', not little-endian": lambda: npy(
-                self.trace, "i", (2, 50), good, order=">"
+            "it is in Fortran order": lambda: npy(
+                self.index_file, "i", (2, 50), good, fortran=True
             ),
-            "its header is none of": lambda: npy(self.trace, "i", (2, 5, 10), good),
+            "its values are '<f4', no integers": lambda: npy(self.index_file, "f", (2, 50), good),
+            "its values are '>i4', not little-endian": lambda: npy(
+                self.index_file, "i", (2, 50), good, order=">"
+            ),
+            "its header is none of": lambda: npy(self.index_file, "i", (2, 5, 10), good),
             "[load][thread] is [100][1], and a thread has 64 loads at most": lambda: npy(
-                self.trace, "i", (100, 1), good
+                self.index_file, "i", (100, 1), good
             ),
             "index -1 at [1][3] is beyond": lambda: npy(
-                self.trace, "b", (2, 50), [1] * 53 + [-1] * 47
+                self.index_file, "b", (2, 50), [1] * 53 + [-1] * 47
             ),
             f"index {2 ** 64 - 1} at [1][3] is beyond": lambda: npy(
-                self.trace, "Q", (2, 50), [1] * 53 + [2**64 - 1] * 47
+                self.index_file, "Q", (2, 50), [1] * 53 + [2**64 - 1] * 47
             ),
-            "index 16384 at [0][0] is beyond": lambda: npy(self.trace, "q", (100,), [16384] * 100),
+            "index 16384 at [0][0] is beyond": lambda: npy(
+                self.index_file, "q", (100,), [16384] * 100
+            ),
         }.items():
             with self.subTest(message):
                 write()
-                self.refused(message, "--indices", self.trace)
-        npy(self.trace, "i", (2, 50), good)
+                self.refused(message, "--indices", self.index_file)
+        npy(self.index_file, "i", (2, 50), good)
         self.refused(
-            "has indices of 50 threads, not of 100", "--indices", self.trace, "--elements", "100"
+            "has indices of 50 threads, not of 100",
+            "--indices",
+            self.index_file,
+            "--elements",
+            "100",
         )
         self.refused("cannot read", "--indices", self.path("nothing.npy"))
         self.refused("unknown source 'file'", "--source", "file")
         self.refused("name their --source", "--pattern", "per_warp")
 
     def test_options_of_other_workloads(self):
-        for option, value in (("source", "zipf"), ("indices", self.trace)):
+        for option, value in (("source", "zipf"), ("indices", self.index_file)):
             done = self.cbank("run", "--engine", "model", f"--{option}", value, status=2)
             self.assertIn("name --workload lookup", done.stderr)
 
@@ -334,8 +342,8 @@ class Model(Case):
             )
 
     def test_resume_and_explain_want_the_same_file(self):
-        npy(self.trace, "H", (4, 1000), [random.Random(2).randrange(200) for _ in range(4000)])
-        result = self.run_lookup("--indices", self.trace, "--path", "constant,global")
+        npy(self.index_file, "H", (4, 1000), [random.Random(2).randrange(200) for _ in range(4000)])
+        result = self.run_lookup("--indices", self.index_file, "--path", "constant,global")
         identity = result["cells"][1]["identity"]
         self.cbank("explain", self.file)
         self.cbank("show", self.file, "--cell", identity)
@@ -344,21 +352,21 @@ class Model(Case):
         result.update(complete=False, finished_utc=None)
         with open(self.file, "w", encoding="utf-8") as file:
             json.dump(result, file)
-        with open(self.trace, "r+b") as file:
+        with open(self.index_file, "r+b") as file:
             file.seek(-1, os.SEEK_END)
             last = file.read(1)
             file.seek(-1, os.SEEK_END)
             file.write(bytes([last[0] ^ 1]))
         self.assertIn("has changed", self.cbank("run", "--resume", self.file, status=3).stderr)
         self.assertIn("has changed", self.cbank("explain", self.file, status=3).stderr)
-        with open(self.trace, "r+b") as file:
+        with open(self.index_file, "r+b") as file:
             file.seek(-1, os.SEEK_END)
             file.write(last)
         self.cbank("run", "--resume", self.file, "--quiet")
         again = read_json(self.file)
         self.assertTrue(again["complete"])
         self.assertEqual(again["cells"][1]["identity"], identity)
-        os.remove(self.trace)
+        os.remove(self.index_file)
         self.assertIn("cannot read", self.cbank("explain", self.file, status=2).stderr)
 
 
@@ -378,10 +386,15 @@ class Gpu(Case):
         return result, done
 
     def test_every_path_is_verified_and_counted(self):
-        npy(self.trace, "h", (4, 3001), [random.Random(3).randrange(400) for _ in range(4 * 3001)])
+        npy(
+            self.index_file,
+            "h",
+            (4, 3001),
+            [random.Random(3).randrange(400) for _ in range(4 * 3001)],
+        )
         result, done = self.measured(
             "--indices",
-            self.trace,
+            self.index_file,
             "--source",
             "random,unequal",
             "--distinct",

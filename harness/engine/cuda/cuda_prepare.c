@@ -43,7 +43,7 @@ static enum status prepare_kernel(struct engine_session *session, struct cell_re
                                   struct cuda_cell *cuda)
 {
     struct cuda_device *device = &session->device;
-    const uint32_t sm_count = device->info->sm_count, crowd = requested_blocks_per_sm(&cell->cell);
+    const uint32_t sm_count = device->info->sm_count, wanted = requested_blocks_per_sm(&cell->cell);
     struct kernel_sass sass;
     char reason[CELL_REASON_BYTES];
     const char *image;
@@ -77,7 +77,7 @@ static enum status prepare_kernel(struct engine_session *session, struct cell_re
         if (requested_blocks_obstacle(&cell->cell, sm_count, (uint32_t)room, reason))
             engine_end_cell(cell, CELL_SKIPPED, "%s", reason);
         else
-            cell_set_grid(&cell->cell, (uint64_t)sm_count * (crowd ? crowd : (uint32_t)room));
+            cell_set_grid(&cell->cell, (uint64_t)sm_count * (wanted ? wanted : (uint32_t)room));
     }
     return device->calls.failed ? cuda_fail(device, cell, "cannot prepare the kernel") : STATUS_OK;
 }
