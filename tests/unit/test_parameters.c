@@ -203,11 +203,11 @@ TEST(a_parameter_that_no_row_takes_has_no_effect)
 {
     const struct cell cell =
         make_cell(workload_named("add"), pattern_named("per_warp"), path_named("global"));
-    struct cell other = cell;
+    struct cell skewed = cell;
     uint64_t before[READERS], after[READERS];
 
-    other.parameters[PARAMETER_skew_percent] = 200;
+    skewed.parameters[PARAMETER_skew_percent] = 200;
     effects_of(cell, before);
-    effects_of(other, after);
+    effects_of(skewed, after);
     assert_memory_equal(before, after, sizeof(before));
 }
