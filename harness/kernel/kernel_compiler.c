@@ -275,35 +275,64 @@ static bool read_option_files(const struct texts *words, struct kernel_reads *re
     return added;
 }
 
+static enum status cannot_write(const struct kernel_compiler *compiler)
+{
+    return log_error(STATUS_ENVIRONMENT, "cannot write into %s: %s; TMPDIR=FOLDER names another",
+                     compiler->folder, strerror(errno));
+}
+
+static enum status no_memory(const struct kernel_reads *reads)
+{
+    return log_memory("what %s reads", reads->kernel);
+}
+
+/* Runs nvcc for each build, and takes what it read. A compiler that fails says why when it
+ * compiles. */
+static enum status read_by_nvcc(struct kernel_compiler *compiler, const struct kernel_build *builds,
+                                size_t count, struct kernel_reads *reads)
+{
+    struct nvcc_runs runs;
+    enum status status = STATUS_OK;
+
+    if (!open_runs(compiler, count, &runs)) {
+        status = no_memory(reads);
+        goto out;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!add_run(&runs, &builds[i], i, true)) {
+            status = cannot_write(compiler);
+            goto out;
+        }
+    status = run_all(&runs);
+    if (status != STATUS_OK)
+        goto out;
+    for (size_t i = 0; i < runs.count; i++)
+        if (runs.jobs[i].code == 0 && !take_read(&runs.runs[i], reads)) {
+            status = no_memory(reads);
+            goto out;
+        }
+out:
+    close_runs(&runs);
+    return status;
+}
+
 enum status kernel_preprocess(struct kernel_compiler *compiler, const struct kernel_build *builds,
                               size_t count, struct kernel_reads *reads)
 {
-    struct nvcc_runs runs = {0};
     enum status status = STATUS_OK;
-    bool taken = read_option_files(&compiler->words, reads), written = write_headers(compiler);
 
-    if (written && !compiler->path[0])
-        taken = taken && kernel_reads_scan(reads, &compiler->words, compiler->folder);
-    else
-        taken = open_runs(compiler, count, &runs) && taken;
-    for (size_t i = 0; taken && written && compiler->path[0] && i < count; i++)
-        written = add_run(&runs, &builds[i], i, true);
-    if (taken && !written)
-        status =
-            log_error(STATUS_ENVIRONMENT, "cannot write into %s: %s; TMPDIR=FOLDER names another",
-                      compiler->folder, strerror(errno));
-    else if (taken && compiler->path[0])
-        status = run_all(&runs);
-    for (size_t i = 0; taken && status == STATUS_OK && i < runs.count; i++)
-        if (runs.jobs[i].code == 0)
-            taken = take_read(&runs.runs[i], reads);
-    /* A compiler that fails says why when it compiles. */
-    if (taken && status == STATUS_OK && !kernel_reads_know(reads, reads->kernel)) {
-        kernel_unfollowed(reads, "the compiler does not say what it reads", NULL);
-        taken = kernel_reads_add(reads, reads->kernel, false);
-    }
-    close_runs(&runs);
-    return taken ? status : log_memory("what %s reads", reads->kernel);
+    if (!read_option_files(&compiler->words, reads))
+        return no_memory(reads);
+    if (!write_headers(compiler))
+        return cannot_write(compiler);
+    if (compiler->path[0])
+        status = read_by_nvcc(compiler, builds, count, reads);
+    else if (!kernel_reads_scan(reads, &compiler->words, compiler->folder))
+        status = no_memory(reads);
+    if (status != STATUS_OK || kernel_reads_know(reads, reads->kernel))
+        return status;
+    kernel_unfollowed(reads, "the compiler does not say what it reads", NULL);
+    return kernel_reads_add(reads, reads->kernel, false) ? STATUS_OK : no_memory(reads);
 }
 
 /* Whether a build read another file than is known. */
@@ -357,27 +386,29 @@ static enum status run_nvcc(struct kernel_compiler *compiler, struct kernel_buil
 {
     struct nvcc_runs runs;
     enum status status = STATUS_OK;
-    bool written = true;
 
-    if (!open_runs(compiler, count, &runs))
+    if (!open_runs(compiler, count, &runs)) {
         status = log_memory("compiling a kernel file");
-    for (size_t i = 0; status == STATUS_OK && written && i < count; i++)
-        if (!kernel_build_made(&builds[i]))
-            written = add_run(&runs, &builds[i], i, false);
-    if (!written)
-        status =
-            log_error(STATUS_ENVIRONMENT, "cannot write into %s: %s; TMPDIR=FOLDER names another",
-                      compiler->folder, strerror(errno));
-    if (status == STATUS_OK)
-        status = run_all(&runs);
-    for (size_t i = 0; status == STATUS_OK && i < runs.count; i++) {
+        goto out;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!kernel_build_made(&builds[i]) && !add_run(&runs, &builds[i], i, false)) {
+            status = cannot_write(compiler);
+            goto out;
+        }
+    status = run_all(&runs);
+    if (status != STATUS_OK)
+        goto out;
+    for (size_t i = 0; i < runs.count; i++) {
         const struct nvcc_run *const run = &runs.runs[i];
 
-        if (!take_made(run, runs.jobs[i].code, &builds[run->number]))
-            status = log_memory("what %s made", compiler->path);
-        else
-            status = check_read(run, reads);
+        status = take_made(run, runs.jobs[i].code, &builds[run->number])
+                     ? check_read(run, reads)
+                     : log_memory("what %s made", compiler->path);
+        if (status != STATUS_OK)
+            goto out;
     }
+out:
     close_runs(&runs);
     return status;
 }

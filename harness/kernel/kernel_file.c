@@ -126,7 +126,7 @@ static enum status identify(struct opening *opening, struct kernel_build written
 {
     const char *const expected = opening->request->expected;
     const size_t count = opening->compiler.path[0] ? 2 : 1;
-    enum status status = STATUS_OK;
+    enum status status;
 
     for (size_t i = 0; i < count; i++) {
         written[i].source = build_source(opening, out, &written[i]);
@@ -134,9 +134,10 @@ static enum status identify(struct opening *opening, struct kernel_build written
             return log_memory("compiling %s", out->path);
     }
     status = kernel_preprocess(&opening->compiler, written, count, &opening->reads);
-    if (status == STATUS_OK)
-        status = kernel_identity(&opening->reads, &opening->compiler.words,
-                                 opening->request->against, out->sha256);
+    if (status != STATUS_OK)
+        return status;
+    status = kernel_identity(&opening->reads, &opening->compiler.words, opening->request->against,
+                             out->sha256);
     if (status != STATUS_OK)
         return status;
     if (expected && !strstr(expected, out->sha256))
@@ -158,58 +159,126 @@ static void print_messages(const struct kernel_build *build)
     }
 }
 
-/* Compiles builds, unless they are made or in the cache. STATUS_USAGE, logged after the compiler's
- * messages, if one does not compile. */
-static enum status make_builds(struct opening *opening, const struct kernel_file *file,
-                               struct kernel_build *builds, size_t count)
+/* Makes the sources and the keys of builds that are not made, and takes what the cache has. */
+static enum status take_cached(const struct opening *opening, const struct kernel_file *file,
+                               struct kernel_build *builds, size_t count,
+                               char (*keys)[SHA256_HEX_BYTES], bool keeps)
 {
-    char(*const keys)[SHA256_HEX_BYTES] = calloc(count, sizeof(*keys)), hash[SHA256_HEX_BYTES];
-    const bool keeps = opening->cache && !opening->reads.unfollowed[0];
-    enum status status = keys ? STATUS_OK : log_memory("compiling %s", file->path);
-
-    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (kernel_build_made(&builds[i]))
             continue;
         if (!builds[i].source)
             builds[i].source = build_source(opening, file, &builds[i]);
         if (!builds[i].source || !make_key(opening, builds[i].source, file->sha256, keys[i]))
-            status = log_memory("compiling %s", file->path);
-        else
-            builds[i].cached = keeps && kernel_cache_get(opening->cache, keys[i], &builds[i]);
+            return log_memory("compiling %s", file->path);
+        builds[i].cached = keeps && kernel_cache_get(opening->cache, keys[i], &builds[i]);
     }
-    if (status == STATUS_OK)
-        status = kernel_compile(&opening->compiler, builds, count, &opening->reads);
-    if (status == STATUS_OK)
-        status = kernel_identity(&opening->reads, &opening->compiler.words,
-                                 opening->request->against, hash);
-    if (status == STATUS_OK && strcmp(hash, file->sha256) != 0)
-        status = log_error(STATUS_USAGE,
-                           "%s, or a file that it reads, changed while it was compiled; run again",
-                           file->path);
-    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        const char *const spaces = builds[i].kernel.spaces;
+    return STATUS_OK;
+}
 
-        /* The file as it is written must compile, but for the processor. */
-        if (builds[i].cubin || (builds[i].reason[0] && (spaces[0] || builds[i].on_cpu))) {
+/* The file must still be what it was when it was hashed. */
+static enum status check_unchanged(struct opening *opening, const struct kernel_file *file)
+{
+    char hash[SHA256_HEX_BYTES];
+    const enum status status =
+        kernel_identity(&opening->reads, &opening->compiler.words, opening->request->against, hash);
+
+    if (status == STATUS_OK && strcmp(hash, file->sha256) != 0)
+        return log_error(STATUS_USAGE,
+                         "%s, or a file that it reads, changed while it was compiled; run again",
+                         file->path);
+    return status;
+}
+
+/* Says why a build that must compile did not. */
+static enum status refuse_build(const struct opening *opening, const struct kernel_file *file,
+                                const struct kernel_build *build)
+{
+    const char *const spaces = build->kernel.spaces;
+
+    print_messages(build);
+    if (build->status == STATUS_ENVIRONMENT)
+        return log_error(STATUS_ENVIRONMENT, "%s: %s cannot compile for sm_%u, see above",
+                         file->path, opening->compiler.version,
+                         (unsigned)opening->compiler.architecture);
+    return log_error(STATUS_USAGE, "%s does not compile with its tables %s%s%s%s%s", file->path,
+                     spaces[0] ? "in " : "as they are written", spaces,
+                     build->reason[0] ? ": " : ", see above", build->reason,
+                     build->reason[0] ? "; write another memory space" : "");
+}
+
+/* The file as it is written must compile, but for the processor; in a memory space it may have a
+ * reason. */
+static bool may_be_kept(const struct kernel_build *build)
+{
+    return build->cubin || (build->reason[0] && (build->kernel.spaces[0] || build->on_cpu));
+}
+
+/* Compiles builds, unless they are made or in the cache. STATUS_USAGE, logged after the compiler's
+ * messages, if one does not compile. */
+static enum status make_builds(struct opening *opening, const struct kernel_file *file,
+                               struct kernel_build *builds, size_t count)
+{
+    char(*const keys)[SHA256_HEX_BYTES] = calloc(count, sizeof(*keys));
+    const bool keeps = opening->cache && !opening->reads.unfollowed[0];
+    enum status status;
+
+    if (!keys)
+        return log_memory("compiling %s", file->path);
+    status = take_cached(opening, file, builds, count, keys, keeps);
+    if (status != STATUS_OK)
+        goto out;
+    status = kernel_compile(&opening->compiler, builds, count, &opening->reads);
+    if (status != STATUS_OK)
+        goto out;
+    status = check_unchanged(opening, file);
+    if (status != STATUS_OK)
+        goto out;
+    for (size_t i = 0; i < count; i++) {
+        if (may_be_kept(&builds[i])) {
             if (keeps && keys[i][0] && !builds[i].cached)
                 kernel_cache_put(opening->cache, keys[i], &builds[i]);
-            continue;
+        } else if (!builds[i].on_cpu) {
+            status = refuse_build(opening, file, &builds[i]);
+            goto out;
         }
-        if (builds[i].on_cpu)
-            continue;
-        print_messages(&builds[i]);
-        if (builds[i].status == STATUS_ENVIRONMENT)
-            status = log_error(STATUS_ENVIRONMENT, "%s: %s cannot compile for sm_%u, see above",
-                               file->path, opening->compiler.version,
-                               (unsigned)opening->compiler.architecture);
-        else
-            status = log_error(STATUS_USAGE, "%s does not compile with its tables %s%s%s%s%s",
-                               file->path, spaces[0] ? "in " : "as they are written", spaces,
-                               builds[i].reason[0] ? ": " : ", see above", builds[i].reason,
-                               builds[i].reason[0] ? "; write another memory space" : "");
     }
+out:
     free(keys);
     return status;
+}
+
+/* Says what is doubtful about the builds of the file as it is written. */
+static void print_notes(const struct opening *opening, const struct kernel_build written[2],
+                        const struct kernel_file *file)
+{
+    const struct kernel_build *const on_cpu = &written[1];
+
+    print_messages(written); /* warnings */
+    if (opening->reads.unfollowed[0])
+        log_note(false,
+                 "%s: it is compiled each time, and its hash may leave out what it reads: %s",
+                 file->path, opening->reads.unfollowed);
+    if (opening->compiler.path[0] && !on_cpu->cubin)
+        log_note(false,
+                 "%s: the check cannot be compiled for the processor, and runs on the GPU%s%s",
+                 file->path, on_cpu->reason[0] ? ": " : "", on_cpu->reason);
+}
+
+/* Each build that has a cubin must launch a kernel. */
+static enum status check_symbols(struct kernel_file *file)
+{
+    char reason[KERNEL_REASON_BYTES];
+
+    for (size_t i = 0; i < file->build_count; i++) {
+        struct kernel_build *build = &file->builds[i];
+
+        sscanf(file->sha256, "%16" SCNx64, &build->kernel.hash);
+        if (build->cubin && !kernel_symbol(build, reason))
+            return log_error(STATUS_USAGE, "%s:%u: %s", file->path, (unsigned)file->info.line,
+                             reason);
+    }
+    return STATUS_OK;
 }
 
 /* Compiles the file as it is, by nvcc for the processor too, reads what it says, and compiles all
@@ -217,45 +286,31 @@ static enum status make_builds(struct opening *opening, const struct kernel_file
 static enum status open_builds(struct opening *opening, struct kernel_build written[2],
                                struct kernel_file *file)
 {
-    const bool nvcc = opening->compiler.path[0] != '\0';
-    enum status status = make_builds(opening, file, written, nvcc ? 2 : 1);
-    const struct kernel_build *const on_cpu = &written[1];
-    char reason[KERNEL_REASON_BYTES];
+    enum status status =
+        make_builds(opening, file, written, opening->compiler.path[0] != '\0' ? 2 : 1);
 
-    if (status == STATUS_OK)
-        print_messages(written); /* warnings */
-    if (status == STATUS_OK && opening->reads.unfollowed[0])
-        log_note(false,
-                 "%s: it is compiled each time, and its hash may leave out what it reads: %s",
-                 file->path, opening->reads.unfollowed);
-    if (status == STATUS_OK && nvcc && !on_cpu->cubin)
-        log_note(false,
-                 "%s: the check cannot be compiled for the processor, and runs on the GPU%s%s",
-                 file->path, on_cpu->reason[0] ? ": " : "", on_cpu->reason);
-    file->reference = on_cpu->cubin;
-    file->reference_bytes = on_cpu->cubin_bytes;
-    if (status == STATUS_OK)
-        status = kernel_info_read(written->cubin, written->cubin_bytes, file);
-    if (status == STATUS_OK)
-        status = kernel_choices_read(opening->request->spaces, file);
-    for (size_t i = 0; status == STATUS_OK && i < file->build_count; i++)
+    file->reference = written[1].cubin;
+    file->reference_bytes = written[1].cubin_bytes;
+    if (status != STATUS_OK)
+        return status;
+    print_notes(opening, written, file);
+    status = kernel_info_read(written->cubin, written->cubin_bytes, file);
+    if (status != STATUS_OK)
+        return status;
+    status = kernel_choices_read(opening->request->spaces, file);
+    if (status != STATUS_OK)
+        return status;
+    for (size_t i = 0; i < file->build_count; i++)
         if (file->builds[i].as_written) {
             file->builds[i].cubin = written->cubin;
             file->builds[i].cubin_bytes = written->cubin_bytes;
             file->builds[i].cached = written->cached;
             written->cubin = NULL;
         }
-    if (status == STATUS_OK)
-        status = make_builds(opening, file, file->builds, file->build_count);
-    for (size_t i = 0; status == STATUS_OK && i < file->build_count; i++) {
-        struct kernel_build *build = &file->builds[i];
-
-        sscanf(file->sha256, "%16" SCNx64, &build->kernel.hash);
-        if (build->cubin && !kernel_symbol(build, reason))
-            status =
-                log_error(STATUS_USAGE, "%s:%u: %s", file->path, (unsigned)file->info.line, reason);
-    }
-    return status;
+    status = make_builds(opening, file, file->builds, file->build_count);
+    if (status != STATUS_OK)
+        return status;
+    return check_symbols(file);
 }
 
 static void close_build(struct kernel_build *build)
@@ -273,6 +328,7 @@ enum status kernel_file_open(const struct kernel_request *request, struct kernel
     const bool absolute = path[0] == '/';
     char folder[PATH_MAX] = "";
     enum status status;
+    double start;
 
     *out = (struct kernel_file){.path = path, .against = request->against};
     if (path[strcspn(path, "\"\\\n")])
@@ -288,21 +344,24 @@ enum status kernel_file_open(const struct kernel_request *request, struct kernel
                          path);
     opening.reads.kernel = opening.path;
     status = read_options(&opening);
-    if (status == STATUS_OK)
-        status = check_readable(&opening);
-    if (status == STATUS_OK)
-        status = kernel_compiler_open(request->compiler, &opening.compiler);
-    if (status == STATUS_OK)
-        status = identify(&opening, written, out);
-    if (status == STATUS_OK) {
-        const double start = clock_seconds();
-
-        opening.cache = kernel_cache_folder();
-        status = open_builds(&opening, written, out);
-        for (size_t i = 0; i < out->build_count; i++)
-            if (out->builds[i].cubin && !out->builds[i].cached)
-                out->compile_seconds = clock_seconds() - start;
-    }
+    if (status != STATUS_OK)
+        goto out;
+    status = check_readable(&opening);
+    if (status != STATUS_OK)
+        goto out;
+    status = kernel_compiler_open(request->compiler, &opening.compiler);
+    if (status != STATUS_OK)
+        goto out;
+    status = identify(&opening, written, out);
+    if (status != STATUS_OK)
+        goto out;
+    start = clock_seconds();
+    opening.cache = kernel_cache_folder();
+    status = open_builds(&opening, written, out);
+    for (size_t i = 0; i < out->build_count; i++)
+        if (out->builds[i].cubin && !out->builds[i].cached)
+            out->compile_seconds = clock_seconds() - start;
+out:
     memcpy(out->compiler, opening.compiler.version, sizeof(out->compiler));
     memcpy(out->headers_sha256, opening.reads.headers_sha256, sizeof(out->headers_sha256));
     out->data = opening.reads.data;
