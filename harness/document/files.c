@@ -23,15 +23,35 @@
 
 /* -- names ------------------------------------------------------------------------------------- */
 
+/* Adds the names of a folder that have the ending, each behind the path. False when out of
+ * memory. */
+static bool add_entries(struct texts *list, const char *path, const char *ending,
+                        struct dirent *const *entries, int count)
+{
+    const char *slash = path[strlen(path) - 1] == '/' ? "" : "/";
+    char pattern[16];
+
+    snprintf(pattern, sizeof(pattern), "*%s", ending);
+    for (int i = 0; i < count; i++) {
+        char *name = NULL;
+
+        if (fnmatch(pattern, entries[i]->d_name, FNM_PERIOD) != 0)
+            continue;
+        if (asprintf(&name, "%s%s%s", path, slash, entries[i]->d_name) < 0)
+            return false;
+        if (!texts_take(list, name))
+            return false;
+    }
+    return true;
+}
+
 enum status files_add(struct texts *list, const char *path, const char *ending)
 {
-    const char *slash = path[0] && path[strlen(path) - 1] == '/' ? "" : "/";
     const size_t before = list->count;
     struct dirent **entries = NULL;
-    char pattern[16];
-    enum status status = STATUS_OK;
     struct stat info;
     int count = 0;
+    bool added;
 
     if (!path[0])
         return log_error(STATUS_USAGE, "an empty name is no file");
@@ -40,22 +60,15 @@ enum status files_add(struct texts *list, const char *path, const char *ending)
         return log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
     if (!S_ISDIR(info.st_mode))
         return texts_take(list, strdup(path)) ? STATUS_OK : log_memory("the names of files");
-    snprintf(pattern, sizeof(pattern), "*%s", ending);
-    for (int i = 0; i < count; i++) {
-        char *name = NULL;
-
-        if (status == STATUS_OK && fnmatch(pattern, entries[i]->d_name, FNM_PERIOD) == 0 &&
-            !texts_take(list, asprintf(&name, "%s%s%s", path, slash, entries[i]->d_name) < 0
-                                  ? NULL
-                                  : name))
-            status = log_memory("the names of files");
+    added = add_entries(list, path, ending, entries, count);
+    for (int i = 0; i < count; i++)
         free(entries[i]);
-    }
     free(entries);
-    if (status == STATUS_OK && list->count == before)
-        status =
-            log_error(STATUS_USAGE, "%s has no %s file; name a folder with some", path, ending);
-    return status;
+    if (!added)
+        return log_memory("the names of files");
+    if (list->count == before)
+        return log_error(STATUS_USAGE, "%s has no %s file; name a folder with some", path, ending);
+    return STATUS_OK;
 }
 
 /* -- reading ----------------------------------------------------------------------------------- */
@@ -129,6 +142,48 @@ static FILE *open_temporary(const char *target, const struct stat *old, char **t
     return stream;
 }
 
+static enum status write_stdout(file_writer *writer, const void *context)
+{
+    const enum status status = writer(stdout, context);
+
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    log_error(STATUS_USAGE, "cannot write standard output: %s", strerror(errno));
+    /* The check of stdout at the end must not find this error again and report it twice. */
+    __fpurge(stdout);
+    clearerr(stdout);
+    return STATUS_USAGE;
+}
+
+/* Writes what there is to write, and puts a temporary file in the place of the target. */
+static enum status write_stream(FILE *stream, const char *path, const char *target,
+                                const char *temporary, file_writer *writer, const void *context)
+{
+    const enum status status = writer(stream, context);
+
+    if (status != STATUS_OK)
+        return status;
+    errno = EIO; /* of a write that failed before */
+    if (fflush(stream) != 0 || ferror(stream))
+        return cannot_write(path);
+    if (temporary && (fsync(fileno(stream)) != 0 || rename(temporary, target) != 0))
+        return cannot_write(path);
+    return STATUS_OK;
+}
+
+/* Makes the new name of a file last, whose path is changed. The file is already in place: a failure
+ * is not an error, and some file systems cannot do this. */
+static void sync_folder(char *target)
+{
+    const int folder = open(dirname(target), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (folder < 0)
+        return;
+    if (fsync(folder) != 0 && errno != EINVAL && errno != ENOTSUP)
+        log_warning("the folder of a file that was written is not synced: %s", strerror(errno));
+    close(folder);
+}
+
 enum status file_write(const char *path, file_writer *writer, const void *context)
 {
     char *target, *temporary = NULL;
@@ -136,18 +191,9 @@ enum status file_write(const char *path, file_writer *writer, const void *contex
     struct stat about;
     bool there;
     FILE *stream;
-    int folder;
 
-    if (strcmp(path, "-") == 0) {
-        status = writer(stdout, context);
-        if (fflush(stdout) == 0 && !ferror(stdout))
-            return status;
-        log_error(STATUS_USAGE, "cannot write standard output: %s", strerror(errno));
-        /* The check of stdout at the end must not find this error again and report it twice. */
-        __fpurge(stdout);
-        clearerr(stdout);
-        return STATUS_USAGE;
-    }
+    if (strcmp(path, "-") == 0)
+        return write_stdout(writer, context);
     target = file_target(path);
     if (!target)
         return cannot_write(path);
@@ -156,27 +202,19 @@ enum status file_write(const char *path, file_writer *writer, const void *contex
         stream = fopen(target, "we");
     else
         stream = open_temporary(target, there ? &about : NULL, &temporary);
-    status = stream ? writer(stream, context) : cannot_write(path);
-    if (status == STATUS_OK) {
-        errno = EIO; /* of a write that failed before */
-        if (fflush(stream) != 0 || ferror(stream) ||
-            (temporary && (fsync(fileno(stream)) != 0 || rename(temporary, target) != 0)))
-            status = cannot_write(path);
+    if (!stream) {
+        status = cannot_write(path);
+        goto out;
     }
-    if (status != STATUS_OK && stream && temporary)
+    status = write_stream(stream, path, target, temporary, writer, context);
+    if (status != STATUS_OK && temporary)
         unlink(temporary);
     /* The lock of a temporary file ends here, after it was renamed. */
-    if (stream && fclose(stream) != 0 && status == STATUS_OK)
+    if (fclose(stream) != 0 && status == STATUS_OK)
         status = cannot_write(path);
-    if (status == STATUS_OK && temporary) {
-        /* So that the new name lasts. The file is already in place: a failure is not an error, and
-         * some file systems cannot do this. */
-        folder = open(dirname(target), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (folder >= 0 && fsync(folder) != 0 && errno != EINVAL && errno != ENOTSUP)
-            log_warning("the folder of a file that was written is not synced: %s", strerror(errno));
-        if (folder >= 0)
-            close(folder);
-    }
+    if (status == STATUS_OK && temporary)
+        sync_folder(target);
+out:
     free(temporary);
     free(target);
     return status;

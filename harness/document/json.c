@@ -363,12 +363,15 @@ enum status json_parse(const char *name, const char *text, size_t bytes, cJSON *
     else if (!tree)
         status = log_memory("%s", name);
     free(owned);
-    if (status == STATUS_OK)
-        status = check(tree, name, &(struct json_path){0}, scan.odd);
-    if (status == STATUS_OK)
-        *out = tree;
-    else
-        json_free(tree);
+    if (status != STATUS_OK)
+        goto out;
+    status = check(tree, name, &(struct json_path){0}, scan.odd);
+    if (status != STATUS_OK)
+        goto out;
+    *out = tree;
+    return STATUS_OK;
+out:
+    json_free(tree);
     return status;
 }
 

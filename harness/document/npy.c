@@ -135,17 +135,18 @@ enum status npy_open(const char *path, bool floats, struct npy_file *out)
         file.mapping = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
     if (descriptor < 0 || file.mapping == MAP_FAILED) {
         status = log_error(STATUS_USAGE, "cannot read %s: %s", path, strerror(errno));
-        file.mapping = NULL;
-    } else {
-        file.bytes = (size_t)about.st_size;
-        status = npy_parse(path, file.mapping, file.bytes, floats, &file.array);
+        goto out;
     }
+    file.bytes = (size_t)about.st_size;
+    status = npy_parse(path, file.mapping, file.bytes, floats, &file.array);
+    if (status != STATUS_OK) {
+        npy_close(&file);
+        goto out;
+    }
+    *out = file;
+out:
     if (descriptor >= 0)
         close(descriptor);
-    if (status == STATUS_OK)
-        *out = file;
-    else
-        npy_close(&file);
     return status;
 }
 
