@@ -315,17 +315,20 @@ enum status counter_set_parse(const char *text, struct counter_set *out)
     struct counter_set set = {.counters =
                                   calloc(strlen(text) + 1 + counter_count, sizeof(*set.counters)),
                               .names = strdup(text)};
-    enum status status = STATUS_OK;
+    enum status status =
+        set.counters && set.names ? STATUS_OK : log_memory("the names of counters");
 
-    if (!set.counters || !set.names)
-        status = log_memory("the names of counters");
-    else
-        for (char *rest = set.names, *name; status == STATUS_OK && (name = strsep(&rest, ","));)
-            status = set_add(&set, name);
-    if (status == STATUS_OK)
-        *out = set;
-    else
-        counter_set_close(&set);
+    if (status != STATUS_OK)
+        goto out;
+    for (char *rest = set.names, *name; (name = strsep(&rest, ","));) {
+        status = set_add(&set, name);
+        if (status != STATUS_OK)
+            goto out;
+    }
+    *out = set;
+    return STATUS_OK;
+out:
+    counter_set_close(&set);
     return status;
 }
 

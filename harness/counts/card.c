@@ -106,8 +106,9 @@ enum status card_read_json(const char *path, struct card *out, cJSON **json)
     name = text ? text->file : path;
     status = json_parse(name, text ? text->start : NULL,
                         text ? (size_t)(text->end - text->start) : 0, &tree);
-    if (status == STATUS_OK)
-        status = card_check(name, tree, &card);
+    if (status != STATUS_OK)
+        return status;
+    status = card_check(name, tree, &card);
     if (status != STATUS_OK) {
         json_free(tree);
         return status;
