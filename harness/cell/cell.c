@@ -209,37 +209,49 @@ static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES
            cell_refuse(text, "the indices of a file are of one table");
 }
 
-/* Reasons leave out the pattern's name, so that cells that fail alike get the same reason. */
-bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CELL_REASON_BYTES])
+/* Refuses a pattern that the workload's kernels do not have. */
+static bool pattern_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES])
+{
+    const struct workload *workload = cell->workload;
+    const bool loaded = workload->index == INDEX_LOADED;
+
+    if (!loaded && workload_steps(workload, cell->parameters) > 1 && !cell->pattern->index_is_step)
+        return cell_refuse(text,
+                           "%s reads another element at every step, which the pattern does not",
+                           workload->name);
+    return !loaded && workload->index != INDEX_COMPILED && !cell->pattern->core &&
+           cell_refuse(text, "%s chooses between the patterns of the core matrix alone",
+                       workload->name);
+}
+
+/* Refuses a path or a radius that the workload's kernels do not have. */
+static bool kernel_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES])
 {
     static const char *const sees[] =
         {[INDEX_BLOCK] = "that the compiler sees to be the same in all threads of a block",
          [INDEX_IMMEDIATE] = "that is known when the kernel is compiled"};
     const struct workload *workload = cell->workload;
     const struct path *path = cell->path;
-    const uint32_t *value = cell->parameters;
-    const uint32_t reach = value[PARAMETER_distinct] * value[PARAMETER_stride_bytes];
-    const uint32_t width = table_width(value), bytes = table_bytes(path, value);
-    const bool loaded = workload->index == INDEX_LOADED,
-               larger = path_largest(path) > path->bytes && !loaded;
-    const uint32_t largest = larger ? path->bytes : path_largest(path);
 
-    if (cell_is_user(cell))
-        return false;
-    if (!loaded && workload_steps(workload, value) > 1 && !cell->pattern->index_is_step)
-        return cell_refuse(text,
-                           "%s reads another element at every step, which the pattern does not",
-                           workload->name);
-    if (!loaded && workload->index != INDEX_COMPILED && !cell->pattern->core)
-        return cell_refuse(text, "%s chooses between the patterns of the core matrix alone",
-                           workload->name);
     if (path->scope > (workload->index == INDEX_COMPILED ? cell->pattern->scope : INDEX_THREAD))
         return cell_refuse(text, "%s needs an index %s", path->name, sees[path->scope]);
-    if (value[PARAMETER_radius] > workload->variants)
+    if (cell->parameters[PARAMETER_radius] > workload->variants)
         return cell_refuse(text, "%s has a radius of %" PRIu32 " at most", workload->name,
                            workload->variants);
-    if (path->lookups && !loaded)
-        return cell_refuse(text, "%s is for workloads whose indices are data", path->name);
+    return path->lookups && workload->index != INDEX_LOADED &&
+           cell_refuse(text, "%s is for workloads whose indices are data", path->name);
+}
+
+/* Refuses a table that the path cannot hold, by its bytes or by its entries. */
+static bool table_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES])
+{
+    const struct path *path = cell->path;
+    const uint32_t *value = cell->parameters;
+    const bool loaded = cell->workload->index == INDEX_LOADED,
+               larger = path_largest(path) > path->bytes && !loaded;
+    const uint32_t width = table_width(value), bytes = table_bytes(path, value);
+    const uint32_t largest = larger ? path->bytes : path_largest(path);
+
     if (bytes > largest)
         return cell_refuse(text, "%s holds %s of %" PRIu32 " bytes%s at most%s", path->name,
                            table_count(value) > 1 ? "tables" : "a table", largest,
@@ -251,7 +263,7 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
     if (!CBANK_WIDTH_IS_PLAIN(width) &&
         (!loaded || path_is_small(path) || path->unit == UNIT_TEXTURE))
         return cell_refuse(text, "%s has no entries of %" PRIu32 " bytes",
-                           loaded ? path->name : workload->name, width);
+                           loaded ? path->name : cell->workload->name, width);
     if (cell_length(cell) > path_entries(path))
         return cell_refuse(text, "%s holds %" PRIu32 " entries at most", path->name,
                            path_entries(path));
@@ -259,26 +271,46 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
         return cell_refuse(text,
                            "%s holds entries of %" PRIu32 " bytes at most, and not of %" PRIu32,
                            path->name, path->entry_bytes, width);
-    if (path->unit == UNIT_REGISTERS && cell->elements % cell->block_size)
-        return cell_refuse(text,
-                           "%s needs all threads of a warp: elements for whole blocks of %" PRIu32,
-                           path->name, cell->block_size);
-    if (loaded && lookup_obstacle(cell, text))
-        return true;
-    /* Formulas mask with these numbers. */
+    return path->unit == UNIT_REGISTERS && cell->elements % cell->block_size &&
+           cell_refuse(text,
+                       "%s needs all threads of a warp: elements for whole blocks of %" PRIu32,
+                       path->name, cell->block_size);
+}
+
+/* Refuses numbers that the pattern's formula cannot take: it masks with some of them. */
+static bool formula_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES])
+{
+    const uint32_t *value = cell->parameters;
+    const uint32_t width = table_width(value), bytes = table_bytes(cell->path, value);
+    const uint32_t reach = value[PARAMETER_distinct] * value[PARAMETER_stride_bytes];
+    const bool loaded = cell->workload->index == INDEX_LOADED;
+
     if (!loaded && value[PARAMETER_distinct] & (value[PARAMETER_distinct] - 1))
         return cell_refuse(text, "the distinct addresses of a pattern are a power of two");
     if (!loaded && value[PARAMETER_table_bytes] & (value[PARAMETER_table_bytes] - 1))
         return cell_refuse(text, "the bytes of a pattern's table are a power of two; lookups by "
-                                 "--source or --indices "
-                                 "have tables of other sizes");
+                                 "--source or --indices have tables of other sizes");
     if (reach > bytes || value[PARAMETER_refill_bytes] > bytes)
-        return cell_refuse(text, "the table of %s has %" PRIu32 " bytes", path->name, bytes);
-    if (value[PARAMETER_stride_bytes] % width)
-        return cell_refuse(text,
-                           "a stride of %" PRIu32
-                           " bytes is no whole number of elements of %" PRIu32,
-                           value[PARAMETER_stride_bytes], width);
+        return cell_refuse(text, "the table of %s has %" PRIu32 " bytes", cell->path->name, bytes);
+    return value[PARAMETER_stride_bytes] % width &&
+           cell_refuse(text,
+                       "a stride of %" PRIu32 " bytes is no whole number of elements of %" PRIu32,
+                       value[PARAMETER_stride_bytes], width);
+}
+
+/* Reasons leave out the pattern's name, so that cells that fail alike get the same reason. */
+bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CELL_REASON_BYTES])
+{
+    const struct path *path = cell->path;
+
+    if (cell_is_user(cell))
+        return false;
+    if (pattern_obstacle(cell, text) || kernel_obstacle(cell, text) || table_obstacle(cell, text))
+        return true;
+    if (cell->workload->index == INDEX_LOADED && lookup_obstacle(cell, text))
+        return true;
+    if (formula_obstacle(cell, text))
+        return true;
     return architecture != 0 && architecture < path->architecture &&
            cell_refuse(text, "GPUs before compute capability %" PRIu32 ".%" PRIu32 " have no %s",
                        path->architecture / 10, path->architecture % 10, path->name);
