@@ -65,24 +65,25 @@ include scripts/make/toolkit.mk
 # A folder of harness/ is a room: it sees itself, patterns/ and kernels/ from cell/ on, and those
 # rooms above it in this list that it names, and no other. An include that points up does not
 # compile.
-ROOMS := base document command cell kernel counts result engine engine/cuda engine/cuda/probe \
-         characterize compare explain sass advise report
-CORE  := base document command cell kernel counts result engine
+ROOMS := base document command cell code kernel counts result engine engine/cuda \
+         engine/cuda/probe characterize compare explain divergence advise report
+CORE  := base document command cell code kernel counts result engine
 SEES_base         :=
 SEES_document     := base
 SEES_command      := base document
 SEES_cell         := base document command
-SEES_kernel       := base document command cell
+SEES_code         := base document command cell
+SEES_kernel       := base document command cell code
 SEES_counts       := base document command cell
 SEES_result       := base document command cell
-SEES_engine       := base document command cell kernel counts result
+SEES_engine       := base document command cell code kernel counts result
 SEES_engine/cuda  := $(CORE)
 SEES_engine/cuda/probe := $(CORE) engine/cuda
 SEES_characterize := $(CORE)
 SEES_compare      := $(CORE)
 SEES_explain      := $(CORE)
-SEES_sass         := base document command cell
-SEES_advise       := $(CORE) sass
+SEES_divergence   := base document command cell code
+SEES_advise       := $(CORE) divergence
 SEES_report       := $(CORE) characterize compare
 TABLES_SEEN       := $(filter-out base document command,$(ROOMS))
 TABLE_PATH        := -Ipatterns -Ikernels
@@ -178,7 +179,8 @@ IMAGE_ARCHIVE := $(if $(CUDA),$(IMAGES)/images.a,$(OBJ)/no_images.a)
 
 # A fuzzer is guided by what it reaches in the rooms that read; clang knows how to tell it. It sees
 # what strings are compared with anyway; tracing every comparison of numbers takes half of the time.
-FUZZED := document command cell kernel counts result engine characterize compare advise
+FUZZED := document command cell code kernel counts result engine characterize compare \
+          divergence advise
 GUIDED := $(if $(SANITIZE),$(if $(findstring clang,$(CC)),-fsanitize=fuzzer-no-link \
             -fno-sanitize-coverage=trace-cmp))
 
@@ -194,8 +196,8 @@ $(CUDA_SOURCES:%.c=$(OBJ)/%.o): EXTRA = $(CUDA_CPPFLAGS)
 $(CUDA_SOURCES:%.c=$(OBJ)/%.o): $(OBJ)/cuda.stamp
 $(OBJ)/harness/command/version.o: EXTRA = $(VERSION_DEFINES)
 $(OBJ)/harness/command/version.o: $(OBJ)/version.stamp
-$(OBJ)/harness/cell/images.o: EXTRA = -DCBANK_IMAGES='"$(IMAGE_ARCHIVE)"'
-$(OBJ)/harness/cell/images.o: $(IMAGE_ARCHIVE) $(OBJ)/images.stamp
+$(OBJ)/harness/code/images.o: EXTRA = -DCBANK_IMAGES='"$(IMAGE_ARCHIVE)"'
+$(OBJ)/harness/code/images.o: $(IMAGE_ARCHIVE) $(OBJ)/images.stamp
 # The cards go into the program by .incbin, which dependency files do not see.
 $(filter $(OBJ)/harness/counts/card%,$(OBJECTS)): $(CARDS)
 # So do the headers of kernel files.
@@ -219,7 +221,7 @@ $(OBJ)/kernels/%.o: HOUSE = -Ikernels -Ipatterns
 FAST ?=
 FAST_TESTS ?=
 BUSY := $(addsuffix /%,patterns kernels \
-          harness/base harness/cell harness/counts harness/characterize) \
+          harness/base harness/cell harness/code harness/counts harness/characterize) \
         $(foreach test,access cache geometry lookup workload,tests/unit/test_$(test).c)
 FASTER = $(if $(filter $(BUSY),$<),,$(FAST) $(if $(filter tests/unit/%,$<),$(FAST_TESTS)))
 

@@ -128,8 +128,8 @@ enum status advise_open(const struct plan *plan, const struct card *card,
         of = out->spaces;
         out->choice = of->standing == ADVISE_FIRST ? of->path->name : NULL;
         for (const struct advised_space *other = of; other < out->spaces + out->count; other++)
-            if (of->path->copies > 1 ||
-                (other->path->copies <= 1 && image_pieces(&other->cell) < image_pieces(&of->cell)))
+            if (of->path->copies > 1 || (other->path->copies <= 1 &&
+                                         payload_pieces(&other->cell) < payload_pieces(&of->cell)))
                 of = other;
         loads = (double)of->access.payload_loads;
         out->facts = (struct advised_facts){true,

@@ -147,7 +147,7 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
                    missing);
     } else {
         advise_put(stream, look, "best: %s", advice->choice);
-        advise_put(stream, look, "look for in the SASS: %s", image_instruction(&first->cell));
+        advise_put(stream, look, "look for in the SASS: %s", payload_instruction(&first->cell));
     }
     advise_put(stream, look, "measure: %s", advice->measure);
     fputc('\n', stream);

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "log.h"
-#include "sass.h"
+#include "payload.h"
 #include "table.h"
 #include "user_cell.h"
 
@@ -248,7 +248,7 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
     const uint32_t steps = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
     /* Each instruction of a load reads a part of an element: counts are of a table of such parts.
      * Selections read it all. */
-    const uint32_t pieces = image_pieces(cell),
+    const uint32_t pieces = payload_pieces(cell),
                    parts = cell->path->unit == UNIT_SELECT ? 1 : pieces;
     const uint32_t width = table_width(cell->parameters) / parts,
                    copies = table_copies(cell->path, cell->parameters);
@@ -351,7 +351,7 @@ enum status access_count_next(const struct cell *(*cell_at)(const void *list, si
             a->indices != b->indices || !a->path->loads != !b->path->loads ||
             table_bytes(a->path, a->parameters) != table_bytes(b->path, b->parameters) ||
             table_copies(a->path, a->parameters) != table_copies(b->path, b->parameters) ||
-            image_pieces(a) != image_pieces(b))
+            payload_pieces(a) != payload_pieces(b))
             continue;
         if (loaded ? table_width(a->parameters) != table_width(b->parameters) ||
                          workload_steps(a->workload, a->parameters) !=

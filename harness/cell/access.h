@@ -32,8 +32,8 @@ struct access_counts {
 
     /* The payload, and nothing else from here on: cells that make the same loads share these
      * counts. */
-    uint64_t payload_loads; /* payload load instructions: warps_active x steps x image_pieces; 0 for
-                             * paths that load nothing */
+    uint64_t payload_loads; /* payload load instructions: warps_active x steps x payload_pieces; 0
+                             * for paths that load nothing */
     uint64_t addresses; /* sum over payload loads of the distinct addresses in the warp */
     /* sum over payload loads of the distinct ACCESS_LINE_BYTES lines of the table */
     uint64_t lines;

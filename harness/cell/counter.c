@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "payload.h"
 #include "table.h"
 #include "user_cell.h"
 
@@ -76,7 +77,7 @@ double counter_expected(const struct counter *counter, const struct expectation 
     const enum load_unit unit = cell->path->unit;
     const uint32_t width = table_width(cell->parameters);
     /* Selections read no memory. */
-    const uint32_t part = unit == UNIT_SELECT ? width : width / image_pieces(cell);
+    const uint32_t part = unit == UNIT_SELECT ? width : width / payload_pieces(cell);
     const bool halo = workload_has_halo(cell->workload), word = part == sizeof(uint32_t);
     /* Loads past L1 also go through its front. */
     const bool global = unit == UNIT_L1 || unit == UNIT_L2;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "access.h"
-#include "sass.h"
 
 enum counter_kind { COUNTER_EXACT, COUNTER_MEASURED };
 
@@ -19,6 +18,25 @@ enum counter_status {
 extern const char *const counter_kind_names[];   /* by enum counter_kind */
 extern const char *const counter_status_names[]; /* by enum counter_status */
 
+/* Instruction counts of a stretch of code that a warp executes from end to end, once. */
+struct sass_stretch {
+    uint32_t instructions;
+    uint32_t ldc_user;      /* LDC from the user bank with a register index */
+    /* every other LDC: parameters (also a table among them), block size, stack */
+    uint32_t ldc_parameter;
+    uint32_t uniform_constant; /* ULDC, LDCU */
+};
+
+/* The instructions of one kernel. In straight-line code, every launched warp executes everything up
+ * to the first EXIT (prologue); warps with an element also execute the rest (body). A grid-stride
+ * kernel then has a loop over elements, and in it a loop over groups of lookups in flight. A warp
+ * executes the outer one (round) once for each element, and the inner one (group) once for each
+ * group. */
+struct sass_counts {
+    uint32_t architecture; /* 90 for sm_90 */
+    struct sass_stretch prologue, body, round, group;
+};
+
 /* The inputs of expected values. */
 struct expectation {
     const struct cell *cell;
@@ -31,7 +49,7 @@ enum { COUNTER_METRICS_MAX = 3 };
 
 /* One row of the counter table. */
 struct counter {
-    const char *name;                         /* key in the result */
+    const char *name; /* key in the result */
     const char *summary;
     const char *unit;
     const char *metrics[COUNTER_METRICS_MAX]; /* CUPTI names, the first known to the chip is used;
@@ -51,7 +69,7 @@ double counter_expected(const struct counter *counter, const struct expectation 
 struct counter_set {
     struct counter *counters; /* owned array */
     size_t count;
-    char *names;              /* owned: the user's names */
+    char *names; /* owned: the user's names */
 };
 
 /* Parses "default", "none" or a comma-separated list of table names and CUPTI metric names
@@ -63,12 +81,12 @@ void counter_set_close(struct counter_set *set);
 
 /* One counter of one cell. */
 struct counter_value {
-    const char *name;   /* of the counter set, or owned by the result that was read */
+    const char *name; /* of the counter set, or owned by the result that was read */
     const char *metric; /* the CUPTI name that was read; NULL if none */
     const char *unit;
     enum counter_kind kind;
     enum counter_status status;
-    double value;    /* NaN unless status is COUNTER_OK */
+    double value; /* NaN unless status is COUNTER_OK */
     double expected; /* NaN unless kind is COUNTER_EXACT and the value is known */
     const char *reason; /* why the status is not ok; else NULL */
 };

@@ -3,6 +3,7 @@
  * GPU. JSON, schema results/calibration.schema.json. */
 #pragma once
 
+#include "sha256.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -10,7 +11,6 @@
 #include "deviation.h"
 #include "device.h"
 #include "document.h"
-#include "sass.h"
 #include "status.h"
 
 struct sides;
@@ -24,7 +24,7 @@ struct calibrated_cell {
     struct deviation deviation; /* between processes, including that error: the cell's own, pooled
                                    with that of all cells (deviation.h) */
     double median_ns; /* over the processes; NaN if noise is NaN */
-    char sha256[SASS_HASH_HEX_BYTES];
+    char sha256[SHA256_HEX_BYTES];
 };
 
 struct calibration {

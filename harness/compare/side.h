@@ -33,7 +33,7 @@ struct side_cell {
     uint32_t table_offsets, code_copies;
     bool modelled;               /* the time is a prediction */
     struct side_counter clock;   /* of the SMs, MHz */
-    char sha256[SASS_HASH_HEX_BYTES]; /* of the kernel; "" not known, "mixed" if processes differ */
+    char sha256[SHA256_HEX_BYTES]; /* of the kernel; "" not known, "mixed" if processes differ */
     /* owned: of the first process that has it, see sass_code.h; NULL: none */
     char *code;
     struct side_counter *counters; /* owned */

@@ -5,8 +5,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "log.h"
+#include "sass_code.h"
 
 const struct engine_row engine_rows[] = {
     {.name = "cuda", .engine = &engine_cuda},
@@ -37,6 +39,22 @@ void engine_end_cell(struct cell_result *cell, enum cell_status status, const ch
     va_start(arguments, format);
     vsnprintf(cell->reason, sizeof(cell->reason), format, arguments);
     va_end(arguments);
+}
+
+enum status engine_set_kernel(struct cell_kernel *kernel, const struct kernel_sass *sass,
+                              const char *image, size_t image_bytes)
+{
+    free(kernel->made);
+    *kernel =
+        (struct cell_kernel){.instruction = kernel->instruction,
+                             .made = sass->known ? sass_code_text(sass->code, sass->bytes) : NULL};
+    if (sass->known && !kernel->made)
+        return log_memory("the code of a kernel");
+    kernel->code = kernel->made;
+    snprintf(kernel->symbol, sizeof(kernel->symbol), "%s", sass->symbol);
+    snprintf(kernel->image, sizeof(kernel->image), "%.*s", (int)image_bytes, image);
+    memcpy(kernel->sha256, sass->sha256, sizeof(kernel->sha256));
+    return STATUS_OK;
 }
 
 enum status engine_open_counters(struct cell_result *cell, const struct engine_options *options,

@@ -8,6 +8,7 @@
 
 #include "counter.h"
 #include "result.h"
+#include "sass.h"
 #include "status.h"
 #include "watchdog.h"
 
@@ -129,6 +130,11 @@ extern const size_t engine_count;
 /* Ends a cell that cannot go on, with the reason. */
 __attribute__((format(printf, 3, 4))) void
 engine_end_cell(struct cell_result *cell, enum cell_status status, const char *format, ...);
+
+/* Sets the members that the code determines; `image` is its member of the archive. The former
+ * kernel is released. STATUS_ENVIRONMENT when out of memory. */
+enum status engine_set_kernel(struct cell_kernel *kernel, const struct kernel_sass *sass,
+                              const char *image, size_t image_bytes);
 
 /* Allocates the counters of a cell, one for each of the set, with this status and reason and with
  * the expected values of exact counters. None of them is read yet. `reason` must outlive the

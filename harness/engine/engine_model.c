@@ -97,7 +97,7 @@ static enum status model_one(const struct engine_session *session,
     if (image_for_chip(cell->cell.workload->name, session->card.cc_major, session->card.cc_minor,
                        &image) &&
         image_kernel(image.data, image.bytes, &cell->cell, &sass)) {
-        status = cell_kernel_set(&cell->kernel, &sass, image.name, image.name_bytes);
+        status = engine_set_kernel(&cell->kernel, &sass, image.name, image.name_bytes);
         expectation.sass = sass.counted ? &sass.counts : NULL;
     } else {
         free(cell->kernel.made);

@@ -86,7 +86,7 @@ static void write_items(cJSON *row, const struct field *field, const void *base)
 /* The largest part of an element that one of the path's instructions loads. */
 static void write_widest(cJSON *row, const struct field *field, const void *base)
 {
-    json_add_integer(row, field->key, image_widest(base));
+    json_add_integer(row, field->key, payload_widest(base));
 }
 
 static void write_metrics(cJSON *row, const struct field *field, const void *base)

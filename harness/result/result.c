@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image.h"
 #include "log.h"
-#include "sass_code.h"
+#include "payload.h"
 #include "user_cell.h"
 
 const struct engine_kind engine_kinds[] = {
@@ -91,27 +90,11 @@ enum status result_open(struct result *result, const struct cell *cells, size_t 
 
         result->cells[i].cell = cells[i];
         if (!cell_is_user(&cells[i]))
-            result->cells[i].kernel.instruction = image_instruction(&cells[i]);
+            result->cells[i].kernel.instruction = payload_instruction(&cells[i]);
         time->summary = summary_unknown;
         time->series = series_unknown;
         time->cycles = time->sm_clock_mhz = NAN;
     }
-    return STATUS_OK;
-}
-
-enum status cell_kernel_set(struct cell_kernel *kernel, const struct kernel_sass *sass,
-                            const char *image, size_t image_bytes)
-{
-    free(kernel->made);
-    *kernel =
-        (struct cell_kernel){.instruction = kernel->instruction,
-                             .made = sass->known ? sass_code_text(sass->code, sass->bytes) : NULL};
-    if (sass->known && !kernel->made)
-        return log_memory("the code of a kernel");
-    kernel->code = kernel->made;
-    snprintf(kernel->symbol, sizeof(kernel->symbol), "%s", sass->symbol);
-    snprintf(kernel->image, sizeof(kernel->image), "%.*s", (int)image_bytes, image);
-    memcpy(kernel->sha256, sass->sha256, sizeof(kernel->sha256));
     return STATUS_OK;
 }
 

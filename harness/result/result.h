@@ -11,7 +11,7 @@
 #include "device.h"
 #include "health.h"
 #include "index_list.h"
-#include "sass.h"
+#include "sha256.h"
 #include "stats.h"
 #include "status.h"
 #include "version.h"
@@ -101,18 +101,13 @@ struct duration_method {
 struct cell_kernel {
     char symbol[256]; /* "": the kernel is not known */
     char image[64]; /* member of the program's image archive */
-    char sha256[SASS_HASH_HEX_BYTES];
+    char sha256[SHA256_HEX_BYTES];
     const char *instruction; /* of the payload load; NULL if not known; not owned */
     uint32_t registers; /* in each thread; 0 if not known (model engine) */
     /* short form, see sass_code.h: `made`, or in the tree of a file; NULL: not known */
     const char *code;
     char *made; /* owned */
 };
-
-/* Sets the members that the code determines; `image` is its member of the archive. The former
- * kernel is released. STATUS_ENVIRONMENT when out of memory. */
-enum status cell_kernel_set(struct cell_kernel *kernel, const struct kernel_sass *sass,
-                            const char *image, size_t image_bytes);
 
 /* The indices that a cell's lookups read. */
 struct cell_indices {

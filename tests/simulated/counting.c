@@ -95,7 +95,7 @@ static void add_user(const struct launch *launch, double cycles, double *values)
     const double warps = launch->blocks * ceil(launch->threads / (double)CBANK_WARP_THREADS);
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        values[counting_row(rows[i].metric)] += warps * image_class_loads(sass, rows[i].class);
+        values[counting_row(rows[i].metric)] += warps * sass_class_loads(sass, rows[i].class);
     values[counting_row("smsp__inst_executed.sum")] += warps * sass->counts.prologue.instructions;
     values[counter_count] += cycles * chip.sm_count;
 }

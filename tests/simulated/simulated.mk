@@ -10,7 +10,7 @@ SIMULATED := $(BUILD)/tests/simulated
 SIMULATED_LINKS := $(addprefix $(SIMULATED)/,libcuda.so.1 libnvidia-ml.so.1 libcupti.so.13 \
                      libnvperf_host.so)
 SIMULATED_CORE := $(wildcard patterns/*.c kernels/*.c \
-                    $(foreach room,base document cell counts,harness/$(room)/*.c)) \
+                    $(foreach room,base document cell code counts,harness/$(room)/*.c)) \
                   harness/characterize/cache.c
 SIMULATED_OBJECTS := $(patsubst %,$(OBJ)/simulated/%.o,$(basename $(wildcard tests/simulated/*.c)))
 SIMULATED_CORE_OBJECTS := $(patsubst %,$(OBJ)/simulated/%.o,$(basename \

@@ -250,8 +250,8 @@ static bool same_otherwise(const struct cell *cell, const struct kernel_sass *ke
         text_join(text, CELL_REASON_BYTES, ", ",
                   "%d more arithmetic instructions than global, %d at most", excess, most);
     for (size_t i = SASS_SHFL; i < SASS_PRMT; i++)
-        if (image_class(path) < SASS_SHFL &&
-            image_class_loads(kernel, i) != image_class_loads(reference, i))
+        if (payload_class(path) < SASS_SHFL &&
+            sass_class_loads(kernel, i) != sass_class_loads(reference, i))
             text_join(text, CELL_REASON_BYTES, ", ", "%s that no path names",
                       sass_names[i][SASS_WORD]);
     /* Where a table is copied, a compiler may put a condition before a load in place of a
@@ -315,7 +315,7 @@ static int waiting_lookups(const struct cell *cell, const struct kernel_sass *ke
 {
     const unsigned char *code = kernel->code;
     const uint32_t architecture = kernel->counts.architecture;
-    const enum sass_class own = image_class(cell->path);
+    const enum sass_class own = payload_class(cell->path);
     size_t first = 0, last = 0;
     int waiting = 0;
 
@@ -359,7 +359,7 @@ static int waiting_lookups(const struct cell *cell, const struct kernel_sass *ke
             write_registers(code + at, &next, class, registers,
                             reads(code + at, &next, registers, false));
         }
-        if (itself && reached != image_pieces(cell))
+        if (itself && reached != payload_pieces(cell))
             return 0;
         waiting += itself;
     }
@@ -372,8 +372,8 @@ static bool waits(const struct cell *cell, const struct kernel_sass *kernel,
 {
     const bool looks_up = cell->workload->index == INDEX_LOADED && cell->path->loads &&
                           cell->path->unit != UNIT_SELECT;
-    const int due =
-                  looks_up ? (int)(cell->parameters[PARAMETER_in_flight] * image_pieces(cell)) : 0,
+    const int due = looks_up ? (int)(cell->parameters[PARAMETER_in_flight] * payload_pieces(cell))
+                             : 0,
               waiting = looks_up ? waiting_lookups(cell, kernel) : 0;
 
     snprintf(text, CELL_REASON_BYTES,
@@ -395,12 +395,12 @@ static void check_kernel(const struct image *image, uint32_t architecture, const
     if (!can)
         return;
 
-    const bool differs = image_kernel_differs(cell, &kernel, reason);
+    const bool differs = sass_differs(cell, &kernel, reason);
     bool wrong = differs && !cell->path->chosen;
     struct cell other = *cell;
     struct kernel_sass reference;
 
-    assert_int_equal(strlen(kernel.sha256), SASS_HASH_HEX_BYTES - 1);
+    assert_int_equal(strlen(kernel.sha256), SHA256_HEX_BYTES - 1);
     assert_int_equal(kernel.counts.architecture, architecture);
     other.path = path_named("global");
     if (kernel.known && !differs && image_kernel(image->data, image->bytes, &other, &reference))
@@ -579,7 +579,7 @@ TEST(loads_that_are_not_as_they_should_be_are_found)
         if (kernel_cases[i].wanted)
             snprintf(expected, sizeof(expected), "%s wants %s; the kernel has %s",
                      kernel_cases[i].path, kernel_cases[i].wanted, kernel_cases[i].loads);
-        assert_int_equal(image_kernel_differs(&cell, &sass, text), kernel_cases[i].wanted != NULL);
+        assert_int_equal(sass_differs(&cell, &sass, text), kernel_cases[i].wanted != NULL);
         assert_string_equal(text, expected);
     }
     /* A selection of the compiler is not named, either. */
@@ -587,7 +587,7 @@ TEST(loads_that_are_not_as_they_should_be_are_found)
     const struct kernel_sass sass = kernel_of("2 LDG, 3 SEL");
     char text[CELL_REASON_BYTES];
 
-    assert_true(image_kernel_differs(&constant, &sass, text));
+    assert_true(sass_differs(&constant, &sass, text));
     assert_string_equal(text, "constant wants 1 LDC, 1 LDG; the kernel has 2 LDG");
 }
 
@@ -605,8 +605,8 @@ TEST(what_is_never_executed_is_no_load)
 
     sass_read(code, sizeof(code), 70, &sass);
     assert_true(sass.known);
-    assert_int_equal(image_class_loads(&sass, SASS_SHFL), 1);
-    assert_int_equal(image_class_loads(&sass, SASS_SEL), 1);
+    assert_int_equal(sass_class_loads(&sass, SASS_SHFL), 1);
+    assert_int_equal(sass_class_loads(&sass, SASS_SEL), 1);
     assert_int_equal(sass.counts.prologue.instructions, 4);
 }
 

@@ -62,10 +62,10 @@ static enum status prepare_kernel(struct engine_session *session, struct cell_re
     cuda->counted = sass.counted;
     function = cuda->launch.code[0][0].function;
     image = cuda_memory_module(device, cell->cell.workload, 0, 0)->image;
-    if (cell_kernel_set(&cell->kernel, &sass, image, strlen(image)) != STATUS_OK)
+    if (engine_set_kernel(&cell->kernel, &sass, image, strlen(image)) != STATUS_OK)
         return STATUS_ENVIRONMENT;
     cell->kernel.registers = cuda_function_attribute(device, function, CU_FUNC_ATTRIBUTE_NUM_REGS);
-    if (image_kernel_differs(&cell->cell, &sass, reason))
+    if (sass_differs(&cell->cell, &sass, reason))
         engine_end_cell(cell, cell->cell.path->chosen ? CELL_SKIPPED : CELL_FAILED, "%s", reason);
     else if (!cuda_launch_allow_shared(device, &cuda->launch, reason))
         engine_end_cell(cell, CELL_SKIPPED, "%s", reason);

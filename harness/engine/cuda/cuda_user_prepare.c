@@ -269,7 +269,7 @@ enum status cuda_user_prepare(struct engine_session *session, struct result *res
         return status;
     cuda->launch = (struct cuda_launch){.cell = &cell->cell, .user = user, .modules = 1};
     cuda->sass = user->sass.counts;
-    if (cell_kernel_set(&cell->kernel, &user->sass, name, strlen(name)) != STATUS_OK)
+    if (engine_set_kernel(&cell->kernel, &user->sass, name, strlen(name)) != STATUS_OK)
         return STATUS_ENVIRONMENT;
     memcpy(about->grid, user->report.grid, sizeof(about->grid));
     memcpy(about->block, user->report.block, sizeof(about->block));
@@ -284,7 +284,7 @@ enum status cuda_user_prepare(struct engine_session *session, struct result *res
     about->blocks_per_sm = (uint32_t)room;
     about->items = user->report.items;
     if (user->sass.known)
-        image_classes(&user->sass, loads);
+        sass_classes_text(&user->sass, loads);
     snprintf(about->instructions, sizeof(about->instructions), "%.95s", loads);
     return STATUS_OK;
 }

@@ -365,13 +365,13 @@ static void find_kernel(struct cuda_probe *probe, enum probe_kind kind, size_t r
     snprintf(found->name, sizeof(found->name), "%s", sass.symbol);
     snprintf(found->sha256, sizeof(found->sha256), "%s", sass.sha256);
     if (sass.known)
-        image_classes(&sass, found->loads);
+        sass_classes_text(&sass, found->loads);
     found->usable = true;
     /* All loads must have the path's class, except those that copy a table into shared memory. */
     for (size_t i = 0; sass.known && i < SASS_SEL; i++) {
         const uint32_t wanted = strcmp(sass_names[i][SASS_WORD], path->sass) == 0 ? loads : 0;
 
-        if (image_class_loads(&sass, (enum sass_class)i) == wanted ||
+        if (sass_class_loads(&sass, (enum sass_class)i) == wanted ||
             (path->unit == UNIT_SHARED && i == SASS_LDG) || (single && !wanted))
             continue;
         found->usable = false;

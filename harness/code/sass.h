@@ -3,62 +3,18 @@
  * toolkit. */
 #pragma once
 
-#include "cell.h"
-
-/* Instruction counts of a stretch of code that a warp executes from end to end, once. */
-struct sass_stretch {
-    uint32_t instructions;
-    uint32_t ldc_user;      /* LDC from the user bank with a register index */
-    /* every other LDC: parameters (also a table among them), block size, stack */
-    uint32_t ldc_parameter;
-    uint32_t uniform_constant; /* ULDC, LDCU */
-};
-
-/* The instructions of one kernel. In straight-line code, every launched warp executes everything up
- * to the first EXIT (prologue); warps with an element also execute the rest (body). A grid-stride
- * kernel then has a loop over elements, and in it a loop over groups of lookups in flight. A warp
- * executes the outer one (round) once for each element, and the inner one (group) once for each
- * group. */
-struct sass_counts {
-    uint32_t architecture; /* 90 for sm_90 */
-    struct sass_stretch prologue, body, round, group;
-};
-
-/* The classes of instructions that paths.def uses for payload loads. From SASS_SHFL on, a kernel
- * may also have them for other reasons. */
-enum sass_class {
-    SASS_LDC, /* user bank, with a register index */
-    SASS_LDC_PARAMETER, /* parameter bank, with a register index */
-    SASS_ULDC, /* user bank, into uniform registers: ULDC or LDCU */
-    SASS_OPERAND, /* user bank, in an arithmetic instruction */
-    SASS_LDG, /* plain */
-    SASS_LDG_CONSTANT,
-    SASS_LDG_STRONG,
-    SASS_TLD, /* TLD or TEX */
-    SASS_LDS,
-    SASS_SHFL, /* from a register of another thread */
-    SASS_SEL, /* from one of two registers: no load */
-    SASS_PRMT, /* bytes of two registers: no load */
-    SASS_CLASS_COUNT
-};
-
-/* The number of bytes that a thread loads by one instruction, as a logarithm; for a texture load,
- * the registers written. */
-enum { SASS_WORD = 2, SASS_WIDTH_COUNT = 5 };
-
-/* Names such as "LDG.128.CONSTANT". For a word, it is the name of the class in paths.def. */
-extern const char *const sass_names[SASS_CLASS_COUNT][SASS_WIDTH_COUNT];
+#include "counter.h"
+#include "payload.h"
+#include "sha256.h"
 
 /* Loads of each class, by width. */
 typedef uint32_t sass_loads[SASS_CLASS_COUNT][SASS_WIDTH_COUNT];
-
-enum { SASS_HASH_HEX_BYTES = 65 }; /* 64 digits and NUL */
 
 struct kernel_sass {
     const char *symbol; /* mangled name, in the image */
     const void *code; /* in the image */
     size_t bytes;
-    char sha256[SASS_HASH_HEX_BYTES]; /* of the code bytes, lower-case hex */
+    char sha256[SHA256_HEX_BYTES]; /* of the code bytes, lower-case hex */
     bool known; /* the encoding is known: instructions of 128 bits */
     sass_loads classes; /* if known: instructions anywhere in the code */
     /* those of them with modifiers that no path names: a priority, an order, a predicate ... */
@@ -75,31 +31,17 @@ void sass_read(const void *code, size_t bytes, uint32_t architecture, struct ker
 /* -- the loads that there should be ------------------------------------------------------------ */
 
 /* Loads of a class, of any width. */
-uint32_t image_class_loads(const struct kernel_sass *sass, enum sass_class class);
-
-/* The class of the payload loads of a path. */
-enum sass_class image_class(const struct path *path);
-
-/* Most bytes of an element that one instruction of the path loads. Wider elements take several
- * instructions. */
-uint32_t image_widest(const struct path *path);
-
-/* The instruction that the payload loads of a cell must be, as in sass_names. */
-const char *image_instruction(const struct cell *cell);
-
-/* Instructions that one payload load of the cell takes. It is more than one where the elements are
- * wider than one instruction loads, or where a selection takes several. */
-uint32_t image_pieces(const struct cell *cell);
+uint32_t sass_class_loads(const struct kernel_sass *sass, enum sass_class class);
 
 /* Writes "2 LDC, 1 LDG.64": all loads in known code, without SEL and PRMT. */
-void image_classes(const struct kernel_sass *sass, char text[CELL_REASON_BYTES]);
+void sass_classes_text(const struct kernel_sass *sass, char text[CELL_REASON_BYTES]);
 
 /* Whether the code is known and its loads differ from those of the cell: the path's instruction, as
  * often as the workload loads, and no other, each without further modifiers. Then writes the loads
  * found into text. A difference is a fault where the path's `chosen` is 0, else the compiler's
  * choice. */
-bool image_kernel_differs(const struct cell *cell, const struct kernel_sass *sass,
-                          char text[CELL_REASON_BYTES]);
+bool sass_differs(const struct cell *cell, const struct kernel_sass *sass,
+                  char text[CELL_REASON_BYTES]);
 
 /* -- one instruction --------------------------------------------------------------------------- */
 
