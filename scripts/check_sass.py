@@ -21,6 +21,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import kernel_check
+import opcodes
 
 IMAGE_SECTION = ".cbank_images"
 TABLE_SYMBOL = "cbank_values"
@@ -65,14 +66,7 @@ OLD_WORDS = {"SYS", "S", "T", "P"}  # before sm_80: of plain loads, and of Keple
 
 # The instructions that kernels may have; loads, stores and calls are also counted. Some units have
 # more.
-KNOWN = re.compile(
-    r"U?(MOV|SEL|IADD|LEA|LOP|SHF|SHL|SHR|IMAD|ISETP|PLOP|PSETP|FLO|POPC|BREV|SGXT|PRMT|"
-    r"VIMNMX|I2FP?)(3|32I|3X)?|LDCU?|ULDC|ISUB|ISCADD|"
-    r"(IADD|IMUL|MOV|LOP|FADD|FMUL|FFMA)(32I)?|XMAD|IMNMX|VIADD(MNMX)?|BFE|BFI|HFMA2|F2I|I2I|MUFU|"
-    r"S2U?R|CS2R|R2UR|PSET|P2R|"
-    r"R2P|EXIT|BRA|BRX|BSSY|BSYNC|BMOV|SSY|SYNC|PBK|BRK|BAR|NOP|LD|LDG|LDS|LDL|"
-    r"ST|STG|STS|STL|TLD|TEX|SHFL|DEPBAR|TEXDEPBAR"
-)
+KNOWN = opcodes.of_kernels()
 KNOWN_OLD = {"MEMBAR"}  # Maxwell and Pascal: before a barrier
 # CUDA 13 for sm_75 and sm_80: in loops of strong loads. CUDA 11.8 for sm_90: behind branches of the
 # stencil.
@@ -249,7 +243,7 @@ def examine(code, user_bank, kernel, architecture):
         known = KNOWN_OF.get(kernel.path["unit"], set()) | (
             KNOWN_OLD if architecture < 70 else set()
         )
-        if not KNOWN.fullmatch(base) and base not in UNCOUNTABLE | INDIRECT | known:
+        if base not in KNOWN and base not in UNCOUNTABLE | INDIRECT | known:
             faults.append(f"{opcode} at {address:#x}: an instruction that no path names")
         if (special := SPECIAL.search(operands)) and special.group(1) not in SPECIAL_KNOWN:
             faults.append(

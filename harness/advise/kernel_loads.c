@@ -48,26 +48,27 @@ const struct load_row load_rows[LOAD_ROWS] = {
 static unsigned load_kind(const struct instruction *instruction, uint32_t architecture)
 {
     static const struct {
-        unsigned operation, kind;
-    } others[] = {{0x180, LOAD_GENERIC}, {0x183, LOAD_LOCAL}, {0x1ae, LOAD_COPY}};
+        unsigned opcode, kind;
+    } others[] = {{OPCODE_LD, LOAD_GENERIC}, {OPCODE_LDL, LOAD_LOCAL}, {OPCODE_LDGSTS, LOAD_COPY}};
     const bool uniform = instruction->family == SASS_ULDC,
                constant = uniform || instruction->family == SASS_LDC;
     const bool indexed = constant && instruction_indexed(instruction);
     const enum sass_class class = instruction_class(instruction, architecture);
+    const uint32_t bank = instruction_field(instruction, FIELD_BANK);
 
-    if (instruction->predicate == PREDICATE_NEVER)
+    if (instruction_never(instruction))
         return LOAD_KIND_COUNT;
     if (!constant && class < SASS_SEL)
         return class;
     if (constant || instruction_takes_constant(instruction)) {
-        if (instruction->bank == USER_BANK)
+        if (bank == USER_BANK)
             return !indexed ? LOAD_FIXED : uniform ? SASS_ULDC : SASS_LDC;
-        if (instruction->bank == PARAMETER_BANK)
+        if (bank == PARAMETER_BANK)
             return !indexed ? LOAD_ARGUMENT : uniform ? LOAD_ARGUMENT_UNIFORM : SASS_LDC_PARAMETER;
         return LOAD_COMPILER;
     }
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        if (others[i].operation == instruction->operation)
+        if (others[i].opcode == instruction->opcode)
             return others[i].kind;
     return LOAD_KIND_COUNT;
 }
@@ -79,8 +80,9 @@ void kernel_loads_read(const struct flow *flow, struct kernel_loads *out)
     *out = (struct kernel_loads){.loops_known = !flow->lost, .calls_out = flow->calls_out};
     for (size_t b = 0; b < flow->block_count; b++)
         for (size_t i = flow->blocks[b].first; i <= flow->blocks[b].last; i++) {
-            const struct instruction instruction =
-                instruction_at(flow->code, i * INSTRUCTION_BYTES);
+            struct instruction instruction;
+
+            instruction_decode(flow->code, i * INSTRUCTION_BYTES, flow->architecture, &instruction);
             const unsigned kind = load_kind(&instruction, flow->architecture);
             const bool word = kind == LOAD_COPY || instruction_takes_constant(&instruction);
             unsigned width;

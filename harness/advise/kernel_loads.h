@@ -4,7 +4,7 @@
 #pragma once
 
 #include "flow.h"
-#include "sass.h"
+#include "instruction.h"
 
 /* Kinds of loads: the classes of enum sass_class, and kinds that no path uses. Here ULDC has an
  * index in a register, as LDC has. */

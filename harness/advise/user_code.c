@@ -11,9 +11,9 @@
 #include "cubin.h"
 #include "facts.h"
 #include "fatbin.h"
+#include "instruction.h"
 #include "log.h"
 #include "memory.h"
-#include "operands.h"
 #include "text.h"
 #include "user_table.h"
 
@@ -70,16 +70,16 @@ static void find_halves(struct accesses *all, const struct varying_load *load)
 static bool is_copied(const struct flow *flow, const struct varying_load *load)
 {
     enum { DATA = 2 }; /* the operand of a store */
-    struct operands of;
+    struct instruction of;
 
-    operands_at(flow->code, load->instruction * INSTRUCTION_BYTES, flow->architecture, &of);
+    instruction_decode(flow->code, load->instruction * INSTRUCTION_BYTES, flow->architecture, &of);
     const uint32_t loaded =
         of.transfer == TRANSFER_LOAD && of.results > 0 ? of.result[0].first : REGISTER_ZERO;
 
     for (size_t i = load->instruction + 1;
          loaded != REGISTER_ZERO && i <= flow->blocks[load->block].last; i++) {
-        operands_at(flow->code, i * INSTRUCTION_BYTES, flow->architecture, &of);
-        if (strcmp(of.name, "STS") == 0 && of.source[DATA].number == loaded)
+        instruction_decode(flow->code, i * INSTRUCTION_BYTES, flow->architecture, &of);
+        if (of.opcode == OPCODE_STS && of.source[DATA].number == loaded)
             return true;
         for (size_t k = 0; k < of.results; k++)
             if (loaded - of.result[k].first < of.result[k].count)
@@ -132,8 +132,10 @@ static void add_access(const struct varying_load *load, void *context)
     struct accesses *all = context;
     const char *file;
     const uint32_t line = facts_line(all->facts, load->instruction * INSTRUCTION_BYTES, &file);
-    const struct instruction instruction =
-        instruction_at(all->flow->code, load->instruction * INSTRUCTION_BYTES);
+    struct instruction instruction;
+
+    instruction_decode(all->flow->code, load->instruction * INSTRUCTION_BYTES,
+                       all->flow->architecture, &instruction);
     const bool word = instruction_takes_constant(&instruction);
     const enum sass_class class = instruction_class(&instruction, all->flow->architecture);
     const uint32_t width =
@@ -168,7 +170,7 @@ static void add_access(const struct varying_load *load, void *context)
                                                : "compiler",
     };
     for (size_t i = 0; i < sizeof(memories) / sizeof(memories[0]); i++)
-        if (strncmp(load->name, "LDC", 3) != 0 &&
+        if (strncmp(load->name, "LDC", strlen("LDC")) != 0 &&
             strncmp(load->name, memories[i].instruction, strlen(memories[i].instruction)) == 0)
             access->memory = load->image ? "image" : memories[i].memory;
     /* The host has no addresses of shared memory to pass. */
@@ -178,10 +180,10 @@ static void add_access(const struct varying_load *load, void *context)
                          : load->origin == ORIGIN_STACK   ? "local"
                                                           : "generic";
     for (size_t i = 0; i < load->evidence_count; i++) {
-        struct operands of;
+        struct instruction of;
 
-        operands_at(all->flow->code, load->evidence[i] * INSTRUCTION_BYTES, all->flow->architecture,
-                    &of);
+        instruction_decode(all->flow->code, load->evidence[i] * INSTRUCTION_BYTES,
+                           all->flow->architecture, &of);
         text_join(access->evidence, sizeof(access->evidence), " ", "0x%" PRIx32 ":%s",
                   load->evidence[i] * INSTRUCTION_BYTES, of.name);
     }
@@ -246,11 +248,10 @@ static enum status add_accesses(const struct cubin *cubin, const struct cubin_fu
         status = vary_loads(&flow, &facts.code, add_access, &all);
     }
     for (size_t i = 0; status == STATUS_OK && i < flow.instructions; i++) {
-        struct operands of;
+        struct instruction of;
 
-        operands_at(function->code, i * INSTRUCTION_BYTES, function->architecture, &of);
-        kernel->local_written |=
-            strcmp(of.name, "STL") == 0 && of.source[0].number != STACK_POINTER;
+        instruction_decode(function->code, i * INSTRUCTION_BYTES, function->architecture, &of);
+        kernel->local_written |= of.opcode == OPCODE_STL && of.source[0].number != STACK_POINTER;
     }
     if (all.full)
         status = log_memory("the loads of %s", function->symbol);
@@ -351,7 +352,7 @@ enum status user_code_parse(const char *path, const void *data, size_t bytes, ui
     symbol = out->library ? dlsym(out->library, "__cxa_demangle") : NULL;
     memcpy(&out->demangle, &symbol, sizeof(symbol));
     memcpy(out->others, images.others, sizeof(out->others));
-    if (status == STATUS_OK && !instruction_known(images.architecture))
+    if (status == STATUS_OK && !architecture_known(images.architecture))
         status = log_error(STATUS_ENVIRONMENT,
                            "%s: code of sm_%" PRIu32
                            ", which cannot be read here; compile the kernel for sm_70 to sm_121, "

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Cubins are ELF files: headers, sections, the table of symbols. A file may be damaged, so each
+ * read is checked against its size. */
 #include "cubin.h"
 
 #include <elf.h>

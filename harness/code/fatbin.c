@@ -1,4 +1,10 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Finds cubins in files. What is looked at, from the outside in:
+ *
+ *   program, library, object  (ELF of the host)
+ *     .nv_fatbin, or __nv_relfatbin before it is linked
+ *       fatbin   header, entries, zeros up to the next fatbin
+ *         entry  header, payload: a cubin or PTX, as it is or packed by LZ4 or zstd */
 #include "fatbin.h"
 
 #include <dlfcn.h>
@@ -9,10 +15,10 @@
 #include <string.h>
 
 #include "cubin.h"
+#include "instruction.h"
 #include "library.h"
 #include "log.h"
 #include "memory.h"
-#include "sass.h"
 #include "text.h"
 
 static const uint32_t fatbin_magic = 0xba55ed50;
@@ -217,8 +223,8 @@ enum status cubin_images_open(const char *path, const void *data, size_t bytes,
     for (size_t i = 0; i < search.count; i++) {
         const uint32_t its = search.all[i].entry.architecture;
 
-        if (instruction_known(its) != instruction_known(newest) ? instruction_known(its)
-                                                                : its > newest)
+        if (architecture_known(its) != architecture_known(newest) ? architecture_known(its)
+                                                                  : its > newest)
             newest = its;
     }
     out->architecture = architecture ? architecture : newest;

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The archive of images that the build puts into the program, and which of them a chip runs. */
 #include "image.h"
 
 #include <ar.h>

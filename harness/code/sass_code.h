@@ -19,7 +19,7 @@ enum { SASS_OPCODES_MAX = 64, SASS_OPCODE_BYTES = 12, SASS_DIGEST_INSTRUCTIONS =
 
 /* Makes the text of code of an architecture that sass_read knows. The caller frees it. NULL when
  * out of memory; "" if the code has more different opcodes than there are letters. */
-char *sass_code_text(const void *code, size_t bytes);
+char *sass_code_text(const void *code, size_t bytes, uint32_t architecture);
 
 /* The parts of instructions besides opcodes. */
 enum sass_part {

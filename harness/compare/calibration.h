@@ -3,7 +3,6 @@
  * GPU. JSON, schema results/calibration.schema.json. */
 #pragma once
 
-#include "sha256.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -11,6 +10,7 @@
 #include "deviation.h"
 #include "device.h"
 #include "document.h"
+#include "sha256.h"
 #include "status.h"
 
 struct sides;

@@ -14,10 +14,12 @@ static const char *const code_part_words[] = {"opcodes", "operands", "constant o
 
 static uint64_t count_of(const struct sass_code *code, const char *name)
 {
+    uint64_t count = 0;
+
     for (size_t i = 0; i < code->opcode_count; i++)
         if (strcmp(code->opcodes[i].name, name) == 0)
-            return code->opcodes[i].count;
-    return 0;
+            count += code->opcodes[i].count;
+    return count;
 }
 
 /* The first instruction whose opcode is another; the end of the longer code if there is none. */

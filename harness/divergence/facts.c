@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Reads the sections of a cubin that belong to a kernel: attributes, relocations, lines of DWARF.
+ */
 #include "facts.h"
 
 #include <elf.h>

@@ -1,23 +1,15 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * From machine code to its control flow graph: leaders make blocks, branches edges, strongly
+ * connected components the loops. */
 #include "flow.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "instruction.h"
 #include "log.h"
-#include "operands.h"
 
-enum {
-    MOV = 0x002,
-    IMAD = 0x024,
-    CALL_ABSOLUTE = 0x143,
-    BRX = 0x149,
-    BRXU = 0x158,
-    JMP = 0x14a,
-    JMX = 0x14c,
-    JMXU = 0x159,
-    DEPTH_MAX = 64
-};
+enum { DEPTH_MAX = 64 };
 
 /* Where an instruction leads: which of these it has. */
 struct leads {
@@ -27,48 +19,49 @@ struct leads {
 
 static struct leads leads_of(const unsigned char *code, size_t index, uint32_t architecture)
 {
-    const struct instruction instruction = instruction_at(code, index * INSTRUCTION_BYTES);
-    const unsigned operation = instruction.operation;
+    const size_t at = index * INSTRUCTION_BYTES;
+    const unsigned opcode = code_field(code, at, FIELD_OPCODE),
+                   guard = code_field(code, at, FIELD_GUARD),
+                   form = code_field(code, at, FIELD_FORM);
     /* By its guard, or by the predicate that all of them take beside it. */
     const bool guarded =
-        instruction.predicate != PREDICATE_ALWAYS || instruction.condition != PREDICATE_ALWAYS;
+        guard != PREDICATE_ALWAYS || code_field(code, at, FIELD_CONDITION) != PREDICATE_ALWAYS;
     struct leads out = {.next = true};
-    uint64_t high;
 
-    memcpy(&high, code + index * INSTRUCTION_BYTES + sizeof(high), sizeof(high));
-    if (operation < CALL_ABSOLUTE || operation > JMXU || instruction.predicate == PREDICATE_NEVER)
+    if (opcode < OPCODE_CONTROL_FIRST || opcode > OPCODE_CONTROL_LAST || guard == PREDICATE_NEVER)
         return out;
-    out.to = branch_target(code, index * INSTRUCTION_BYTES, architecture) / INSTRUCTION_BYTES;
-    switch (operation) {
-    case OPERATION_BRA:
-        /* Bit 91: by a uniform predicate at bit 24, or where the warp has diverged. */
+    out.to = branch_target(code, at, architecture) / INSTRUCTION_BYTES;
+    switch (opcode) {
+    case OPCODE_BRA:
+        /* By a uniform predicate, or where the warp has diverged. */
         out.conditional =
-            guarded || (high >> 27 & 1 && (instruction.operands != 2 ||
-                                           (instruction.index & 0xf) != PREDICATE_ALWAYS));
+            guarded || (code_field(code, at, FIELD_DIVERGED) &&
+                        (form != FORM_IMMEDIATE_C ||
+                         code_field(code, at, FIELD_BRANCH_INPUT) != PREDICATE_ALWAYS));
         out.target = true;
         out.next = out.conditional;
         break;
-    case OPERATION_CALL:
-        out.out = instruction.operands == OPERANDS_REGISTER;
+    case OPCODE_CALL_REL:
+        out.out = form == FORM_REGISTER;
         out.call = !out.out;
         out.conditional = guarded;
         break;
-    case CALL_ABSOLUTE:
+    case OPCODE_CALL_ABS:
         out.out = true;
         out.conditional = guarded;
         break;
-    case OPERATION_EXIT:
+    case OPCODE_EXIT:
         out.next = out.conditional = guarded;
         break;
-    case OPERATION_RET:
+    case OPCODE_RET:
         out.returns = true;
         out.next = out.conditional = guarded;
         break;
-    case BRX:
-    case BRXU:
-    case JMX:
-    case JMXU:
-    case JMP:
+    case OPCODE_BRX:
+    case OPCODE_BRXU:
+    case OPCODE_JMX:
+    case OPCODE_JMXU:
+    case OPCODE_JMP:
         out.indirect = out.conditional = true;
         out.next = guarded;
         break;
@@ -143,13 +136,11 @@ static enum status make_blocks(struct flow *flow, const struct flow_jump *jumps,
         flow->blocks[block - 1].last = (uint32_t)i;
     }
     for (size_t i = 0; i < count; i++) {
-        const struct instruction instruction = instruction_at(flow->code, i * INSTRUCTION_BYTES);
-        uint32_t number;
+        const unsigned opcode = code_field(flow->code, i * INSTRUCTION_BYTES, FIELD_OPCODE);
+        const uint32_t number = code_field(flow->code, i * INSTRUCTION_BYTES, FIELD_IMMEDIATE);
 
-        memcpy(&number, flow->code + i * INSTRUCTION_BYTES + sizeof(number), sizeof(number));
-        if ((instruction.operation == MOV || instruction.operation == IMAD) &&
-            number % INSTRUCTION_BYTES == 0 && number / INSTRUCTION_BYTES < count &&
-            block_of[number / INSTRUCTION_BYTES] != FLOW_NONE)
+        if ((opcode == OPCODE_MOV || opcode == OPCODE_IMAD) && number % INSTRUCTION_BYTES == 0 &&
+            number / INSTRUCTION_BYTES < count && block_of[number / INSTRUCTION_BYTES] != FLOW_NONE)
             flow->blocks[block_of[number / INSTRUCTION_BYTES]].named = true;
     }
     return STATUS_OK;

@@ -64,8 +64,9 @@ struct flow_jump {
     const unsigned char *targets; /* uint32_t, not aligned */
 };
 
-/* Reads code of an architecture that instruction_known accepts. `entry` is the byte offset at which
- * it begins. STATUS_ENVIRONMENT, logged, when out of memory. On success the caller closes *out. */
+/* Reads code of an architecture that architecture_known accepts. `entry` is the byte offset at
+ * which it begins. STATUS_ENVIRONMENT, logged, when out of memory. On success the caller closes
+ * *out. */
 enum status flow_open(const void *code, size_t bytes, uint32_t architecture,
                       const struct flow_jump *jumps, size_t jump_count, struct flow *out);
 

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The transfer functions: the abstract value of each register that an instruction writes. */
 #include "machine.h"
 
 #include <string.h>
@@ -10,7 +11,8 @@ enum {
     SPECIAL_SHARED_WINDOW = 0x2f,
     SPECIAL_EQMASK = 0x38,
     SPECIAL_GEMASK = 0x3c,
-    SPECIAL_CLUSTER_CTAID = 0x88
+    SPECIAL_CLUSTER_CTAID = 0x88,
+    SPECIAL_ZERO = 0xff
 };
 
 /* -- results ----------------------------------------------------------------------------------- */
@@ -109,15 +111,14 @@ static struct value special(struct machine *machine, unsigned number)
 }
 
 struct value machine_address(struct machine *machine, const struct value *state,
-                             const struct operands *in, uint32_t at, struct value *high)
+                             const struct instruction *in, uint32_t at, struct value *high)
 {
-    enum { LDS = 0x184 };
+    const uint32_t scale = in->opcode == OPCODE_LDS ? instruction_field(in, FIELD_LDS_SCALE) : 0;
     struct value low = machine_source(machine, state, in, at, 0, 0);
 
     /* LDS, before sm_90 too: the register times 4, 8 or 16. */
-    if (in->operation == LDS && in->high >> 14 & 3)
-        low = value_multiply(&machine->lanes, value_plain(low),
-                             value_number(2u << (in->high >> 14 & 3)));
+    if (scale)
+        low = value_multiply(&machine->lanes, value_plain(low), value_number(2u << scale));
     *high = in->wide_address && in->source[0].words == 2
                 ? machine_source(machine, state, in, at, 0, 1)
                 : value_number(0);
@@ -143,40 +144,32 @@ static unsigned slot_of(const struct value *address)
 
 /* The value that a load brings. */
 static struct value loaded(struct machine *machine, const struct value *state,
-                           const struct operands *in, uint32_t at, unsigned word)
+                           const struct instruction *in, uint32_t at, unsigned word)
 {
-    enum {
-        LDC = 0x182,
-        ULDC = 0xb9,
-        ULDC_INDEXED = 0xbb,
-        LDCU = 0x1ac,
-        LDG = 0x181,
-        LDL = 0x183,
-        LDS = 0x184
-    };
+    const bool words = instruction_field(in, FIELD_SIZE) >= SIZE_WORD;
     struct value high, address, inputs;
 
-    switch (in->operation) {
-    case LDC:
-    case ULDC:
-    case ULDC_INDEXED:
-    case LDCU:
+    switch (in->opcode) {
+    case OPCODE_LDC:
+    case OPCODE_ULDC:
+    case OPCODE_ULDC_INDEXED:
+    case OPCODE_LDCU:
         address = in->source[0].kind == OPERAND_NONE ? value_number(0)
                                                      : machine_source(machine, state, in, at, 0, 0);
-        if (value_is_number(&address) && (in->high >> 9 & 7) >= 4)
+        if (value_is_number(&address) && words)
             return machine_constant(machine, in->source[1].bank,
                                     in->source[1].number + address.known + 4 * word);
         if (!value_is_shared(&address))
             return value_any(WHY_DATA);
         return value_relied(value_shared((enum level)address.level),
                             address.flags | (address.level > LEVEL_GRID ? FLAG_DATA : 0));
-    case LDL:
+    case OPCODE_LDL:
         address = machine_address(machine, state, in, at, &high);
-        if (slot_of(&address) + word < SLOTS && (in->high >> 9 & 7) >= 4)
+        if (slot_of(&address) + word < SLOTS && words)
             return state[REGISTER_COUNT + slot_of(&address) + word];
         return value_any(WHY_DATA);
-    case LDG:
-    case LDS:
+    case OPCODE_LDG:
+    case OPCODE_LDS:
         address = machine_address(machine, state, in, at, &high);
         inputs = machine_inputs(machine, state, in);
         if (!value_is_shared(&address) || !value_is_shared(&high) || !value_is_shared(&inputs))
@@ -190,11 +183,11 @@ static struct value loaded(struct machine *machine, const struct value *state,
 /* The value of result `word` of a sum, a product, a sum of shifted values, or a shift. `s` has the
  * low words of its operands, and room for two predicates. */
 static struct value arithmetic(struct machine *machine, const struct value *state,
-                               const struct operands *in, uint32_t at, unsigned word,
+                               const struct instruction *in, uint32_t at, unsigned word,
                                struct value s[OPERANDS_MAX + 2])
 {
     struct lane_tables *lanes = &machine->lanes;
-    const bool extended = in->high >> 10 & 1;
+    const bool extended = instruction_field(in, FIELD_EXTENDED);
     struct value high;
 
     switch (in->transfer) {
@@ -238,15 +231,16 @@ static struct value arithmetic(struct machine *machine, const struct value *stat
         }
         return high_word(s, 3, &high);
     case TRANSFER_SHIFT_ADD: {
-        const unsigned by = in->high >> 11 & 31;
-        const bool of_high = in->high >> 16 & 1;
+        const unsigned by = instruction_field(in, FIELD_LEA_SHIFT);
+        const bool of_high = instruction_field(in, FIELD_HIGH_WORD);
 
         if (in->source[0].negated)
             s[0] = value_negate(lanes, s[0]);
         if (of_high && !extended && by > 0 && in->source[2].number == REGISTER_ZERO &&
-            (in->high >> 8 & 5) == 0) {
+            !in->source[0].negated) {
             /* The operand, shifted to the right: .SX32 brings its sign. */
-            high = value_shift_right(lanes, value_plain(s[0]), WORD_BITS - by, in->high >> 9 & 1);
+            high = value_shift_right(lanes, value_plain(s[0]), WORD_BITS - by,
+                                     instruction_field(in, FIELD_SIGNED));
             if (high.lanes != LANES_ANY && high.lanes != LANES_GIVEN && !(s[1].flags & FLAG_HIGH))
                 return value_add(lanes, high, s[1]);
         }
@@ -258,18 +252,19 @@ static struct value arithmetic(struct machine *machine, const struct value *stat
                          s[1]);
     }
     default: {
-        const unsigned type = in->high >> 9 & 7;
-        const bool right = in->high >> 12 & 1, of_high = in->high >> 16 & 1;
-        const bool small = type >= 2, is_signed = type == 2 || type == 0;
+        const unsigned type = instruction_field(in, FIELD_SHIFT_TYPE);
+        const bool right = instruction_field(in, FIELD_SHIFT_RIGHT),
+                   of_high = instruction_field(in, FIELD_HIGH_WORD);
+        const bool small = type >= SHIFT_S32, is_signed = type == SHIFT_S32 || type == SHIFT_S64;
 
         if (value_is_number(&s[1])) {
-            const unsigned by = s[1].known & 0xff;
+            const unsigned by = s[1].known & UINT8_MAX;
 
             s[0] = value_plain(s[0]);
             s[2] = value_plain(s[2]);
-            if (!right && !of_high && (small || by < 32))
-                return by < 32 ? value_multiply(lanes, s[0], value_number(1u << by))
-                               : value_number(0);
+            if (!right && !of_high && (small || by < WORD_BITS))
+                return by < WORD_BITS ? value_multiply(lanes, s[0], value_number(1u << by))
+                                      : value_number(0);
             if (right && of_high && small &&
                 (in->source[0].number == REGISTER_ZERO || in->source[0].number == UNIFORM_ZERO))
                 return value_shift_right(lanes, s[2], by, is_signed);
@@ -280,15 +275,17 @@ static struct value arithmetic(struct machine *machine, const struct value *stat
 }
 
 /* The value that each lane gets by a shuffle. */
-static struct value shuffled(const struct value *state, const struct operands *in,
+static struct value shuffled(const struct value *state, const struct instruction *in,
                              struct value values)
 {
     /* From one lane to all: by index, with all lanes in one part. */
-    const bool by_index = (in->low >> 58 & 3) == 0,
-               whole = (in->low >> 40 & 0x1fff) == WARP_LANES - 1;
-    const bool known_form = in->form == 2 || in->form == 7;
-    const struct value lane =
-        in->form == 7 ? value_number(0) : machine_register(state, in->low >> 32 & 0xff);
+    enum { LANE_IN_REGISTER = 2, LANE_IN_CODE = 7 }; /* the form: the clamp is in the code */
+    const bool by_index = instruction_field(in, FIELD_SHUFFLE_MODE) == 0,
+               whole = instruction_field(in, FIELD_SHUFFLE_CLAMP) == WARP_LANES - 1;
+    const bool known_form = in->form == LANE_IN_REGISTER || in->form == LANE_IN_CODE;
+    const struct value lane = in->form == LANE_IN_CODE
+                                  ? value_number(0)
+                                  : machine_register(state, instruction_field(in, FIELD_B));
     const bool given = known_form && !((values.flags | lane.flags) & FLAG_DATA);
     struct value shared = value_shared(LEVEL_WARP);
 
@@ -303,7 +300,7 @@ static struct value shuffled(const struct value *state, const struct operands *i
 
 /* Some function of all that an instruction reads. */
 static struct value function_of(struct machine *machine, const struct value *state,
-                                const struct operands *in, uint32_t at)
+                                const struct instruction *in, uint32_t at)
 {
     struct value out = machine_inputs(machine, state, in);
 
@@ -315,7 +312,7 @@ static struct value function_of(struct machine *machine, const struct value *sta
 
 /* The value of result `word` of an instruction that writes registers. */
 static struct value result_of(struct machine *machine, const struct value *state,
-                              const struct operands *in, uint32_t at, unsigned word)
+                              const struct instruction *in, uint32_t at, unsigned word)
 {
     struct lane_tables *lanes = &machine->lanes;
     struct value s[OPERANDS_MAX + 2], high;
@@ -328,7 +325,7 @@ static struct value result_of(struct machine *machine, const struct value *state
     case TRANSFER_ADD_WIDE:
     case TRANSFER_MULTIPLY_WIDE:
         /* .X: the upper half of 128 bits, with a carry. */
-        if (in->high >> 10 & 1)
+        if (instruction_field(in, FIELD_EXTENDED))
             break;
         return arithmetic(machine, state, in, at, word, s);
     case TRANSFER_ADD:
@@ -337,7 +334,7 @@ static struct value result_of(struct machine *machine, const struct value *state
     case TRANSFER_SHIFT:
         return arithmetic(machine, state, in, at, word, s);
     case TRANSFER_LOGIC: {
-        const unsigned table = in->high >> 8 & 0xff;
+        const unsigned table = instruction_field(in, FIELD_LOGIC_TABLE);
 
         for (unsigned i = 0; i < 3; i++)
             s[i] = value_plain(s[i]);
@@ -350,8 +347,8 @@ static struct value result_of(struct machine *machine, const struct value *state
         const uint32_t zero = in->uniform ? UNIFORM_ZERO : REGISTER_ZERO;
         const bool extended = (by >> 8 & 0xff) == sign * 0x11;
 
-        if (!value_is_number(&s[1]) || in->high >> 8 & 7 || (by & 0xbb) != 0x10 ||
-            (by >> 2 & 1) != (by >> 6 & 1))
+        if (!value_is_number(&s[1]) || instruction_field(in, FIELD_PERMUTE_MODE) ||
+            (by & 0xbb) != 0x10 || (by >> 2 & 1) != (by >> 6 & 1))
             break;
         if (!extended && (in->source[by >> 10 & 1 ? 2 : 0].number != zero ||
                           in->source[by >> 14 & 1 ? 2 : 0].number != zero))
@@ -362,7 +359,7 @@ static struct value result_of(struct machine *machine, const struct value *state
                                  HALF_BITS, extended);
     }
     case TRANSFER_SELECT:
-        if (in->operation != 0x007 && in->operation != 0x087 &&
+        if (in->opcode != OPCODE_SEL && in->opcode != OPCODE_USEL &&
             (in->source[0].negated || in->source[1].negated))
             break;
         return value_select(lanes, machine_input(machine, state, in, 0),
@@ -370,15 +367,14 @@ static struct value result_of(struct machine *machine, const struct value *state
                             machine_source(machine, state, in, at, 1, word));
     case TRANSFER_HALVES:
         /* 0 * 0 and a number: this is how compilers move one. */
-        if (in->form == 2 && in->source[0].number == REGISTER_ZERO &&
+        if (in->form == FORM_IMMEDIATE_C && in->source[0].number == REGISTER_ZERO &&
             in->source[1].number == REGISTER_ZERO && in->input[0].number == PREDICATE_TRUE)
             return s[2];
         break;
     case TRANSFER_SPECIAL:
-        if (in->operation == 0x005 || in->operation == 0x0cb)
-            return (in->high >> 8 & 0xff) == 0xff ? value_number(0)
-                                                  : special(machine, in->high >> 8 & 0xff);
-        high = special(machine, in->high >> 8 & 0xff);
+        high = special(machine, instruction_field(in, FIELD_SPECIAL));
+        if (in->opcode == OPCODE_CS2R || in->opcode == OPCODE_CS2UR)
+            return instruction_field(in, FIELD_SPECIAL) == SPECIAL_ZERO ? value_number(0) : high;
         if (in->uniform && !value_is_shared(&high))
             return value_shared(LEVEL_WARP);
         return high;
@@ -387,7 +383,7 @@ static struct value result_of(struct machine *machine, const struct value *state
     case TRANSFER_SHUFFLE:
         return shuffled(state, in, s[0]);
     case TRANSFER_WARP:
-        if (in->operation == 0x0ca || in->operation == 0x1c2)
+        if (in->opcode == OPCODE_R2UR || in->opcode == OPCODE_R2UR_EARLY)
             return value_is_shared(&s[0]) ? s[0]
                                           : value_relied(value_shared(LEVEL_WARP), s[0].flags);
         return value_shared(LEVEL_WARP);
@@ -408,11 +404,14 @@ static struct value result_of(struct machine *machine, const struct value *state
 
 /* The answer of each lane, where a comparison is of one word that all lanes know, and takes no
  * predicate, which branches would lose. False: it is not such a one. */
-static bool known_answer(struct machine *machine, const struct operands *in,
+static bool known_answer(struct machine *machine, const struct instruction *in,
                          const struct value s[2], struct value inputs, struct value *out)
 {
-    const bool combined = (in->high >> 10 & 3) != 0, extended = in->high >> 8 & 1;
-    const unsigned test = in->high >> 12 & 7;
+    enum { LESS = 1, EQUAL = 2, GREATER = 4 };
+    const bool combined = instruction_field(in, FIELD_COMPARE_COMBINED),
+               extended = instruction_field(in, FIELD_COMPARE_EXTENDED),
+               is_signed = instruction_field(in, FIELD_SIGNED);
+    const unsigned test = instruction_field(in, FIELD_COMPARE_TEST);
     uint32_t lanes[WARP_LANES];
 
     if (in->transfer != TRANSFER_COMPARE || in->source[0].words != 1 || combined || extended ||
@@ -423,10 +422,10 @@ static bool known_answer(struct machine *machine, const struct operands *in,
     for (unsigned i = 0; i < WARP_LANES; i++) {
         const uint32_t x = s[0].known + lane_of(&machine->lanes, &s[0], i);
         const uint32_t y = s[1].known + lane_of(&machine->lanes, &s[1], i);
-        const bool less = in->high >> 9 & 1 ? (int32_t)x < (int32_t)y : x < y;
+        const bool less = is_signed ? (int32_t)x < (int32_t)y : x < y;
 
-        lanes[i] =
-            ((test & 1) && less) || ((test & 2) && x == y) || ((test & 4) && !less && x != y);
+        lanes[i] = ((test & LESS) && less) || ((test & EQUAL) && x == y) ||
+                   ((test & GREATER) && !less && x != y);
     }
     *out = value_lanes(&machine->lanes, lanes);
     return true;
@@ -434,21 +433,20 @@ static bool known_answer(struct machine *machine, const struct operands *in,
 
 /* The value of a predicate that an instruction writes. */
 static struct value answer_of(struct machine *machine, const struct value *state,
-                              const struct operands *in, uint32_t at, bool first)
+                              const struct instruction *in, uint32_t at, bool first)
 {
-    enum { R2P = 0x004, REDUX = 0x1c4, R2UR_BEFORE = 0x0ca, R2UR = 0x1c2 };
     struct value s[OPERANDS_MAX + INPUTS_MAX + 1], out;
     size_t count = 0;
 
-    if (in->transfer == TRANSFER_WARP && in->operation != REDUX && in->operation != R2UR &&
-        in->operation != R2UR_BEFORE)
+    if (in->transfer == TRANSFER_WARP && in->opcode != OPCODE_REDUX && in->opcode != OPCODE_R2UR &&
+        in->opcode != OPCODE_R2UR_EARLY)
         return value_shared(LEVEL_WARP);
     if (in->transfer >= TRANSFER_SPECIAL || in->transfer <= TRANSFER_NOTHING)
         return value_any(in->transfer == TRANSFER_LOAD || in->transfer == TRANSFER_ATOMIC
                              ? WHY_DATA
                              : WHY_LANES);
     /* The predicates that a mask leaves as they are: which ones is not known. */
-    if (in->operation == R2P && in->source[1].kind != OPERAND_IMMEDIATE)
+    if (in->opcode == OPCODE_R2P && in->source[1].kind != OPERAND_IMMEDIATE)
         return value_any(WHY_OPERATION);
     for (unsigned i = 0; i < OPERANDS_MAX; i++)
         s[count++] = machine_source(machine, state, in, at, i, 0);
@@ -469,7 +467,7 @@ static struct value answer_of(struct machine *machine, const struct value *state
 /* The value of a register where the guard of an instruction holds, or does not; NULL: not known
  * apart. */
 static struct guarded *guarded_at(struct machine *machine, const struct value *state,
-                                  const struct operands *in, uint32_t number, bool holds)
+                                  const struct instruction *in, uint32_t number, bool holds)
 {
     struct guarded *of = &machine->guarded[number];
 
@@ -479,7 +477,7 @@ static struct guarded *guarded_at(struct machine *machine, const struct value *s
                : NULL;
 }
 
-void machine_exchange(struct machine *machine, struct value *state, const struct operands *in)
+void machine_exchange(struct machine *machine, struct value *state, const struct instruction *in)
 {
     uint32_t numbers[OPERANDS_MAX * 4 + INPUTS_MAX];
     size_t count = 0;
@@ -509,10 +507,10 @@ void machine_exchange(struct machine *machine, struct value *state, const struct
 
 void machine_execute(struct machine *machine, struct value *state, uint32_t at)
 {
-    struct operands in;
+    struct instruction in;
     struct value guard, results[RESULTS_MAX][4];
 
-    operands_at(machine->code, (size_t)at * 16, machine->architecture, &in);
+    instruction_decode(machine->code, (size_t)at * INSTRUCTION_BYTES, machine->architecture, &in);
     guard = machine_predicate(machine, state, in.guard, in.guard_negated);
     if (value_is_number(&guard) && !(guard.known & 1))
         return;
@@ -525,10 +523,10 @@ void machine_execute(struct machine *machine, struct value *state, uint32_t at)
     machine_exchange(machine, state, &in);
     if (in.transfer == TRANSFER_STORE) {
         struct value high, address = machine_address(machine, state, &in, at, &high);
-        const unsigned slot = slot_of(&address), size = in.high >> 9 & 7;
-        const unsigned words = size <= 4 ? 1 : size == 5 ? 2 : 4;
+        const unsigned slot = slot_of(&address), size = instruction_field(&in, FIELD_SIZE);
+        const unsigned words = size <= SIZE_WORD ? 1 : size == SIZE_PAIR ? 2 : 4;
 
-        if (in.operation == 0x187 && slot + words <= SLOTS && size >= 4) {
+        if (in.opcode == OPCODE_STL && slot + words <= SLOTS && size >= SIZE_WORD) {
             for (unsigned i = 0; i < words; i++) {
                 struct value *old = &state[REGISTER_COUNT + slot + i];
 
@@ -536,7 +534,7 @@ void machine_execute(struct machine *machine, struct value *state, uint32_t at)
                                     machine_source(machine, state, &in, at, 2, i), *old);
                 old->from = at;
             }
-        } else if (in.operation == 0x187 || address.origin < ORIGIN_PARAMETER) {
+        } else if (in.opcode == OPCODE_STL || address.origin < ORIGIN_PARAMETER) {
             for (unsigned i = 0; i < SLOTS; i++)
                 state[REGISTER_COUNT + i] = value_any(WHY_DATA);
         }

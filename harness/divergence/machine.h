@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
  * What instructions do to the values of registers: see value.h. Registers of all kinds and words of
- * the stack have one numbering: see operands.h. */
+ * the stack have one numbering: see instruction.h. */
 #pragma once
 
 #include "code_facts.h"
-#include "operands.h"
+#include "instruction.h"
 #include "value.h"
 
 enum {
     SLOTS = 64, /* words of the stack that are followed */
     VALUES = REGISTER_COUNT + SLOTS,
     SPECIAL_TID_X = 0x21,
+    SPECIAL_TID_Y = 0x22,
     SPECIAL_TID_Z = 0x23
 };
 
@@ -49,22 +50,22 @@ struct value machine_predicate(struct machine *machine, const struct value *stat
 
 /* The value of predicate input `i` of an instruction, and some function of all of them. */
 struct value machine_input(struct machine *machine, const struct value *state,
-                           const struct operands *in, unsigned i);
+                           const struct instruction *in, unsigned i);
 struct value machine_inputs(struct machine *machine, const struct value *state,
-                            const struct operands *in);
+                            const struct instruction *in);
 
 /* Whether a call is taken: by its guard, and by the predicate that it takes beside it. */
 struct value machine_condition(struct machine *machine, const struct value *state,
-                               const struct operands *in);
+                               const struct instruction *in);
 
 /* Word `word` of source `i` of the instruction number `at`. */
 struct value machine_source(struct machine *machine, const struct value *state,
-                            const struct operands *in, uint32_t at, unsigned i, unsigned word);
+                            const struct instruction *in, uint32_t at, unsigned i, unsigned word);
 
 /* The address of a load or store: its low word, and in *high its high word. */
 struct value machine_address(struct machine *machine, const struct value *state,
-                             const struct operands *in, uint32_t at, struct value *high);
+                             const struct instruction *in, uint32_t at, struct value *high);
 
 /* Exchanges the values that an instruction reads with those that they have under its guard; and
  * back. */
-void machine_exchange(struct machine *machine, struct value *state, const struct operands *in);
+void machine_exchange(struct machine *machine, struct value *state, const struct instruction *in);

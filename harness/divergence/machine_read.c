@@ -19,24 +19,25 @@ struct value machine_constant(const struct machine *machine, unsigned bank, uint
     struct value value = value_shared(LEVEL_GRID);
     const struct code_fact *fact;
 
-    if (bank == 0 && offset == (late ? 0x37c : 0x28)) {
+    if (bank == PARAMETER_BANK && offset == (late ? 0x37c : 0x28)) {
         value = value_number(0);
         value.origin = ORIGIN_STACK;
-    } else if (bank == 0 && offset - block_size < bytes && offset % 4 == 0 &&
+    } else if (bank == PARAMETER_BANK && offset - block_size < bytes && offset % 4 == 0 &&
                machine->facts->block[0]) {
         return value_number(machine->facts->block[(offset - block_size) / 4]);
-    } else if (bank == 0 && (offset - block_size < bytes || offset - grid_size < bytes)) {
+    } else if (bank == PARAMETER_BANK &&
+               (offset - block_size < bytes || offset - grid_size < bytes)) {
         value.bits = offset == block_size ? 5 : 0;
         value.flags = offset == block_size ? FLAG_WHOLE : 0;
-    } else if (bank == 0 && (fact = find_fact(&machine->facts->parameters, offset))) {
+    } else if (bank == PARAMETER_BANK && (fact = find_fact(&machine->facts->parameters, offset))) {
         value.origin = (uint16_t)(ORIGIN_PARAMETER + fact->value);
-    } else if (bank == 2 && machine->facts->literals &&
+    } else if (bank == LITERAL_BANK && machine->facts->literals &&
                (size_t)offset + 4 <= machine->facts->literal_bytes) {
         uint32_t number;
 
         memcpy(&number, machine->facts->literals + offset, sizeof(number));
         return value_number(number);
-    } else if (bank == 4 && (fact = find_fact(&machine->facts->addresses, offset))) {
+    } else if (bank == ADDRESS_BANK && (fact = find_fact(&machine->facts->addresses, offset))) {
         value.origin = (uint16_t)(ORIGIN_SYMBOL + fact->value);
     }
     return value;
@@ -69,13 +70,13 @@ struct value machine_predicate(struct machine *machine, const struct value *stat
 }
 
 struct value machine_input(struct machine *machine, const struct value *state,
-                           const struct operands *in, unsigned i)
+                           const struct instruction *in, unsigned i)
 {
     return machine_predicate(machine, state, in->input[i].number, in->input[i].negated);
 }
 
 struct value machine_inputs(struct machine *machine, const struct value *state,
-                            const struct operands *in)
+                            const struct instruction *in)
 {
     struct value inputs[INPUTS_MAX];
 
@@ -85,7 +86,7 @@ struct value machine_inputs(struct machine *machine, const struct value *state,
 }
 
 struct value machine_source(struct machine *machine, const struct value *state,
-                            const struct operands *in, uint32_t at, unsigned i, unsigned word)
+                            const struct instruction *in, uint32_t at, unsigned i, unsigned word)
 {
     const struct operand *source = &in->source[i];
     const struct code_fact *fact;
@@ -98,7 +99,7 @@ struct value machine_source(struct machine *machine, const struct value *state,
             return value_number(0);
         return machine_register(state, source->number + word);
     case OPERAND_IMMEDIATE:
-        fact = word == 0 ? find_fact(&machine->facts->relocated, at * 16) : NULL;
+        fact = word == 0 ? find_fact(&machine->facts->relocated, at * INSTRUCTION_BYTES) : NULL;
         if (fact) {
             value = value_shared(LEVEL_GRID);
             value.origin = (uint16_t)(ORIGIN_SYMBOL + fact->value);
@@ -113,7 +114,7 @@ struct value machine_source(struct machine *machine, const struct value *state,
 }
 
 struct value machine_condition(struct machine *machine, const struct value *state,
-                               const struct operands *in)
+                               const struct instruction *in)
 {
     const struct value guard = machine_predicate(machine, state, in->guard, in->guard_negated);
 

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Arithmetic on abstract values, and the join of two. */
 #include "value.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The fixed point over the blocks of the code, and what it says of each load. */
 #include "vary.h"
 
 #include <stdlib.h>
@@ -121,9 +122,10 @@ static bool behind_call(struct vary *vary, uint32_t caller, unsigned i, struct v
     }
     if (found && flow->blocks[caller].conditional && vary->functions[function][i]) {
         const struct value *const before = vary->blocks[caller].out;
-        struct operands in;
+        struct instruction in;
 
-        operands_at(flow->code, (size_t)flow->blocks[caller].last * 16, flow->architecture, &in);
+        instruction_decode(flow->code, (size_t)flow->blocks[caller].last * INSTRUCTION_BYTES,
+                           flow->architecture, &in);
         *out = value_select(&vary->machine.lanes, machine_condition(&vary->machine, before, &in),
                             *out, before[i]);
         out->from = PHI | caller;
@@ -319,12 +321,12 @@ static void find_written(struct vary *vary)
         value_set written = {false};
 
         for (uint32_t at = block->first; at <= block->last; at++) {
-            struct operands in;
+            struct instruction in;
 
-            operands_at(flow->code, (size_t)at * 16, flow->architecture, &in);
-            vary->machine.flat &=
-                !(in.transfer == TRANSFER_SPECIAL && ((in.high >> 8 & 0xff) == SPECIAL_TID_X + 1 ||
-                                                      (in.high >> 8 & 0xff) == SPECIAL_TID_Z));
+            instruction_decode(flow->code, (size_t)at * INSTRUCTION_BYTES, flow->architecture, &in);
+            vary->machine.flat &= !(in.transfer == TRANSFER_SPECIAL &&
+                                    (instruction_field(&in, FIELD_SPECIAL) == SPECIAL_TID_Y ||
+                                     instruction_field(&in, FIELD_SPECIAL) == SPECIAL_TID_Z));
             for (unsigned i = 0; i < in.results; i++)
                 for (unsigned n = in.result[i].first;
                      n < in.result[i].first + in.result[i].count && n < REGISTER_COUNT; n++)
@@ -391,21 +393,25 @@ static enum status visit_block(struct vary *vary, uint32_t block, bool *changed)
     }
     if (of->edges > 1 && *changed) {
         const struct value *out = state->out;
-        struct operands in;
+        struct instruction in;
         struct value values[6], all;
         struct parting parting;
         size_t count = 0;
 
         /* The predicates, or the address, that its last instruction goes by. */
-        operands_at(vary->flow->code, (size_t)of->last * 16, vary->flow->architecture, &in);
+        instruction_decode(vary->flow->code, (size_t)of->last * INSTRUCTION_BYTES,
+                           vary->flow->architecture, &in);
         values[count++] = machine_predicate(&vary->machine, out, in.guard, false);
         values[count++] = machine_inputs(&vary->machine, out, &in);
         /* Where threads of a warp are apart, BRA.DIV leads all of them to a copy of what
          * follows. */
-        if (in.operation == 0x147 && in.high >> 27 & 1)
+        if (in.opcode == OPCODE_BRA && instruction_field(&in, FIELD_DIVERGED))
             values[count++] =
-                in.form == 2 ? machine_register(out, UNIFORM_PREDICATE_FIRST + (in.low >> 24 & 7))
-                             : value_shared(LEVEL_WARP);
+                in.form == FORM_IMMEDIATE_C
+                    ? machine_register(out, UNIFORM_PREDICATE_FIRST +
+                                                (instruction_field(&in, FIELD_BRANCH_INPUT) &
+                                                 PREDICATE_ALWAYS))
+                    : value_shared(LEVEL_WARP);
         for (unsigned word = 0; word < 2 && in.source[0].kind != OPERAND_NONE; word++)
             values[count++] = machine_source(&vary->machine, out, &in, of->last, 0, word);
         all = value_function(values, count);
@@ -494,10 +500,9 @@ static void classify(const struct vary *vary, struct value low, struct value hig
 }
 
 /* Whether an instruction is a load, and how its address varies before it is executed. */
-static bool classify_at(struct vary *vary, uint32_t at, const struct operands *in,
+static bool classify_at(struct vary *vary, uint32_t at, const struct instruction *in,
                         struct varying_load *load)
 {
-    enum { LDSM = 0x03b };
     struct value low = value_number(0), high = value_number(0), guard;
     bool is_load;
 
@@ -506,11 +511,13 @@ static bool classify_at(struct vary *vary, uint32_t at, const struct operands *i
         return false;
     machine_exchange(&vary->machine, vary->in, in);
     /* The rows of a matrix are no table. */
-    is_load = in->operation != LDSM;
-    if (in->transfer == TRANSFER_LOAD && in->operation >= 0x160 && in->operation <= 0x16f) {
+    is_load = in->opcode != OPCODE_LDSM;
+    if (in->transfer == TRANSFER_LOAD && in->opcode >= OPCODE_TEXTURE_FIRST &&
+        in->opcode <= OPCODE_TEXTURE_LAST) {
         /* TLD takes whole numbers. The highest three bits are 0 for one dimension. The coordinates
          * of an image lie in as many registers as it has dimensions. */
-        load->image = (in->operation != 0x166 && in->operation != 0x167) || in->low >> 61 != 0;
+        load->image = (in->opcode != OPCODE_TLD && in->opcode != OPCODE_TLD_BINDLESS) ||
+                      instruction_field(in, FIELD_TEXTURE_DIMENSIONS);
         low = machine_source(&vary->machine, vary->in, in, at, 1, 0);
         low.origin = 0;
         /* An element has as many bytes as the texture says. */
@@ -525,16 +532,16 @@ static bool classify_at(struct vary *vary, uint32_t at, const struct operands *i
             low = machine_source(&vary->machine, vary->in, in, at, 0, 0);
         load->bank = in->source[1].bank;
         /* Not single parameters and the compiler's own. */
-        is_load = load->bank == 3 || !value_is_number(&low);
+        is_load = load->bank == USER_BANK || !value_is_number(&low);
         low = value_add(&vary->machine.lanes, low, value_number((uint32_t)in->offset));
     } else if (in->transfer == TRANSFER_LOAD) {
         low = machine_address(&vary->machine, vary->in, in, at, &high);
     } else {
         is_load = false;
         for (unsigned i = 0; i < OPERANDS_MAX; i++)
-            if (in->source[i].kind == OPERAND_CONSTANT && in->source[i].bank == 3) {
+            if (in->source[i].kind == OPERAND_CONSTANT && in->source[i].bank == USER_BANK) {
                 is_load = true;
-                load->bank = 3;
+                load->bank = USER_BANK;
                 low = value_number(in->source[i].number);
             }
     }
@@ -548,7 +555,7 @@ static bool classify_at(struct vary *vary, uint32_t at, const struct operands *i
 
 /* The instruction that made the operand of another that says least; 0: none, or several where ways
  * met. */
-static uint32_t decided_by(struct vary *vary, const struct operands *in)
+static uint32_t decided_by(struct vary *vary, const struct instruction *in)
 {
     unsigned most = 0;
     uint32_t from = 0;
@@ -642,10 +649,10 @@ enum status vary_loads(const struct flow *flow, const struct code_facts *facts, 
         vary->machine.visit++;
         for (uint32_t at = flow->blocks[block].first; at <= flow->blocks[block].last; at++) {
             struct varying_load load = {.instruction = at, .block = block};
-            struct operands in;
+            struct instruction in;
             uint32_t from = at;
 
-            operands_at(flow->code, (size_t)at * 16, flow->architecture, &in);
+            instruction_decode(flow->code, (size_t)at * INSTRUCTION_BYTES, flow->architecture, &in);
             deciding[at] = decided_by(vary, &in);
             if (classify_at(vary, at, &in, &load)) {
                 do {

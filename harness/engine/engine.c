@@ -45,9 +45,10 @@ enum status engine_set_kernel(struct cell_kernel *kernel, const struct kernel_sa
                               const char *image, size_t image_bytes)
 {
     free(kernel->made);
-    *kernel =
-        (struct cell_kernel){.instruction = kernel->instruction,
-                             .made = sass->known ? sass_code_text(sass->code, sass->bytes) : NULL};
+    *kernel = (struct cell_kernel){.instruction = kernel->instruction,
+                                   .made = sass->known ? sass_code_text(sass->code, sass->bytes,
+                                                                        sass->counts.architecture)
+                                                       : NULL};
     if (sass->known && !kernel->made)
         return log_memory("the code of a kernel");
     kernel->code = kernel->made;

@@ -114,10 +114,7 @@ class Heads(unittest.TestCase):
 
     FEWEST = 5
     # Have none yet: the list may only shrink.
-    WITHOUT = (
-        "harness/advise/ harness/engine/ harness/sass/ harness/compare/ harness/cell/cubin.c"
-        " harness/cell/fatbin.c harness/cell/image.c harness/cell/sass.c harness/cell/sass_code.c"
-    ).split()
+    WITHOUT = "harness/advise/ harness/engine/ harness/compare/".split()
 
     def test_every_file_has_one(self):
         names = sources("patterns/*.c", "kernels/*.c", "harness/**/*.c", "tests/*/*.c")

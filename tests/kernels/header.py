@@ -21,6 +21,9 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "end_to_end"))
 from common import ROOT  # noqa: E402
 
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+import opcodes  # noqa: E402
+
 TOOLKIT = os.environ.get("CBANK_CUDA")
 OLD = os.path.join(ROOT, "build/toolkits/cuda-11.8")
 QUICK = os.environ.get("CBANK_ARCHS") == "ends"
@@ -48,12 +51,14 @@ ROWS = {
 # In these, the compiler may move the load of stage() past a branch: instructions are compared
 # without their order.
 HELD = ("shuffle",)
-PADDING = 0x918  # NOP
 
 # The low 9 bits of the instructions that memory spaces name, and those that use local memory.
-LDC, LDG, LDS, SHFL, PRMT = {0x182}, {0x181}, {0x184}, {0x189}, {0x016}
-SELECT, LOCAL = {0x007, 0x008}, {0x183, 0x187}
-TEXTURE = {0x160, 0x161, 0x163, 0x164, 0x166, 0x167, 0x16C, 0x16D}
+LDC, LDG, LDS = (opcodes.numbers(name) for name in ("LDC", "LDG", "LDS"))
+SHFL, PRMT = opcodes.numbers("SHFL"), opcodes.numbers("PRMT")
+SELECT, LOCAL = opcodes.numbers("SEL", "FSEL"), opcodes.numbers("LDL", "STL")
+TEXTURE = {row.number for row in opcodes.ROWS if row.loads == "TLD"}
+FORM_IMMEDIATE_B = 4  # bits 9 to 11
+PADDING = FORM_IMMEDIATE_B << 9 | opcodes.number("NOP")
 
 
 def architectures(toolkit, oldest=70, quick=QUICK):
@@ -115,7 +120,7 @@ def sections_of(cubin):
     }
 
 
-def opcodes(code):
+def operations(code):
     """Operation and kinds of operands of each instruction."""
     found = [struct.unpack_from("<Q", code, at)[0] & 0xFFF for at in range(0, len(code), 16)]
     while found and found[-1] == PADDING:
@@ -203,7 +208,7 @@ class ByHand(unittest.TestCase):
                     if name.startswith("lookup"):
                         self.assertGreater(found[INSTRUCTION[space]], 0, dict(found))
                     self.assertEqual(found["local"], 0)
-                    one, two = opcodes(own[name]), opcodes(other[name])
+                    one, two = operations(own[name]), operations(other[name])
                     if space in HELD:
                         one, two = sorted(one), sorted(two)
                     self.assertEqual(" ".join(map(hex, one)), " ".join(map(hex, two)))
@@ -230,8 +235,8 @@ class ByHand(unittest.TestCase):
             for of in (("global",), ("constant", "BY_HAND"), ("global", "BY_HAND", "OTHER_INDEX"))
         )
         for name, code in tables.items():
-            self.assertNotEqual(opcodes(code), opcodes(other[name]))
-            self.assertNotEqual(opcodes(code), opcodes(longer[name]))
+            self.assertNotEqual(operations(code), operations(other[name]))
+            self.assertNotEqual(operations(code), operations(longer[name]))
 
 
 EXAMPLE = """#include "%s/examples/crc32.cu"

@@ -217,7 +217,7 @@ FAULTS = {
         CONSTANT,
         before("__nanosleep(1)", CONSTANT),
         "NANOSLEEP",
-        "operation 0x15d and not 0",
+        "NANOSLEEP and not 0",
     ),
     "lines that are evicted first": more_fault(
         "evict_first", "global", TABLE, "__ldcs(&table[index])", "LDG.E.EF", MODIFIED
@@ -236,7 +236,7 @@ FAULTS = {
         CONSTANT,
         before("__threadfence()", CONSTANT),
         "MEMBAR",
-        "operation 0x192 and not 0",
+        "MEMBAR and not 0",
         "stencil_1d",
     ),
     "lookups that do not wait for each other": Fault(
@@ -270,7 +270,7 @@ FAULTS = {
         TABLE,
         before('asm volatile("prefetch.global.L2 [%0];" :: "l"(&table[index]))', TABLE),
         "CCTL",
-        "operation 0x18f and not 0",
+        "CCTL and not 0",
     ),
     "a vote before each load": more_fault(
         "voted",
@@ -278,7 +278,7 @@ FAULTS = {
         CONSTANT,
         before('uint32_t of; asm volatile("activemask.b32 %0;" : "=r"(of))', WITH_IT),
         "VOTE",
-        "operation 0x[08]*6 and not 0",
+        "VOTEU? and not 0",
     ),
     "a clock that is read": more_fault(
         "clocked", "constant", CONSTANT, before(special("%clock"), WITH_IT), "SR_CLOCKLO", REGISTER
@@ -297,7 +297,7 @@ FAULTS = {
         CONSTANT,
         before('asm volatile("pmevent 1;")', CONSTANT),
         "PMTRIG",
-        "operation 0x[0-9a-f]+ and not 0",
+        "PMTRIG and not 0",
     ),
     "a barrier before each load": more_fault(
         "stopped",
@@ -305,7 +305,7 @@ FAULTS = {
         CONSTANT,
         before("__syncthreads()", CONSTANT),
         "",
-        "[1-9] of operation 0x11d and not [01],?",
+        "[1-9] BAR and not [01],?",
     ),
     "an index that is divided": more_fault(
         "divided",
@@ -313,7 +313,7 @@ FAULTS = {
         CONSTANT,
         "cbank_values[index % (index >> 3 | 5u)]",
         "",
-        "operation 0x106 and not 0",
+        "I2F and not 0",
     ),
     "more arithmetic for each index": more_fault(
         "computed",
@@ -376,7 +376,7 @@ FAULTS = {
         CONSTANT,
         before("__syncwarp()", CONSTANT),
         "",
-        "[1-9] of operation 0x118 and not 0",
+        "[1-9] NOP and not 0",
     ),
     "a texture of two dimensions": more_fault(
         "two_dimensions",

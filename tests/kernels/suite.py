@@ -38,6 +38,7 @@ from header import (
     SHFL,
     TEXTURE,
     TOOLKIT,  # noqa: E402
+    opcodes,
     architectures,
     in_parallel,
     sections_of,
@@ -47,7 +48,10 @@ NAMES = sorted(os.path.basename(path)[:-3] for path in glob.glob(f"{ROOT}/exampl
 NO_ADDRESS = ("constant", "param", "texture")
 # loads of copies: of two tables, four at a time and what is left; words that SEL chooses from
 COPIED_MAX = 20
-ULDC, ULDC_INDEXED, LDCU = 0x0B9, 0x0BB, 0x1AC
+ULDC, ULDC_INDEXED, LDCU = map(opcodes.number, ("ULDC", "ULDC_INDEXED", "LDCU"))
+ARITHMETIC = range(0x80)  # on ordinary registers
+CONVERSIONS = range(opcodes.number("FLO"), opcodes.number("FRND_113") + 1)
+CONSTANT_FORMS = (3, 5)
 PARAMETERS_AT, PARAMETER, LARGE_PARAMETER = 0x0A, 0x17, 0x45  # attributes of a kernel
 
 
@@ -91,7 +95,7 @@ def reads(cubin, tables, in_parameters, architecture):
         offset = low >> (37 if operation == LDCU else 38) & 0xFFFF
         order = high >> 13 & 0xF if architecture >= 80 else {1: 0, 0: 4}.get(high >> 15 & 3, 1)
         if operation in LDC | {ULDC, ULDC_INDEXED, LDCU} or (
-            (operation <= 0x7F or 0x100 <= operation <= 0x113) and operands in (3, 5)
+            (operation in ARITHMETIC or operation in CONVERSIONS) and operands in CONSTANT_FORMS
         ):
             indexed = operation in LDC | {ULDC_INDEXED, LDCU} and index != 0xFF
             found["LDC"] += bank == 3

@@ -6,6 +6,7 @@
 
 #include "compare_report.h"
 #include "image.h"
+#include "instruction.h"
 #include "sass_code.h"
 #include "table.h"
 #include "test.h"
@@ -15,6 +16,7 @@ enum { CODE_BYTES_MAX = 1 << 20 };
 /* Code as it is changed here. */
 struct code {
     unsigned char bytes[CODE_BYTES_MAX];
+    uint32_t architecture;
     size_t count; /* instructions, padding left out */
 };
 
@@ -37,6 +39,7 @@ static bool find_code(const char *workload, struct code *out)
                 assert_true(sass.bytes <= CODE_BYTES_MAX);
                 memcpy(out->bytes, sass.code, sass.bytes);
                 out->count = sass.bytes / INSTRUCTION_BYTES;
+                out->architecture = sass.counts.architecture;
                 return true;
             }
     }
@@ -45,7 +48,7 @@ static bool find_code(const char *workload, struct code *out)
 
 static char *text_of_code(const struct code *code)
 {
-    char *text = sass_code_text(code->bytes, code->count * INSTRUCTION_BYTES);
+    char *text = sass_code_text(code->bytes, code->count * INSTRUCTION_BYTES, code->architecture);
 
     assert_non_null(text);
     return text;
@@ -136,7 +139,7 @@ TEST(another_opcode_is_named)
         char first[64];
 
         changed = base;
-        changed.bytes[i * INSTRUCTION_BYTES] = 0x08; /* MUFU, which no such kernel has */
+        changed.bytes[i * INSTRUCTION_BYTES] = OPCODE_MUFU & UINT8_MAX; /* no such kernel has it */
         changed.bytes[i * INSTRUCTION_BYTES + 1] |= 1;
         snprintf(first, sizeof(first), "MUFU 0 -> 1; the first other opcode is %zu: %s -> MUFU",
                  i + 1, sass_code_opcode(&parsed, i));
@@ -172,9 +175,10 @@ TEST(the_part_that_moved_is_said)
             const unsigned char *at = base.bytes + i * INSTRUCTION_BYTES;
             const unsigned operation = at[0] | (at[1] & 1u) << 8, operands = at[1] >> 1 & 7;
             /* LDC, ULDC, LDCU; arithmetic whose second or third operand is a constant. */
-            const bool constant = operation == 0x182 || operation == 0xb9 || operation == 0xbb ||
-                                  operation == 0x1ac ||
-                                  (operation < 0x80 && (operands == 3 || operands == 5));
+            const bool constant = operation == OPCODE_LDC || operation == OPCODE_ULDC ||
+                                  operation == OPCODE_ULDC_INDEXED || operation == OPCODE_LDCU ||
+                                  (operation < OPCODE_UNIFORM_FIRST &&
+                                   (operands == FORM_CONSTANT_C || operands == FORM_CONSTANT_B));
             const size_t row = k == BIT_42 && constant ? k + 1 : k;
             char line[64];
 

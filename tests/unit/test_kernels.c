@@ -9,6 +9,7 @@
 #include "capture.h"
 #include "cells.h"
 #include "image.h"
+#include "instruction.h"
 #include "source.h"
 #include "test.h"
 #include "text.h"
@@ -46,46 +47,54 @@ struct tally {
  * 13.0 make of kernels.cu for sm_70 to sm_121. All other instructions are found: a wait, a fence, a
  * prefetch, a vote, a call. */
 enum {
-    OPERATION_NOP = 0x118,
-    OPERATION_BAR = 0x11d,
     NOPS_END = 80, /* before this architecture compilers pad with them */
-    OPERATION_ISETP = 0x00c,
-    OPERATION_PLOP3 = 0x01c,
-    OPERATION_WIDE = 0x025,
-    OPERATION_BSYNC = 0x141,
-    OPERATION_BSSY = 0x145,
-    OPERATION_BRX = 0x149,
-    OPERATION_IMAD = 0x024, /* by 1 and powers of two it moves, adds and shifts ... */
-    MULTIPLIES = 0x1ff /* ... and by other numbers it counts as this */
+    MULTIPLIES = OPCODE_COUNT - 1 /* IMAD by 1 and powers of two moves, adds and shifts; by other
+                                   * numbers it counts as this */
 };
 
 typedef unsigned short operations[64]; /* 0 after the last */
 
 /* Arithmetic of integers and addresses, and values from constant banks: compilers choose among
  * these. PRMT is one: CUDA 11.8 makes it of copies into shared memory for sm_90. */
-static const operations arithmetic = {0x002, 0x003, 0x004, 0x005, 0x007, 0x00c, 0x010, 0x011, 0x012,
-                                      0x016, 0x017, 0x019, 0x01c, 0x024, 0x025, 0x027, 0x031, 0x035,
-                                      0x036, 0x046, 0x048, 0x04a, 0x05a, 0x082, 0x087, 0x08c, 0x090,
-                                      0x091, 0x092, 0x096, 0x099, 0x0a4, 0x0a5, 0x0b9, 0x0bb, 0x119,
-                                      0x182, 0x183, 0x187, 0x1ac, 0x1c3, 0x1ff};
+static const operations arithmetic =
+    {OPCODE_MOV,     OPCODE_P2R,     OPCODE_R2P,        OPCODE_CS2R,  OPCODE_SEL,
+     OPCODE_ISETP,   OPCODE_IADD3,   OPCODE_LEA,        OPCODE_LOP3,  OPCODE_PRMT,
+     OPCODE_IMNMX,   OPCODE_SHF,     OPCODE_PLOP3,      OPCODE_IMAD,  OPCODE_IMAD_WIDE,
+     OPCODE_IMAD_HI, OPCODE_HFMA2,   OPCODE_HFMA2_MMA,  OPCODE_VIADD, OPCODE_VIADDMNMX,
+     OPCODE_VIMNMX,  OPCODE_UVIMNMX, OPCODE_UI2F,       OPCODE_UMOV,  OPCODE_USEL,
+     OPCODE_UISETP,  OPCODE_UIADD3,  OPCODE_ULEA,       OPCODE_ULOP3, OPCODE_UPRMT,
+     OPCODE_USHF,    OPCODE_UIMAD,   OPCODE_UIMAD_WIDE, OPCODE_ULDC,  OPCODE_ULDC_INDEXED,
+     OPCODE_S2R,     OPCODE_LDC,     OPCODE_LDL,        OPCODE_STL,   OPCODE_LDCU,
+     OPCODE_S2UR,    MULTIPLIES};
 
 /* As many as `global` has: floats, divisions, branches, stores, barriers. */
-static const operations fixed = {0x020, 0x021, 0x023, 0x105, 0x106, 0x108, 0x11d, 0x141, 0x145,
-                                 0x147, 0x149, 0x14d, 0x155, 0x156, 0x158, 0x186, 0x188};
+static const operations fixed = {OPCODE_FMUL, OPCODE_FADD,     OPCODE_FFMA, OPCODE_F2I,
+                                 OPCODE_I2F,  OPCODE_MUFU,     OPCODE_BAR,  OPCODE_BSYNC,
+                                 OPCODE_BSSY, OPCODE_BRA,      OPCODE_BRX,  OPCODE_EXIT,
+                                 OPCODE_BMOV, OPCODE_BMOV_156, OPCODE_BRXU, OPCODE_STG,
+                                 OPCODE_STS};
 
 /* Compilers move, add and shift by one of these or another, as the units are busy: their sum
  * counts. */
-static const operations exchanged = {0x002, 0x005, 0x010, 0x019, 0x024, 0x035, 0x036, 0x0b9};
+static const operations exchanged = {OPCODE_MOV,  OPCODE_CS2R,      OPCODE_IADD3, OPCODE_SHF,
+                                     OPCODE_IMAD, OPCODE_HFMA2_MMA, OPCODE_VIADD, OPCODE_ULDC};
 
 /* A unit names these besides its loads: to copy the table into shared memory, to wait for textures.
  * Also those that compilers add to loops of strong loads before sm_90. */
-static const operations named[UNIT_SELECT + 1] = {[UNIT_SHARED] = {0x0bd, 0x0be, 0x100, 0x101,
-                                                                   0x105, 0x106, 0x108, 0x11d,
-                                                                   0x141, 0x145, 0x147, 0x148,
-                                                                   0x155, 0x188},
-                                                  [UNIT_TEXTURE] = {0x0ca, 0x11a},
-                                                  [UNIT_L2] = {0x006, 0x086, 0x146, 0x147},
-                                                  [UNIT_UNIFORM] = {0x141, 0x145, 0x148}};
+static const operations named[UNIT_SELECT + 1] =
+    {[UNIT_SHARED] = {OPCODE_UFLO, OPCODE_UBREV, OPCODE_FLO, OPCODE_BREV, OPCODE_F2I, OPCODE_I2F,
+                      OPCODE_MUFU, OPCODE_BAR, OPCODE_BSYNC, OPCODE_BSSY, OPCODE_BRA,
+                      OPCODE_WARPSYNC, OPCODE_BMOV, OPCODE_STS},
+     [UNIT_TEXTURE] = {OPCODE_R2UR_EARLY, OPCODE_DEPBAR},
+     [UNIT_L2] = {OPCODE_VOTE, OPCODE_VOTEU, OPCODE_YIELD, OPCODE_BRA},
+     [UNIT_UNIFORM] = {OPCODE_BSYNC, OPCODE_BSSY, OPCODE_WARPSYNC}};
+
+static const char *name_of(unsigned opcode, uint32_t architecture)
+{
+    const char *name = opcode_name(opcode, architecture);
+
+    return opcode == MULTIPLIES ? "IMAD by a number" : name ? name : "opcodes of no name";
+}
 
 static bool has(const operations list, unsigned operation)
 {
@@ -111,7 +120,9 @@ static const struct more {
  * these. */
 static bool special_register_known(unsigned number)
 {
-    return number == 33 || number == 37 || number == 136 || number == 255;
+    enum { TID_X = 33, CTAID_X = 37, CGA_CTA_ID = 136, ZERO = 255 };
+
+    return number == TID_X || number == CTAID_X || number == CGA_CTA_ID || number == ZERO;
 }
 
 /* The opcodes of one load of 8 bytes by toolkit, architecture and path. */
@@ -122,7 +133,7 @@ enum { ROW_BYTES = 400 };
 static char *golden; /* what it holds */
 
 struct summary {
-    uint32_t operations[512], arithmetic, special;
+    uint32_t operations[OPCODE_COUNT], arithmetic, special;
     uint32_t predicated[2]; /* loads: other than LDG, LDG */
 };
 
@@ -135,29 +146,31 @@ static struct summary summarize(const struct kernel_sass *kernel)
     uint32_t empty = 0, number;
 
     for (size_t at = 0; at + INSTRUCTION_BYTES <= kernel->bytes; at += INSTRUCTION_BYTES) {
-        const struct instruction one = instruction_at(code, at);
-        const enum sass_class class = instruction_class(&one, architecture);
-        const unsigned operation = one.operation;
+        struct instruction one;
 
-        empty += operation == OPERATION_NOP;
-        if (operation == OPERATION_EXIT)
-            out.operations[OPERATION_NOP] = architecture < NOPS_END ? 0 : empty;
-        if (class < SASS_SHFL && class != SASS_OPERAND && one.predicate != PREDICATE_ALWAYS &&
-            one.predicate != PREDICATE_NEVER)
+        instruction_decode(code, at, architecture, &one);
+        const enum sass_class class = instruction_class(&one, architecture);
+        const unsigned operation = one.opcode;
+
+        empty += operation == OPCODE_NOP;
+        if (operation == OPCODE_EXIT)
+            out.operations[OPCODE_NOP] = architecture < NOPS_END ? 0 : empty;
+        if (class < SASS_SHFL && class != SASS_OPERAND && !instruction_always(&one) &&
+            !instruction_never(&one))
             out.predicated[class == SASS_LDG || class == SASS_LDG_CONSTANT]++;
-        if (one.predicate == PREDICATE_NEVER ||
+        if (instruction_never(&one) ||
             (class != SASS_CLASS_COUNT && class != SASS_OPERAND && class != SASS_PRMT) ||
-            operation == OPERATION_NOP ||
-            (operation == OPERATION_BRA && branch_target(code, at, architecture) == (int64_t)at))
+            operation == OPCODE_NOP ||
+            (operation == OPCODE_BRA && branch_target(code, at, architecture) == (int64_t)at))
             continue;
-        memcpy(&number, code + at + 4, sizeof(number));
-        out.operations[operation == OPERATION_IMAD && one.operands == 4 &&
+        number = instruction_field(&one, FIELD_IMMEDIATE);
+        out.operations[operation == OPCODE_IMAD && one.form == FORM_IMMEDIATE_B &&
                                __builtin_popcount(number) != 1
                            ? MULTIPLIES
                            : operation]++;
         out.arithmetic += has(arithmetic, operation);
-        out.special += (operation == 0x005 || operation == 0x119 || operation == 0x1c3) &&
-                       !special_register_known(code[at + 9]);
+        out.special += one.transfer == TRANSFER_SPECIAL &&
+                       !special_register_known(instruction_field(&one, FIELD_SPECIAL));
     }
     return out;
 }
@@ -176,7 +189,7 @@ static void write_row(const struct cell *cell, uint32_t architecture, const stru
         path++;
     snprintf(row, ROW_BYTES, "%.4s sm_%" PRIu32 " %s %s:", tool.cuda_toolkit, architecture,
              path->name, cell->workload->name);
-    for (unsigned operation = 0; operation < 512; operation++) {
+    for (unsigned operation = 0; operation < OPCODE_COUNT; operation++) {
         const int more =
             (int)own->operations[operation] - (path->loads ? (int)other->operations[operation] : 0);
 
@@ -221,20 +234,20 @@ static bool same_otherwise(const struct cell *cell, const struct kernel_sass *ke
     const int excess = (int)own.arithmetic - (int)other.arithmetic;
 
     text[0] = '\0';
-    for (unsigned operation = 0; operation < 512; operation++) {
+    for (unsigned operation = 0; operation < OPCODE_COUNT; operation++) {
         const uint32_t count = own.operations[operation],
                        due = has(fixed, operation) ? other.operations[operation] : 0;
 
         /* How a compiler makes a switch is its choice. */
         if (has(arithmetic, operation) || count == due || (switched && has(fixed, operation)) ||
-            ((count > due || operation == OPERATION_BSSY || operation == OPERATION_BSYNC) &&
+            ((count > due || operation == OPCODE_BSSY || operation == OPCODE_BSYNC) &&
              has(named[path->unit], operation)) ||
             (!path->loads &&
-             (operation == OPERATION_BRX || (operation >= 0x020 && operation <= 0x023) ||
-              (operation >= 0x105 && operation <= 0x108))))
+             (operation == OPCODE_BRX || (operation >= OPCODE_FMUL && operation <= OPCODE_FFMA) ||
+              (operation >= OPCODE_F2I && operation <= OPCODE_MUFU))))
             continue;
-        text_join(text, CELL_REASON_BYTES, ", ", "%" PRIu32 " of operation 0x%03x and not %" PRIu32,
-                  count, operation, due);
+        text_join(text, CELL_REASON_BYTES, ", ", "%" PRIu32 " %s and not %" PRIu32, count,
+                  name_of(operation, kernel->counts.architecture), due);
     }
     if (payload == 1 && table_width(cell->parameters) == 8 && !switched &&
         !cell->parameters[PARAMETER_polluter_bytes]) {
@@ -259,8 +272,7 @@ static bool same_otherwise(const struct cell *cell, const struct kernel_sass *ke
     if (own.predicated[0] != other.predicated[0] ||
         own.predicated[1] - other.predicated[1] > (path->unit == UNIT_SHARED))
         text_join(text, CELL_REASON_BYTES, ", ", "loads under a predicate");
-    if (path->unit == UNIT_SHARED &&
-        own.operations[OPERATION_BAR] == other.operations[OPERATION_BAR])
+    if (path->unit == UNIT_SHARED && own.operations[OPCODE_BAR] == other.operations[OPCODE_BAR])
         text_join(text, CELL_REASON_BYTES, ", ", "no barrier behind the copy");
     if (own.special)
         text_join(text, CELL_REASON_BYTES, ", ", "%" PRIu32 " of other special registers",
@@ -274,13 +286,12 @@ static bool same_otherwise(const struct cell *cell, const struct kernel_sass *ke
 static bool reads(const unsigned char *at, const struct instruction *one, const bool *registers,
                   bool index)
 {
-    const bool memory = one->operation >= 0x180 && one->operation != 0x1c3,
+    const bool memory = one->opcode >= OPCODE_MEMORY_FIRST && one->opcode != OPCODE_S2UR,
                shuffle = one->family == SASS_SHFL;
 
     if (index)
         return registers[shuffle ? at[4] : at[3]];
-    return registers[at[3]] ||
-           (!memory && one->operands == OPERANDS_REGISTER && registers[at[4]]) ||
+    return registers[at[3]] || (!memory && one->form == FORM_REGISTER && registers[at[4]]) ||
            (shuffle && registers[at[4]]) ||
            (!memory && one->family != SASS_TLD && registers[at[8]]);
 }
@@ -289,17 +300,18 @@ static bool reads(const unsigned char *at, const struct instruction *one, const 
 static void write_registers(const unsigned char *at, const struct instruction *one,
                             enum sass_class class, bool *registers, bool value)
 {
-    const unsigned operation = one->operation;
+    const unsigned operation = one->opcode;
     const bool load = one->family < SASS_SHFL && one->family != SASS_ULDC;
-    const unsigned width = load                          ? instruction_width(one, class)
-                           : operation == OPERATION_WIDE ? 3
-                                                         : SASS_WORD;
+    const unsigned width = load                            ? instruction_width(one, class)
+                           : operation == OPCODE_IMAD_WIDE ? 3
+                                                           : SASS_WORD;
     const unsigned count = width > SASS_WORD ? 1u << (width - SASS_WORD) : 1;
 
-    if (operation == OPERATION_ISETP || operation == OPERATION_PLOP3 ||
-        (operation >= 0x080 && operation < 0x0d0) ||
-        (operation >= CONTROL_FIRST && operation <= CONTROL_LAST) || operation == 0x186 ||
-        operation == 0x188 || operation == 0x1ac || operation == 0x1c3)
+    if (operation == OPCODE_ISETP || operation == OPCODE_PLOP3 ||
+        (operation >= OPCODE_UNIFORM_FIRST && operation <= OPCODE_UNIFORM_LAST) ||
+        (operation >= OPCODE_CONTROL_FIRST && operation <= OPCODE_CONTROL_LAST) ||
+        operation == OPCODE_STG || operation == OPCODE_STS || operation == OPCODE_LDCU ||
+        operation == OPCODE_S2UR)
         return;
     for (unsigned i = 0; i < count; i++)
         if (one->family == SASS_TLD && i >= 2)
@@ -320,14 +332,15 @@ static int waiting_lookups(const struct cell *cell, const struct kernel_sass *ke
     int waiting = 0;
 
     for (size_t at = 0; at + INSTRUCTION_BYTES <= kernel->bytes; at += INSTRUCTION_BYTES) {
-        const struct instruction one = instruction_at(code, at);
-        const int64_t target =
-            one.operation == OPERATION_BRA ? branch_target(code, at, architecture) : (int64_t)at;
+        const int64_t target = code_field(code, at, FIELD_OPCODE) == OPCODE_BRA
+                                   ? branch_target(code, at, architecture)
+                                   : (int64_t)at;
         bool holds = false;
 
         for (size_t in = (size_t)target; target < (int64_t)at && in < at; in += INSTRUCTION_BYTES) {
-            const struct instruction inner = instruction_at(code, in);
+            struct instruction inner;
 
+            instruction_decode(code, in, architecture, &inner);
             holds |= instruction_class(&inner, architecture) == own;
         }
         if (holds && (last == 0 || at - (size_t)target < last - first)) {
@@ -338,10 +351,11 @@ static int waiting_lookups(const struct cell *cell, const struct kernel_sass *ke
     if (last == 0)
         return -1;
     for (size_t load = first; load < last; load += INSTRUCTION_BYTES) {
-        const struct instruction one = instruction_at(code, load);
+        struct instruction one;
         bool registers[256 + 8] = {false}, itself = false;
         uint32_t reached = 0;
 
+        instruction_decode(code, load, architecture, &one);
         if (instruction_class(&one, architecture) != own)
             continue;
         write_registers(code + load, &one, own, registers, true);
@@ -350,7 +364,9 @@ static int waiting_lookups(const struct cell *cell, const struct kernel_sass *ke
         for (size_t at = load, rounds = 0; rounds < 2; rounds += at == load) {
             at = at == last ? first : at + INSTRUCTION_BYTES;
 
-            const struct instruction next = instruction_at(code, at);
+            struct instruction next;
+
+            instruction_decode(code, at, architecture, &next);
             const enum sass_class class = instruction_class(&next, architecture);
             const bool waits = class == own && reads(code + at, &next, registers, true);
 

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 
 #include "flow.h"
-#include "operands.h"
-#include "sass.h"
+#include "instruction.h"
 #include "size.h"
 #include "test.h"
 #include "vary.h"
@@ -1188,11 +1187,11 @@ TEST(a_predicate_that_an_instruction_takes_is_an_input_of_its_result)
 static uint32_t written_by(unsigned operation, unsigned form, uint32_t b, uint64_t high)
 {
     struct program program = {.architecture = 90};
-    struct operands in;
+    struct instruction in;
     uint32_t written = 0;
 
     append(&program, operation, form, 8, 4, b, 0)[1] = high;
-    operands_at((const unsigned char *)program.words, 0, program.architecture, &in);
+    instruction_decode((const unsigned char *)program.words, 0, program.architecture, &in);
     for (unsigned i = 0; i < in.results; i++)
         for (uint32_t k = 0; k < in.result[i].count && in.result[i].first >= PREDICATE_FIRST; k++)
             written |= 1u << (in.result[i].first - PREDICATE_FIRST + k);
