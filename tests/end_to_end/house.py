@@ -138,6 +138,10 @@ class Heads(unittest.TestCase):
         )
 
 
+BEGINS_COMMENT = ("//", "/*")
+NO_C = (".py", ".sh", ".mk", "Makefile")
+
+
 class Tree:
     """What a page may name, from {name: text} of all files: files, folders, targets of make,
     options, and the words of the code. A name that stands in comments of C alone is gone."""
@@ -171,9 +175,10 @@ class Tree:
 
     @staticmethod
     def code_of(name, text):
-        if name.endswith((".py", ".sh", ".mk", "Makefile")):
+        if name.endswith(NO_C):
             return text
-        return re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
+        tokens = house.TOKEN.findall(text)
+        return "".join(" " if token.startswith(BEGINS_COMMENT) else token for token in tokens)
 
     def has_path(self, path):
         """Whether a file or a folder has this name, or a name that ends in it."""
@@ -181,10 +186,12 @@ class Tree:
         return any(
             fnmatch.fnmatchcase(name.rstrip("/"), ending)
             for name in self.files | self.folders
-            for ending in (form, f"*/{form}", f"{form}.c")
+            for ending in (form, f"*/{form}", f"*/{form}.c", f"*/{form}.def")
         )
 
     def has_word(self, word):
+        """Whether the code has this name, or one that begins with it if it ends in an underscore
+        or in what stands for any name."""
         name = re.sub(self.ANY, "", word)
         if name != word or name.endswith("_"):
             return not name or any(known.startswith(name) for known in self.words)
@@ -211,6 +218,19 @@ class Tree:
         for name, file in re.findall(r"`(\w+)(?:\[\])?`\s+(?:of\s+|in\s+|\()`([\w./]+)`", text):
             if file in self.words_of and name not in self.words_of[file]:
                 yield f"{name} in {file}"
+
+    def gone_from_comments(self, name, text):
+        """The words with an underscore in comments of C that are no names of the code or of files:
+        they were renamed, but for architectures and functions of scipy."""
+        for comment in house.TOKEN.findall(text):
+            if name.endswith(NO_C) or not comment.startswith(BEGINS_COMMENT):
+                continue
+            for word in re.findall(r"\b[a-z]+_[a-z_0-9]+\b", comment):
+                if re.fullmatch(r"(sm|compute)_\d+|trimmed_stde|trim_mean", word):
+                    continue
+                known = word in self.words or any(other.startswith(word) for other in self.words)
+                if not known and not self.has_path(word):
+                    yield f"{name}: {word}"
 
     def unnamed(self, tour):
         """The rooms that a tour leaves out: the folders of the top level, those of the harness and
@@ -246,6 +266,8 @@ class Contributing(unittest.TestCase):
         tree = Tree(texts)
         self.assertEqual(list(tree.gone(self.page)), [])
         self.assertEqual(list(tree.unnamed(self.tour(self.page))), [])
+        for name in tree.words_of:
+            self.assertEqual(list(tree.gone_from_comments(name, texts[name])), [])
 
     def tour(self, page):
         return page.partition("## The tour")[2].partition("\n## ")[0]
@@ -280,6 +302,10 @@ class Contributing(unittest.TestCase):
             self.assertEqual(list(tree.gone(f"{named} `{gone}`")), [gone])
         self.assertEqual(
             list(tree.gone("`lower` of `harness/cell/cell.c`")), ["lower in harness/cell/cell.c"]
+        )
+        comment = "/* cell_length of cell_, a.c; old_name, sm_90 */\nint not_said; // is_gone\n"
+        self.assertEqual(
+            list(tree.gone_from_comments("b.c", comment)), ["b.c: old_name", "b.c: is_gone"]
         )
         rooms = ["docs/", "harness/", "cell/", "cell/deep/", "scripts/", "tests/unit/"]
         for room in rooms:
