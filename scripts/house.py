@@ -48,14 +48,13 @@ NAMED_LATER = (
     "harness/document/grid.h",
     "harness/engine/",
     "harness/measure/",
-    "harness/sass/",
     "kernels/",
     "tests/kernels/",
     "tests/sass/",
     "tests/simulated/compiler/",
     "tests/unit/test_code.c",
     "tests/unit/test_kernels.c",
-    "tests/unit/test_vary.c",
+    "tests/unit/test_divergence.c",
 )
 # What the code of C consists of: comments, literals, names, and all else.
 TOKEN = re.compile(

@@ -36,13 +36,13 @@ struct accesses {
     const struct flow *flow;
     const struct facts *facts;
     struct cubin_kernel *kernel;
-    struct varying_load before[8]; /* a ring: the last loads */
+    struct analysed_load before[8]; /* a ring: the last loads */
     bool full;
 };
 
 /* Constant memory is read by 8 bytes at most, shared memory by 16. A load of one half of entries of
  * 16 bytes has half the wavefronts of such entries, if the other half is loaded nearby. */
-static void find_halves(struct accesses *all, const struct varying_load *load)
+static void find_halves(struct accesses *all, const struct analysed_load *load)
 {
     enum { NEAR = sizeof(all->before) / sizeof(all->before[0]), HALF = 8, WHOLE = 16 };
     const size_t count = all->kernel->access_count;
@@ -52,7 +52,7 @@ static void find_halves(struct accesses *all, const struct varying_load *load)
         whole &= load->lanes[i] % WHOLE == 0;
     all->before[(count - 1) % NEAR] = *load;
     for (size_t back = 1; whole && back < NEAR && back < count; back++) {
-        const struct varying_load *other = &all->before[(count - 1 - back) % NEAR];
+        const struct analysed_load *other = &all->before[(count - 1 - back) % NEAR];
 
         if (other->instruction * INSTRUCTION_BYTES ==
                 all->kernel->accesses[count - 1 - back].address &&
@@ -67,7 +67,7 @@ static void find_halves(struct accesses *all, const struct varying_load *load)
 
 /* Whether the block of code stores what it loads in shared memory, as it is: kernels fill their
  * tables there so. */
-static bool is_copied(const struct flow *flow, const struct varying_load *load)
+static bool is_copied(const struct flow *flow, const struct analysed_load *load)
 {
     enum { DATA = 2 }; /* the operand of a store */
     struct instruction of;
@@ -90,12 +90,12 @@ static bool is_copied(const struct flow *flow, const struct varying_load *load)
 
 /* Counts the addresses of a warp in 'table', and the wavefronts of the same addresses in shared
  * memory. */
-static void add_addresses(struct accesses *all, const struct varying_load *load,
+static void add_addresses(struct accesses *all, const struct analysed_load *load,
                           const struct cubin_variable *table, struct user_access *access)
 {
     const bool begins = ((uint64_t)load->offset & UINT16_MAX) == table->offset &&
                         table->bytes > access->width_bytes;
-    struct varying_load part = *load;
+    struct analysed_load part = *load;
     uint32_t addresses = 0;
 
     if (load->addresses < 2)
@@ -118,7 +118,7 @@ static void add_addresses(struct accesses *all, const struct varying_load *load,
     find_halves(all, addresses > 1 ? &part : load);
 }
 
-static void add_access(const struct varying_load *load, void *context)
+static void add_access(const struct analysed_load *load, void *context)
 {
     /* of sin(), say */
     static const char constants[] = ".nv.constant3", library_tables[] = "__cudart_";
@@ -245,7 +245,7 @@ static enum status add_accesses(const struct cubin *cubin, const struct cubin_fu
     if (status == STATUS_OK) {
         kernel_loads_read(&flow, loads);
         kernel->calls_out = loads->calls_out;
-        status = vary_loads(&flow, &facts.code, add_access, &all);
+        status = divergence_visit_loads(&flow, &facts.code, add_access, &all);
     }
     for (size_t i = 0; status == STATUS_OK && i < flow.instructions; i++) {
         struct instruction of;

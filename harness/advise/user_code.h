@@ -2,11 +2,11 @@
  * The user's kernels and their loads. */
 #pragma once
 
+#include "divergence.h"
 #include "field.h"
 #include "grid.h"
 #include "kernel_loads.h"
 #include "optional.h"
-#include "vary.h"
 
 /* Loads of one kind and width. */
 struct user_load {

@@ -110,6 +110,7 @@ static const struct place {
     [FIELD_RESULT] = {16, 8},
     [FIELD_A] = {24, 8},
     [FIELD_BRANCH_INPUT] = {24, 4},
+    [FIELD_BRANCH_NUMBER] = {24, 3},
     [FIELD_IMMEDIATE_64_LOW] = {24, 32},
     [FIELD_B] = {32, 8},
     [FIELD_IMMEDIATE] = {32, 32},

@@ -141,6 +141,7 @@ enum bit_field {
     FIELD_CONDITION, /* of a branch: a predicate beside its guard */
     FIELD_DIVERGED, /* BRA.DIV: it is taken where a warp has diverged, or by the next one */
     FIELD_BRANCH_INPUT, /* a uniform predicate */
+    FIELD_BRANCH_NUMBER,
     FIELD_COUNT
 };
 

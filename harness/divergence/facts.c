@@ -109,6 +109,28 @@ static enum status read_attributes(const struct cubin_section *section, struct f
 
 /* -- .debug_line: a program of DWARF 2 --------------------------------------------------------- */
 
+/* Opcodes of the program, and places in the head of its unit. */
+enum {
+    LINE_EXTENDED,
+    LINE_COPY,
+    LINE_ADVANCE_ADDRESS,
+    LINE_ADVANCE,
+    LINE_SET_FILE,
+    LINE_CONST_ADDRESS = 8,
+    LINE_FIXED_ADDRESS,
+    EXTENDED_END = 1,
+    EXTENDED_SET_ADDRESS,
+    HEAD_VERSION = 4,
+    HEAD_LEAST = 10, /* bytes of the smallest instruction */
+    HEAD_BASE = 12, /* of the lines that a special opcode adds, signed; then their range */
+    HEAD_RANGE,
+    HEAD_SPECIAL, /* the first special opcode; then the number of operands of each other one */
+    HEAD_BYTES,
+    LENGTH_BYTES = 4,
+    ADDRESS_BYTES = 8,
+    VERSION_LAST = 3
+};
+
 static uint64_t read_leb(const unsigned char *data, size_t bytes, size_t *at, bool is_signed)
 {
     uint64_t value = 0;
@@ -129,7 +151,7 @@ static enum status read_files(const struct cubin_section *section, size_t unit,
                               struct code_fact_list *out)
 {
     const char *const text = (const char *)section->data;
-    size_t at = unit + 14 + section->data[unit + 14];
+    size_t at = unit + HEAD_SPECIAL + section->data[unit + HEAD_SPECIAL];
     enum status status = add_fact(out, 0, 0); /* numbers begin at 1 */
 
     while (at < section->bytes && text[at])
@@ -146,67 +168,132 @@ static enum status read_files(const struct cubin_section *section, size_t unit,
     return status;
 }
 
+/* The program of a unit, and the row of its table that it makes. */
+struct line_program {
+    const struct cubin_section *section;
+    size_t unit, next; /* bytes in the section */
+    int32_t base, range, special, least;
+    uint32_t address, line;
+    uint64_t file;
+};
+
+static uint64_t line_operand(struct line_program *program, bool is_signed)
+{
+    return read_leb(program->section->data, program->section->bytes, &program->next, is_signed);
+}
+
+/* False: the sequence ends. */
+static bool extended_opcode(struct line_program *program)
+{
+    const uint64_t bytes = line_operand(program, false);
+    const struct cubin_section *section = program->section;
+
+    if (program->next >= section->bytes || bytes > section->bytes - program->next || bytes == 0 ||
+        section->data[program->next] == EXTENDED_END ||
+        section->data[program->next] == EXTENDED_SET_ADDRESS)
+        return false;
+    program->next += bytes;
+    return true;
+}
+
+/* An opcode that has a meaning of its own. False: the sequence ends. */
+static bool standard_opcode(struct line_program *program, unsigned code)
+{
+    const struct cubin_section *section = program->section;
+    const size_t operands = program->unit + HEAD_SPECIAL + code;
+
+    switch (code) {
+    case LINE_EXTENDED:
+        return extended_opcode(program);
+    case LINE_COPY:
+        return true;
+    case LINE_SET_FILE:
+        program->file = line_operand(program, false);
+        return true;
+    case LINE_ADVANCE_ADDRESS:
+        program->address += (uint32_t)line_operand(program, false) * (uint32_t)program->least;
+        return true;
+    case LINE_ADVANCE:
+        program->line += (uint32_t)line_operand(program, true);
+        return true;
+    case LINE_CONST_ADDRESS:
+        program->address +=
+            (uint32_t)(program->least * ((UINT8_MAX - program->special) / program->range));
+        return true;
+    case LINE_FIXED_ADDRESS:
+        if (program->next + sizeof(uint16_t) <= section->bytes)
+            program->address += word_at(section->data + program->next, sizeof(uint16_t));
+        program->next += sizeof(uint16_t);
+        return true;
+    default:
+        for (unsigned i = operands < section->bytes ? section->data[operands] : 0; i > 0; i--)
+            line_operand(program, false);
+        return true;
+    }
+}
+
+/* Steps to the next row of the table. False: the sequence ends. */
+static bool next_row(struct line_program *program)
+{
+    while (program->next < program->section->bytes) {
+        const int32_t code = program->section->data[program->next++];
+
+        if (code >= program->special) {
+            const int32_t step = code - program->special;
+
+            program->address += (uint32_t)(program->least * (step / program->range));
+            program->line += (uint32_t)(program->base + step % program->range);
+            return true;
+        }
+        if (!standard_opcode(program, (unsigned)code))
+            return false;
+        if (code == LINE_COPY)
+            return true;
+    }
+    return false;
+}
+
+/* The program of the unit that has byte `from` of the section, which goes on behind an address
+ * there. False: it cannot be read. */
+static bool open_program(const struct cubin_section *section, size_t from, struct line_program *out)
+{
+    const unsigned char *data = section->data;
+    size_t unit = 0;
+
+    while (unit + HEAD_BYTES <= section->bytes &&
+           unit + LENGTH_BYTES + word_at(data + unit, LENGTH_BYTES) <= from)
+        unit += LENGTH_BYTES + (size_t)word_at(data + unit, LENGTH_BYTES);
+    if (unit + HEAD_BYTES > section->bytes ||
+        word_at(data + unit + HEAD_VERSION, sizeof(uint16_t)) > VERSION_LAST ||
+        data[unit + HEAD_RANGE] == 0)
+        return false;
+    *out = (struct line_program){.section = section,
+                                 .unit = unit,
+                                 .next = from + ADDRESS_BYTES,
+                                 .base = (int8_t)data[unit + HEAD_BASE],
+                                 .range = data[unit + HEAD_RANGE],
+                                 .special = data[unit + HEAD_SPECIAL],
+                                 .least = data[unit + HEAD_LEAST],
+                                 .line = 1,
+                                 .file = 1};
+    return true;
+}
+
 /* The lines of the sequence whose address is at byte `from` of the section. */
 static enum status read_lines(const struct cubin_section *section, size_t from, struct facts *out)
 {
-    enum {
-        HEAD = 15,
-        ADVANCE_PC = 2,
-        ADVANCE_LINE = 3,
-        SET_FILE = 4,
-        CONST_PC = 8,
-        FIXED_PC = 9,
-        COPY = 1
-    };
-    const unsigned char *data = section->data;
     struct code_fact_list names = {0};
+    struct line_program program;
     enum status status;
-    size_t unit = 0, at = from + 8;
-    uint32_t address = 0, line = 1;
-    uint64_t file = 1;
 
-    while (unit + HEAD <= section->bytes && unit + 4 + word_at(data + unit, 4) <= from)
-        unit += 4 + (size_t)word_at(data + unit, 4);
-    if (unit + HEAD > section->bytes || word_at(data + unit + 4, 2) > 3 || data[unit + 13] == 0)
+    if (!open_program(section, from, &program))
         return STATUS_OK;
-    const int32_t base = data[unit + 12] - (data[unit + 12] & 0x80 ? 256 : 0),
-                  range = data[unit + 13], special = data[unit + 14], least = data[unit + 10];
-
-    status = read_files(section, unit, &names);
-    while (status == STATUS_OK && at < section->bytes) {
-        const unsigned code = data[at++];
-
-        if (code >= (unsigned)special) {
-            address += (uint32_t)(least * (((int32_t)code - special) / range));
-            line += (uint32_t)(base + ((int32_t)code - special) % range);
-        } else if (code == 0) {
-            const uint64_t bytes = read_leb(data, section->bytes, &at, false);
-
-            if (at >= section->bytes || bytes > section->bytes - at || bytes == 0 ||
-                data[at] == 1 || data[at] == 2)
-                break;
-            at += bytes;
-        } else if (code == SET_FILE) {
-            file = read_leb(data, section->bytes, &at, false);
-        } else if (code == ADVANCE_PC) {
-            address += (uint32_t)read_leb(data, section->bytes, &at, false) * (uint32_t)least;
-        } else if (code == ADVANCE_LINE) {
-            line += (uint32_t)read_leb(data, section->bytes, &at, true);
-        } else if (code == CONST_PC) {
-            address += (uint32_t)(least * ((255 - special) / range));
-        } else if (code == FIXED_PC) {
-            address += at + 2 <= section->bytes ? word_at(data + at, 2) : 0;
-            at += 2;
-        } else if (code != COPY) {
-            for (unsigned i = unit + 14 + code < section->bytes ? data[unit + 14 + code] : 0; i > 0;
-                 i--)
-                read_leb(data, section->bytes, &at, false);
-        }
-        if (code == COPY || code >= (unsigned)special)
-            status = add_fact(&out->lines, address, line);
-        if (status == STATUS_OK && out->files.count < out->lines.count)
-            status =
-                add_fact(&out->files, address, file < names.count ? names.facts[file].value : 0);
+    status = read_files(section, program.unit, &names);
+    while (status == STATUS_OK && next_row(&program)) {
+        status = add_fact(&out->lines, program.address, program.line);
+        if (status == STATUS_OK)
+            status = add_fact(&out->files, program.address,
+                              program.file < names.count ? names.facts[program.file].value : 0);
     }
     free(names.facts);
     return status;

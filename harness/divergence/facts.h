@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cubin.h"
-#include "vary.h"
+#include "divergence.h"
 
 struct facts {
     const struct cubin *cubin;

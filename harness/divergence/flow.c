@@ -302,88 +302,120 @@ static void order_blocks(struct flow *flow, uint32_t *stack, uint32_t *next)
 
 /* -- loops ------------------------------------------------------------------------------------- */
 
-/* The part that Tarjan's search for strongly connected components keeps of a block. */
+/* What Tarjan's search for strongly connected components keeps of a block. */
 struct visit {
-    uint32_t number, low, next;
-    bool open;
+    uint32_t number; /* in the order of the search; 0: not yet visited */
+    uint32_t low; /* the lowest number that it leads back to */
+    uint32_t next; /* edge to follow */
+    bool open; /* its component is not complete */
 };
 
-/* One more level of loops: the components of the blocks of each innermost loop, without the edges
- * to its header. Returns whether there was any. */
-static bool find_inner_loops(struct flow *flow, struct visit *visits, uint32_t *path,
-                             uint32_t *waiting)
+/* The search, without recursion. */
+struct component_search {
+    struct flow *flow;
+    struct visit *visits;
+    uint32_t *path, *waiting; /* blocks: from the root; of components that are not complete */
+    size_t depth, waits, loops_before;
+    uint32_t number;
+};
+
+/* Whether an edge stays in the innermost loop of a block, without leading back to its header. */
+static bool stays(const struct flow *flow, uint32_t block, uint32_t to)
 {
-    const size_t loops_before = flow->loop_count;
-    uint32_t number = 0;
-    size_t waits = 0;
+    const uint32_t loop = flow->blocks[block].loop;
 
-    memset(visits, 0, flow->block_count * sizeof(*visits));
-    for (size_t root = 0; root < flow->reached; root++) {
-        size_t depth = 0;
+    return flow->blocks[to].loop == loop && (loop == FLOW_NONE || to != flow->loops[loop].header);
+}
 
-        if (visits[flow->sequence[root]].number)
+/* Goes on to a successor of a block that was not yet visited. False: there is none. */
+static bool descend(struct component_search *search, uint32_t block)
+{
+    const struct flow *flow = search->flow;
+    const struct flow_block *row = &flow->blocks[block];
+    struct visit *visit = &search->visits[block];
+    const bool complete = row->loop != FLOW_NONE && row->loop >= search->loops_before;
+
+    while (visit->next < row->edges) {
+        const uint32_t to = flow->edges[row->edge + visit->next++].to;
+
+        if (complete || !stays(flow, block, to) || search->visits[to].number != 0)
             continue;
-        path[depth++] = flow->sequence[root];
-        while (depth > 0) {
-            const uint32_t at = path[depth - 1];
-            struct flow_block *block = &flow->blocks[at];
-            struct visit *visit = &visits[at];
-            const uint32_t loop = block->loop;
-            bool looped = false, descended = false;
-
-            if (visit->number == 0) {
-                visit->number = visit->low = ++number;
-                visit->open = true;
-                waiting[waits++] = at;
-            }
-            while (visit->next < block->edges && !descended) {
-                const uint32_t to = flow->edges[block->edge + visit->next++].to;
-
-                if (flow->blocks[to].loop != loop ||
-                    (loop != FLOW_NONE && to == flow->loops[loop].header) ||
-                    (loop != FLOW_NONE && loop >= loops_before))
-                    continue;
-                if (visits[to].number == 0) {
-                    path[depth++] = to;
-                    descended = true;
-                }
-            }
-            if (descended)
-                continue;
-            for (uint32_t i = 0; i < block->edges; i++) {
-                const uint32_t to = flow->edges[block->edge + i].to;
-
-                if (flow->blocks[to].loop != loop ||
-                    (loop != FLOW_NONE && to == flow->loops[loop].header))
-                    continue;
-                looped |= to == at;
-                if (visits[to].open && visits[to].low < visit->low)
-                    visit->low = visits[to].low;
-            }
-            depth--;
-            if (visit->low != visit->number)
-                continue;
-            looped |= waiting[waits - 1] != at;
-            const uint32_t made = (uint32_t)flow->loop_count;
-            uint32_t member;
-
-            if (looped)
-                flow->loops[flow->loop_count++] =
-                    (struct flow_loop){.header = at,
-                                       .outer = loop,
-                                       .depth =
-                                           loop == FLOW_NONE ? 1 : flow->loops[loop].depth + 1};
-            do {
-                member = waiting[--waits];
-                visits[member].open = false;
-                if (!looped)
-                    continue;
-                flow->blocks[member].loop = made;
-                if (flow->blocks[member].order < flow->blocks[flow->loops[made].header].order)
-                    flow->loops[made].header = member;
-            } while (member != at);
-        }
+        search->path[search->depth++] = to;
+        return true;
     }
+    return false;
+}
+
+/* Lowers `low` of a block to that of its successors. Whether it is one of these itself. */
+static bool lower(struct component_search *search, uint32_t block)
+{
+    const struct flow *flow = search->flow;
+    const struct flow_block *row = &flow->blocks[block];
+    struct visit *visit = &search->visits[block];
+    bool itself = false;
+
+    for (uint32_t i = row->edge; i < row->edge + row->edges; i++) {
+        const uint32_t to = flow->edges[i].to;
+
+        if (!stays(flow, block, to))
+            continue;
+        itself |= to == block;
+        if (search->visits[to].open && search->visits[to].low < visit->low)
+            visit->low = search->visits[to].low;
+    }
+    return itself;
+}
+
+/* Takes the component of a block, where the search entered it, from those that wait; it is a loop
+ * if an edge leads back. */
+static void take_component(struct component_search *search, uint32_t root, bool itself)
+{
+    struct flow *flow = search->flow;
+    const uint32_t outer = flow->blocks[root].loop, made = (uint32_t)flow->loop_count;
+    const bool looped = itself || search->waiting[search->waits - 1] != root;
+    uint32_t member;
+
+    if (looped)
+        flow->loops[flow->loop_count++] =
+            (struct flow_loop){.header = root,
+                               .outer = outer,
+                               .depth = outer == FLOW_NONE ? 1 : flow->loops[outer].depth + 1};
+    do {
+        member = search->waiting[--search->waits];
+        search->visits[member].open = false;
+        if (!looped)
+            continue;
+        flow->blocks[member].loop = made;
+        if (flow->blocks[member].order < flow->blocks[flow->loops[made].header].order)
+            flow->loops[made].header = member;
+    } while (member != root);
+}
+
+static void search_from(struct component_search *search, uint32_t root)
+{
+    search->path[search->depth++] = root;
+    while (search->depth > 0) {
+        const uint32_t block = search->path[search->depth - 1];
+        struct visit *visit = &search->visits[block];
+        bool itself;
+
+        if (visit->number == 0) {
+            visit->number = visit->low = ++search->number;
+            visit->open = true;
+            search->waiting[search->waits++] = block;
+        }
+        if (descend(search, block))
+            continue;
+        itself = lower(search, block);
+        search->depth--;
+        if (visit->low == visit->number)
+            take_component(search, block, itself);
+    }
+}
+
+/* Marks new loops that are entered beside their header. */
+static void mark_entries(struct flow *flow, size_t loops_before)
+{
     for (size_t i = 0; i < flow->edge_count; i++) {
         const struct flow_block *from = &flow->blocks[flow->edges[i].from],
                                 *to = &flow->blocks[flow->edges[i].to];
@@ -392,7 +424,26 @@ static bool find_inner_loops(struct flow *flow, struct visit *visits, uint32_t *
             from->loop != to->loop && flow->edges[i].to != flow->loops[to->loop].header)
             flow->loops[to->loop].entered_twice = true;
     }
-    return flow->loop_count > loops_before;
+}
+
+/* One more level of loops: the components of the blocks of each innermost loop, without the edges
+ * to its header. Returns whether there was any. `visits`, `path`, `waiting`: room for all blocks.
+ */
+static bool find_inner_loops(struct flow *flow, struct visit *visits, uint32_t *path,
+                             uint32_t *waiting)
+{
+    struct component_search search = {.flow = flow,
+                                      .visits = visits,
+                                      .path = path,
+                                      .waiting = waiting,
+                                      .loops_before = flow->loop_count};
+
+    memset(visits, 0, flow->block_count * sizeof(*visits));
+    for (size_t k = 0; k < flow->reached; k++)
+        if (visits[flow->sequence[k]].number == 0)
+            search_from(&search, flow->sequence[k]);
+    mark_entries(flow, search.loops_before);
+    return flow->loop_count > search.loops_before;
 }
 
 uint32_t flow_depth(const struct flow *flow, uint32_t block)

@@ -35,8 +35,11 @@ struct machine {
     struct guarded guarded[REGISTER_COUNT];
 };
 
-/* Executes the instruction number `at`. state: VALUES values. */
-void machine_execute(struct machine *machine, struct value *state, uint32_t at);
+/* Executes the instruction number `index`. state: VALUES values. */
+void machine_execute(struct machine *machine, struct value *state, uint32_t index);
+
+/* The pointer to the stack, at the begin of a kernel. */
+struct value machine_stack_pointer(const struct machine *machine);
 
 /* A number in a constant bank, at a known offset in bytes. */
 struct value machine_constant(const struct machine *machine, unsigned bank, uint32_t offset);
@@ -58,13 +61,14 @@ struct value machine_inputs(struct machine *machine, const struct value *state,
 struct value machine_condition(struct machine *machine, const struct value *state,
                                const struct instruction *in);
 
-/* Word `word` of source `i` of the instruction number `at`. */
+/* Word `word` of source `i` of the instruction number `index`. */
 struct value machine_source(struct machine *machine, const struct value *state,
-                            const struct instruction *in, uint32_t at, unsigned i, unsigned word);
+                            const struct instruction *in, uint32_t index, unsigned i,
+                            unsigned word);
 
 /* The address of a load or store: its low word, and in *high its high word. */
 struct value machine_address(struct machine *machine, const struct value *state,
-                             const struct instruction *in, uint32_t at, struct value *high);
+                             const struct instruction *in, uint32_t index, struct value *high);
 
 /* Exchanges the values that an instruction reads with those that they have under its guard; and
  * back. */

@@ -1,47 +1,93 @@
 /* SPDX-License-Identifier: MIT
  * The values of what instructions read: see machine.h. */
-#include "machine.h"
-
 #include <string.h>
 
-static const struct code_fact *find_fact(const struct code_fact_list *list, uint32_t at)
-{
-    const struct code_fact *fact = code_fact_before(list, at);
+#include "transfer.h"
 
-    return fact && fact->at == at ? fact : NULL;
+static const struct code_fact *find_fact(const struct code_fact_list *list, uint32_t place)
+{
+    const struct code_fact *fact = code_fact_before(list, place);
+
+    return fact && fact->at == place ? fact : NULL;
+}
+
+/* -- constant banks ---------------------------------------------------------------------------- */
+
+/* Where the driver puts what a launch has besides parameters, in bytes of their bank. */
+static const struct launch_layout {
+    uint32_t block_size, grid_size, stack_pointer;
+} layout_before_100 = {0x00, 0x0c, 0x28}, layout_from_100 = {0x360, 0x370, 0x37c};
+
+enum { WORD_BYTES = sizeof(uint32_t), SIZE_BYTES = 3 * WORD_BYTES /* of a dim3 */ };
+
+static const struct launch_layout *layout_of(const struct machine *machine)
+{
+    enum { LATE_FIRST = 100 }; /* architecture */
+
+    return machine->architecture >= LATE_FIRST ? &layout_from_100 : &layout_before_100;
+}
+
+/* A word of the bank of parameters. */
+static struct value launch_word(const struct machine *machine, uint32_t offset)
+{
+    const struct launch_layout *layout = layout_of(machine);
+    const uint32_t *block = machine->facts->block, behind = offset - layout->block_size;
+    struct value value = value_uniform(LEVEL_GRID);
+    const struct code_fact *fact;
+
+    if (offset == layout->stack_pointer) {
+        value = value_number(0);
+        value.origin = ORIGIN_STACK;
+        return value;
+    }
+    if (behind < SIZE_BYTES && offset % WORD_BYTES == 0 && block[0])
+        return value_number(block[behind / WORD_BYTES]);
+    if (behind == 0) {
+        value.bits = WARP_LANES_BITS;
+        value.flags = FLAG_WHOLE;
+        return value;
+    }
+    if (behind < SIZE_BYTES || offset - layout->grid_size < SIZE_BYTES) {
+        value.flags = 0;
+        return value;
+    }
+    fact = find_fact(&machine->facts->parameters, offset);
+    if (fact)
+        value.origin = (uint16_t)(ORIGIN_PARAMETER + fact->value);
+    return value;
 }
 
 struct value machine_constant(const struct machine *machine, unsigned bank, uint32_t offset)
 {
-    const bool late = machine->architecture >= 100;
-    const uint32_t block_size = late ? 0x360 : 0, grid_size = late ? 0x370 : 12,
-                   bytes = 3 * sizeof(uint32_t);
-    struct value value = value_shared(LEVEL_GRID);
-    const struct code_fact *fact;
+    const struct code_facts *facts = machine->facts;
+    struct value value = value_uniform(LEVEL_GRID);
+    const struct code_fact *fact = NULL;
+    uint32_t number;
 
-    if (bank == PARAMETER_BANK && offset == (late ? 0x37c : 0x28)) {
-        value = value_number(0);
-        value.origin = ORIGIN_STACK;
-    } else if (bank == PARAMETER_BANK && offset - block_size < bytes && offset % 4 == 0 &&
-               machine->facts->block[0]) {
-        return value_number(machine->facts->block[(offset - block_size) / 4]);
-    } else if (bank == PARAMETER_BANK &&
-               (offset - block_size < bytes || offset - grid_size < bytes)) {
-        value.bits = offset == block_size ? 5 : 0;
-        value.flags = offset == block_size ? FLAG_WHOLE : 0;
-    } else if (bank == PARAMETER_BANK && (fact = find_fact(&machine->facts->parameters, offset))) {
-        value.origin = (uint16_t)(ORIGIN_PARAMETER + fact->value);
-    } else if (bank == LITERAL_BANK && machine->facts->literals &&
-               (size_t)offset + 4 <= machine->facts->literal_bytes) {
-        uint32_t number;
-
-        memcpy(&number, machine->facts->literals + offset, sizeof(number));
+    switch (bank) {
+    case PARAMETER_BANK:
+        return launch_word(machine, offset);
+    case LITERAL_BANK:
+        if (!facts->literals || (size_t)offset + sizeof(number) > facts->literal_bytes)
+            return value;
+        memcpy(&number, facts->literals + offset, sizeof(number));
         return value_number(number);
-    } else if (bank == ADDRESS_BANK && (fact = find_fact(&machine->facts->addresses, offset))) {
-        value.origin = (uint16_t)(ORIGIN_SYMBOL + fact->value);
+    case ADDRESS_BANK:
+        fact = find_fact(&facts->addresses, offset);
+        if (fact)
+            value.origin = (uint16_t)(ORIGIN_SYMBOL + fact->value);
+        return value;
+    default:
+        return value;
     }
-    return value;
 }
+
+struct value machine_stack_pointer(const struct machine *machine)
+{
+    return machine_constant(machine, PARAMETER_BANK, layout_of(machine)->stack_pointer);
+}
+
+/* -- operands ---------------------------------------------------------------------------------- */
 
 struct value machine_register(const struct value *state, uint32_t number)
 {
@@ -52,8 +98,8 @@ struct value machine_register(const struct value *state, uint32_t number)
     /* A warp has one uniform register, or predicate, of a number. */
     if ((number >= UNIFORM_FIRST && number < UNIFORM_ZERO) ||
         (number >= UNIFORM_PREDICATE_FIRST && number < UNIFORM_PREDICATE_TRUE))
-        return value_is_shared(&state[number]) ? state[number] : value_shared(LEVEL_WARP);
-    return number < REGISTER_COUNT ? state[number] : value_any(WHY_OPERATION);
+        return value_is_uniform(&state[number]) ? state[number] : value_uniform(LEVEL_WARP);
+    return number < REGISTER_COUNT ? state[number] : value_divergent(WHY_OPERATION);
 }
 
 struct value machine_predicate(struct machine *machine, const struct value *state, uint32_t number,
@@ -86,7 +132,7 @@ struct value machine_inputs(struct machine *machine, const struct value *state,
 }
 
 struct value machine_source(struct machine *machine, const struct value *state,
-                            const struct instruction *in, uint32_t at, unsigned i, unsigned word)
+                            const struct instruction *in, uint32_t index, unsigned i, unsigned word)
 {
     const struct operand *source = &in->source[i];
     const struct code_fact *fact;
@@ -99,15 +145,15 @@ struct value machine_source(struct machine *machine, const struct value *state,
             return value_number(0);
         return machine_register(state, source->number + word);
     case OPERAND_IMMEDIATE:
-        fact = word == 0 ? find_fact(&machine->facts->relocated, at * INSTRUCTION_BYTES) : NULL;
+        fact = word == 0 ? find_fact(&machine->facts->relocated, index * INSTRUCTION_BYTES) : NULL;
         if (fact) {
-            value = value_shared(LEVEL_GRID);
+            value = value_uniform(LEVEL_GRID);
             value.origin = (uint16_t)(ORIGIN_SYMBOL + fact->value);
             return value;
         }
         return value_number(word == 0 ? source->number : source->upper);
     case OPERAND_CONSTANT:
-        return machine_constant(machine, source->bank, source->number + 4 * word);
+        return machine_constant(machine, source->bank, source->number + WORD_BYTES * word);
     default:
         return value_number(0);
     }
@@ -121,4 +167,30 @@ struct value machine_condition(struct machine *machine, const struct value *stat
     return in->input[0].number == PREDICATE_TRUE
                ? guard
                : value_of_both(guard, machine_inputs(machine, state, in));
+}
+
+struct value machine_address(struct machine *machine, const struct value *state,
+                             const struct instruction *in, uint32_t index, struct value *high)
+{
+    const struct operand *address = &in->source[SOURCE_ADDRESS], *added = &in->source[SOURCE_ADDED];
+    const uint32_t scale = in->opcode == OPCODE_LDS ? instruction_field(in, FIELD_LDS_SCALE) : 0;
+    struct value low = machine_source(machine, state, in, index, SOURCE_ADDRESS, 0);
+
+    /* LDS, before sm_90 too: the register times 4, 8 or 16. */
+    if (scale)
+        low = value_multiply(&machine->lanes, value_plain(low), value_number(2u << scale));
+    *high = in->wide_address && address->words == 2
+                ? machine_source(machine, state, in, index, SOURCE_ADDRESS, 1)
+                : value_number(0);
+    if (added->kind == OPERAND_UNIFORM) {
+        low = value_add(&machine->lanes, low,
+                        machine_source(machine, state, in, index, SOURCE_ADDED, 0));
+        if (added->words == 2) {
+            const struct value parts[] = {*high, machine_source(machine, state, in, index,
+                                                                SOURCE_ADDED, 1)};
+
+            *high = transfer_high(parts, sizeof(parts) / sizeof(parts[0]), NULL);
+        }
+    }
+    return value_add(&machine->lanes, low, value_number((uint32_t)in->offset));
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code_facts.h"
 #include "log.h"
 
 enum { TABLES_MAX = 1 << 14, SLOTS = 1 << 15 };
@@ -30,7 +31,7 @@ uint32_t lane_of(const struct lane_tables *tables, const struct value *value, un
     return value->lanes < LANES_TABLE ? 0 : tables->tables[value->lanes - LANES_TABLE][lane];
 }
 
-/* Gives the value these lanes, whose first goes to the shared part. */
+/* Gives the value these lanes, whose first goes to the uniform part. */
 static struct value with_lanes(struct lane_tables *tables, struct value value,
                                const uint32_t lanes[WARP_LANES])
 {
@@ -46,7 +47,7 @@ static struct value with_lanes(struct lane_tables *tables, struct value value,
     value.displacement += lanes[0];
     if (value.bits < WORD_BITS)
         value.known &= (1u << value.bits) - 1;
-    value.lanes = LANES_SAME;
+    value.lanes = LANES_UNIFORM;
     if (same)
         return value;
     for (hash %= SLOTS;; hash = (hash + 1) % SLOTS) {
@@ -63,7 +64,7 @@ static struct value with_lanes(struct lane_tables *tables, struct value value,
             return value;
         }
     }
-    return value_any(WHY_ARITHMETIC);
+    return value_divergent(WHY_ARITHMETIC);
 }
 
 /* -- values ------------------------------------------------------------------------------------ */
@@ -77,24 +78,24 @@ struct value value_number(uint32_t number)
                           .flags = number >> 31 ? FLAG_SIGNED : 0};
 }
 
-struct value value_shared(enum level level)
+struct value value_uniform(enum level level)
 {
     return (struct value){.level = (uint8_t)(level > LEVEL_GRID ? level : LEVEL_GRID),
                           .flags = (level == LEVEL_WARP ? FLAG_DATA : 0) | FLAG_SIGNED};
 }
 
-struct value value_any(enum why why)
+struct value value_divergent(enum why why)
 {
     return (struct value){.level = LEVEL_WARP,
-                          .lanes = LANES_ANY,
+                          .lanes = LANES_DIVERGENT,
                           .why = (uint8_t)why,
                           .flags = FLAG_DATA | FLAG_SIGNED};
 }
 
-struct value value_given(enum why why)
+struct value value_of_thread(enum why why)
 {
     return (struct value){.level = LEVEL_WARP,
-                          .lanes = LANES_GIVEN,
+                          .lanes = LANES_THREAD,
                           .why = (uint8_t)why,
                           .flags = FLAG_SIGNED};
 }
@@ -118,22 +119,23 @@ struct value value_relied(struct value value, uint8_t flags)
 bool value_is_known(const struct value *value)
 {
     return value->bits == WORD_BITS && !(value->flags & FLAG_HALF) &&
-           (value->lanes == LANES_SAME || value->lanes >= LANES_TABLE);
+           (value->lanes == LANES_UNIFORM || value->lanes >= LANES_TABLE);
 }
 
 bool value_is_number(const struct value *value)
 {
-    return value->bits == WORD_BITS && value->lanes == LANES_SAME && !(value->flags & FLAG_HALF);
+    return value->bits == WORD_BITS && value->lanes == LANES_UNIFORM && !(value->flags & FLAG_HALF);
 }
 
-bool value_is_shared(const struct value *value)
+bool value_is_uniform(const struct value *value)
 {
-    return value->lanes == LANES_SAME && !(value->flags & (FLAG_HIGH | FLAG_HALF));
+    return value->lanes == LANES_UNIFORM && !(value->flags & (FLAG_HIGH | FLAG_HALF));
 }
 
-bool value_is_given(const struct value *value)
+bool value_is_of_thread(const struct value *value)
 {
-    return value->lanes != LANES_ANY && !(value->lanes == LANES_STRIDE && value->flags & FLAG_DATA);
+    return value->lanes != LANES_DIVERGENT &&
+           !(value->lanes == LANES_AFFINE && value->flags & FLAG_DATA);
 }
 
 static enum why worse(enum why a, enum why b)
@@ -153,26 +155,26 @@ static struct value joined(const struct value *a, const struct value *b)
                         .flags = a->flags | b->flags,
                         .why = (uint8_t)worse((enum why)a->why, (enum why)b->why)};
 
-    if (a->lanes == LANES_ANY || b->lanes == LANES_ANY)
-        out.lanes = LANES_ANY;
+    if (a->lanes == LANES_DIVERGENT || b->lanes == LANES_DIVERGENT)
+        out.lanes = LANES_DIVERGENT;
     return out;
 }
 
 static struct value leveled(struct value value)
 {
-    if (value.lanes == LANES_GIVEN && value.flags & FLAG_HALF && value.flags & FLAG_DATA)
-        value.lanes = LANES_ANY;
-    if (value.lanes == LANES_GIVEN)
+    if (value.lanes == LANES_THREAD && value.flags & FLAG_HALF && value.flags & FLAG_DATA)
+        value.lanes = LANES_DIVERGENT;
+    if (value.lanes == LANES_THREAD)
         value.flags &= (uint8_t)~FLAG_HALF;
-    if (value.lanes == LANES_ANY)
+    if (value.lanes == LANES_DIVERGENT)
         value.flags |= FLAG_DATA;
-    if (value.lanes == LANES_ANY || value.lanes == LANES_GIVEN)
+    if (value.lanes == LANES_DIVERGENT || value.lanes == LANES_THREAD)
         value.bits = 0;
     value.known &= low_bits(value.bits);
     if (value.bits == WORD_BITS) {
         value.level = LEVEL_CONSTANT;
         value.flags |= value.flags & FLAG_WHOLE ? FLAG_RELIED : 0;
-        if (value.lanes != LANES_STRIDE)
+        if (value.lanes != LANES_AFFINE)
             value.flags &= (uint8_t)~FLAG_DATA;
     } else if (value.level == LEVEL_CONSTANT)
         value.level = LEVEL_GRID;
@@ -182,7 +184,7 @@ static struct value leveled(struct value value)
 /* A value whose lanes are apart in a way that is not followed: by what is given, or by anything. */
 static struct value not_followed(struct value value, bool given, enum why why)
 {
-    value.lanes = given ? LANES_GIVEN : LANES_ANY;
+    value.lanes = given ? LANES_THREAD : LANES_DIVERGENT;
     value.why = (uint8_t)(value.why ? value.why : why);
     return leveled(value);
 }
@@ -209,7 +211,7 @@ struct value value_half(struct value value, uint8_t flags)
 static bool lanes_are_even(const struct lane_tables *tables, const struct value *value)
 {
     const uint32_t stride = lane_of(tables, value, 1);
-    bool even = value->lanes != LANES_ANY && value->lanes != LANES_GIVEN;
+    bool even = value->lanes != LANES_DIVERGENT && value->lanes != LANES_THREAD;
 
     for (unsigned i = 0; i < WARP_LANES; i++)
         even &= lane_of(tables, value, i) == i * stride;
@@ -224,14 +226,15 @@ struct value value_add(struct lane_tables *tables, struct value a, struct value 
     out.bits = a.bits < b.bits ? a.bits : b.bits;
     out.known = a.known + b.known;
     out.displacement = a.displacement + b.displacement;
-    out.origin = a.origin == 0 ? b.origin : b.origin == 0 ? a.origin : 2 /* ORIGIN_MIXED */;
-    if (out.lanes == LANES_ANY)
+    out.origin = a.origin == 0 ? b.origin : b.origin == 0 ? a.origin : ORIGIN_MIXED;
+    if (out.lanes == LANES_DIVERGENT)
         return leveled(out);
-    if ((a.lanes != LANES_SAME && a.lanes < LANES_TABLE) ||
-        (b.lanes != LANES_SAME && b.lanes < LANES_TABLE)) {
+    if ((a.lanes != LANES_UNIFORM && a.lanes < LANES_TABLE) ||
+        (b.lanes != LANES_UNIFORM && b.lanes < LANES_TABLE)) {
         if (!lanes_are_even(tables, &a) || !lanes_are_even(tables, &b))
-            return not_followed(out, value_is_given(&a) && value_is_given(&b), WHY_ARITHMETIC);
-        out.lanes = LANES_STRIDE;
+            return not_followed(out, value_is_of_thread(&a) && value_is_of_thread(&b),
+                                WHY_ARITHMETIC);
+        out.lanes = LANES_AFFINE;
         return leveled(out);
     }
     if (a.lanes < LANES_TABLE || b.lanes < LANES_TABLE) {
@@ -276,7 +279,7 @@ struct value value_multiply(struct lane_tables *tables, struct value a, struct v
         return value_relied(value_lanes(tables, lanes), out.flags);
     }
     /* Known zeros at the end of both factors. */
-    if (a.lanes == LANES_SAME && b.lanes == LANES_SAME) {
+    if (a.lanes == LANES_UNIFORM && b.lanes == LANES_UNIFORM) {
         const unsigned zeros_a = a.known ? (unsigned)__builtin_ctz(a.known) : a.bits;
         const unsigned zeros_b = b.known ? (unsigned)__builtin_ctz(b.known) : b.bits;
         const unsigned by_a = a.bits + zeros_b, by_b = b.bits + zeros_a;
@@ -287,16 +290,17 @@ struct value value_multiply(struct lane_tables *tables, struct value a, struct v
         out.known = a.known * b.known;
         return leveled(out);
     }
-    if ((a.lanes == LANES_SAME || b.lanes == LANES_SAME) && lanes_are_even(tables, &a) &&
+    if ((a.lanes == LANES_UNIFORM || b.lanes == LANES_UNIFORM) && lanes_are_even(tables, &a) &&
         lanes_are_even(tables, &b)) {
-        out.lanes = LANES_STRIDE;
+        out.lanes = LANES_AFFINE;
         return leveled(out);
     }
     return not_followed(out,
                         !(out.flags & FLAG_DATA) ||
-                            (a.lanes == LANES_SAME && !(a.flags & FLAG_DATA) &&
-                             value_is_given(&b)) ||
-                            (b.lanes == LANES_SAME && !(b.flags & FLAG_DATA) && value_is_given(&a)),
+                            (a.lanes == LANES_UNIFORM && !(a.flags & FLAG_DATA) &&
+                             value_is_of_thread(&b)) ||
+                            (b.lanes == LANES_UNIFORM && !(b.flags & FLAG_DATA) &&
+                             value_is_of_thread(&a)),
                         WHY_ARITHMETIC);
 }
 
@@ -335,12 +339,12 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
     out.flags &= is_signed ? UINT8_MAX : (uint8_t)~FLAG_SIGNED;
     out.known = by < WORD_BITS ? a.known >> by : 0;
     out.bits = (uint8_t)(a.bits > by ? a.bits - by : 0);
-    if (a.lanes == LANES_SAME)
+    if (a.lanes == LANES_UNIFORM)
         return leveled(out);
     for (unsigned i = 0; i < WARP_LANES; i++)
         negative |= (int64_t)a.known + (int32_t)lane_of(tables, &a, i) < 0;
     if (a.lanes >= LANES_TABLE && by <= a.bits && (is_signed || !negative)) {
-        /* The shared part is a multiple of 2^bits and what is known, to which lanes add: no other
+        /* The uniform part is a multiple of 2^bits and what is known, to which lanes add: no other
          * carry reaches the result. A part of a lane that is negative is a small number below zero,
          * which an unsigned shift makes large. */
         for (unsigned i = 0; i < WARP_LANES; i++)
@@ -356,7 +360,7 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
         for (unsigned i = 0; i < WARP_LANES; i++)
             carries |= ((int64_t)a.known + (int32_t)lane_of(tables, &a, i)) >> a.bits != 0;
         if (!carries) {
-            out.lanes = LANES_SAME;
+            out.lanes = LANES_UNIFORM;
             out.flags |= a.flags & FLAG_WHOLE ? FLAG_RELIED : 0;
             return leveled(out);
         }
@@ -381,7 +385,7 @@ static uint32_t bits_of_rows(unsigned rows, const uint32_t ones[3], const uint32
 static uint32_t bits_of(const struct lane_tables *tables, const struct value *value, uint32_t *ones,
                         uint32_t *zeros)
 {
-    const bool followed = value->lanes == LANES_SAME || value->lanes >= LANES_TABLE;
+    const bool followed = value->lanes == LANES_UNIFORM || value->lanes >= LANES_TABLE;
     const uint32_t above = ~low_bits(value->bits);
     uint64_t carries = !followed;
 
@@ -407,11 +411,11 @@ struct value value_logic(struct lane_tables *tables, const struct value operands
     bool differ = false;
 
     out = joined(&out, &operands[2]);
-    out.lanes = LANES_SAME;
+    out.lanes = LANES_UNIFORM;
     for (unsigned i = 0; i < 3; i++) {
         differing[i] = bits_of(tables, &operands[i], &ones[i], &zeros[i]);
         whole &= low_bits(operands[i].bits);
-        differ |= operands[i].lanes != LANES_SAME;
+        differ |= operands[i].lanes != LANES_UNIFORM;
     }
     if (differ && out.flags & FLAG_WHOLE)
         out.flags |= FLAG_RELIED;
@@ -446,13 +450,13 @@ struct value value_logic(struct lane_tables *tables, const struct value operands
 
 struct value value_function(const struct value *values, size_t count)
 {
-    struct value out = value_shared(LEVEL_GRID);
+    struct value out = value_uniform(LEVEL_GRID);
     bool shared = true;
 
     for (size_t i = 0; i < count; i++) {
         const struct value plain = value_plain(values[i]);
 
-        if (!value_is_shared(&plain)) {
+        if (!value_is_uniform(&plain)) {
             out.why =
                 (uint8_t)worse((enum why)out.why, plain.why ? (enum why)plain.why : WHY_ARITHMETIC);
             shared = false;
@@ -475,7 +479,7 @@ bool value_equal(const struct value *a, const struct value *b)
            a->why == b->why && a->flags == b->flags;
 }
 
-struct value value_meet(struct value a, struct value b, enum level level, enum why why,
+struct value value_join(struct value a, struct value b, enum level level, enum why why,
                         uint8_t flags)
 {
     struct value out = value_relied(joined(&a, &b), flags);
@@ -491,15 +495,16 @@ struct value value_meet(struct value a, struct value b, enum level level, enum w
         out.bits = WORD_BITS - 1;
     out.known = a.known;
     out.displacement = a.displacement;
-    out.origin = a.origin == b.origin ? a.origin : 2 /* ORIGIN_MIXED */;
-    if (!why && a.lanes == b.lanes && !(a.lanes == LANES_GIVEN && flags & FLAG_DATA)) {
+    out.origin = a.origin == b.origin ? a.origin : ORIGIN_MIXED;
+    if (!why && a.lanes == b.lanes && !(a.lanes == LANES_THREAD && flags & FLAG_DATA)) {
         out.lanes = a.lanes;
         return leveled(out);
     }
     out.why = (uint8_t)worse((enum why)out.why, why ? why : WHY_STRIDES);
     return not_followed(out,
                         why ? !(out.flags & FLAG_DATA)
-                            : !(flags & FLAG_DATA) && value_is_given(&a) && value_is_given(&b),
+                            : !(flags & FLAG_DATA) && value_is_of_thread(&a) &&
+                                  value_is_of_thread(&b),
                         WHY_NONE);
 }
 
@@ -519,10 +524,10 @@ struct value value_select(struct lane_tables *tables, struct value predicate, st
         }
         return value_relied(value_lanes(tables, lanes), predicate.flags | yes.flags | no.flags);
     }
-    if (value_is_shared(&predicate))
-        return value_meet(yes, no, (enum level)predicate.level, WHY_NONE, predicate.flags);
-    return value_meet(yes, no, LEVEL_WARP,
-                      predicate.lanes == LANES_ANY && predicate.why == WHY_DATA ? WHY_DATA
-                                                                                : WHY_BRANCH,
+    if (value_is_uniform(&predicate))
+        return value_join(yes, no, (enum level)predicate.level, WHY_NONE, predicate.flags);
+    return value_join(yes, no, LEVEL_WARP,
+                      predicate.lanes == LANES_DIVERGENT && predicate.why == WHY_DATA ? WHY_DATA
+                                                                                      : WHY_BRANCH,
                       predicate.flags);
 }

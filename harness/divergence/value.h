@@ -1,5 +1,26 @@
 /* SPDX-License-Identifier: MIT
- * Values of registers, as far as they are known, and arithmetic on them. */
+ * Abstract values: what is known of a register in the 32 lanes of a warp, and arithmetic on it.
+ *
+ * Each lane has the sum of a uniform part, which all have, and of what it adds itself:
+ *
+ *     lane         0        1        2       ...     31
+ *     value      u + 0    u + 4    u + 8           u + 124       such as u + 4 * threadIdx.x
+ *                    lanes: a table of 32 numbers
+ *
+ *     u   31            bits          0     known: the low `bits` bits. All of u is the same in the
+ *         +---------------+-----------+     code, in the grid, in a block, in a warp: `level`.
+ *         |   not known   |   known   |
+ *         +---------------+-----------+
+ *
+ * Both parts are lattices. Where paths join, a value goes up to the lowest that covers both:
+ *
+ *     u        WARP       lanes                DIVERGENT     anything; data may be in it
+ *               |                                  |
+ *             BLOCK                             THREAD       some function of the thread, no data
+ *               |                      /      /    |     \
+ *              GRID              UNIFORM  table  table ... AFFINE
+ *               |                 (all 0)                  a stride that is not known
+ *            CONSTANT */
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +29,7 @@
 
 #include "status.h"
 
-enum { WARP_LANES = 32, WORD_BITS = 32, HALF_BITS = 16 };
+enum { WARP_LANES = 32, WARP_LANES_BITS = 5, WORD_BITS = 32, HALF_BITS = 16 };
 
 enum level { LEVEL_CONSTANT, LEVEL_GRID, LEVEL_BLOCK, LEVEL_WARP };
 
@@ -31,9 +52,10 @@ enum why {
     WHY_COUNT
 };
 
-/* Kinds of the lanes' part. LANES_GIVEN: some function of the thread, the block, and what is the
- * same in the grid. From LANES_TABLE on, it is known: the number of a table. */
-enum { LANES_SAME, LANES_ANY, LANES_STRIDE, LANES_GIVEN, LANES_TABLE };
+/* Kinds of the lanes' part. LANES_THREAD: some function of the thread, the block, and what is the
+ * same in the grid. LANES_AFFINE: a stride, which is not known, times the lane. From LANES_TABLE
+ * on, it is known: the number of a table. */
+enum { LANES_UNIFORM, LANES_DIVERGENT, LANES_AFFINE, LANES_THREAD, LANES_TABLE };
 
 enum {
     /* it may differ in the lanes, as the high word of 64 bits does when the low one carries */
@@ -41,17 +63,17 @@ enum {
     FLAG_WHOLE = 2, /* its low bits are known if blockDim.x is a multiple of 32 ... */
     FLAG_RELIED = 4, /* ... and that has decided something */
     FLAG_HALF = 8, /* all this is of its low 16 bits: those above are not known */
-    /* Data may be in it, which threads of the grid do not share: in the shared part, or the stride.
-     * Always of LANES_ANY. */
+    /* Data may be in it, which threads of the grid do not share: in the uniform part, or the
+     * stride. Always of LANES_DIVERGENT. */
     FLAG_DATA = 16,
     FLAG_SIGNED = 32, /* it may be below zero as a signed number, overflow aside */
 };
 
 struct value {
-    uint32_t known; /* the low `bits` bits of the shared part */
+    uint32_t known; /* the low `bits` bits of the uniform part */
     /* what constants were added to it: the offset of a table, if it is the address of one */
     uint32_t displacement;
-    uint32_t from; /* the instruction that made it, or the block in which ways met */
+    uint32_t from; /* the instruction that made it, or the block where paths joined */
     uint16_t lanes, origin;
     uint8_t bits, level, why, flags;
 };
@@ -66,13 +88,13 @@ struct lane_tables {
 enum status lane_tables_open(struct lane_tables *out);
 void lane_tables_close(struct lane_tables *tables);
 
-/* The number that a lane adds; 0 for LANES_SAME. */
+/* The number that a lane adds; 0 for LANES_UNIFORM. */
 uint32_t lane_of(const struct lane_tables *tables, const struct value *value, unsigned lane);
 
 struct value value_number(uint32_t number);
-struct value value_shared(enum level level); /* LEVEL_WARP: of data */
-struct value value_any(enum why why);
-struct value value_given(enum why why); /* lanes that are apart by what is no data */
+struct value value_uniform(enum level level); /* LEVEL_WARP: of data */
+struct value value_divergent(enum why why);
+struct value value_of_thread(enum why why); /* lanes that are apart by what is no data */
 
 /* The value of lanes that are known entirely. */
 struct value value_lanes(struct lane_tables *tables, const uint32_t lanes[WARP_LANES]);
@@ -83,8 +105,8 @@ struct value value_relied(struct value value, uint8_t flags);
 bool value_is_number(const struct value *value); /* one number */
 bool value_is_known(const struct value *value); /* a number in each lane */
 /* the same in all lanes, and no high word of others */
-bool value_is_shared(const struct value *value);
-bool value_is_given(const struct value *value); /* lanes are apart by what is no data */
+bool value_is_uniform(const struct value *value);
+bool value_is_of_thread(const struct value *value); /* lanes are apart by what is no data */
 
 /* The same value, where it is used as anything but the high word of an address. */
 struct value value_plain(struct value value);
@@ -111,9 +133,9 @@ struct value value_of_both(struct value a, struct value b); /* the same of two *
 struct value value_select(struct lane_tables *tables, struct value predicate, struct value yes,
                           struct value no);
 
-/* Where ways meet: at which level the choice is, if it differs by thread why, and the flags of what
- * it follows from. */
-struct value value_meet(struct value a, struct value b, enum level level, enum why why,
+/* The join of the values of two paths: `level` and `flags` are of what decides which path is taken,
+ * `why` says why it differs by thread; WHY_NONE: it does not. */
+struct value value_join(struct value a, struct value b, enum level level, enum why why,
                         uint8_t flags);
 
 /* Whether nothing but where they are from differs. */

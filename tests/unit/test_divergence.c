@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "divergence.h"
 #include "flow.h"
 #include "instruction.h"
 #include "size.h"
 #include "test.h"
-#include "vary.h"
 
 enum {
     LANES = 32,
@@ -741,7 +741,7 @@ static void step(struct lane *lane, const uint64_t words[2], const struct launch
 /* -- what was proven, and what is executed ----------------------------------------------------- */
 
 struct proven {
-    struct varying_load load;
+    struct analysed_load load;
     bool is_load, executed;
     uint32_t depth;
     uint64_t grid, block[BLOCKS]; /* the first address that was seen */
@@ -765,7 +765,7 @@ struct checked {
     size_t moment_count;
 };
 
-static void note_load(const struct varying_load *load, void *context)
+static void note_load(const struct analysed_load *load, void *context)
 {
     struct checked *checked = context;
     struct proven *of = &checked->all[load->instruction];
@@ -779,7 +779,7 @@ static void note_load(const struct varying_load *load, void *context)
 static const char *contradiction(struct proven *of, const uint64_t addresses[LANES],
                                  uint32_t active, uint32_t block, uint32_t block_size)
 {
-    const struct varying_load *load = &of->load;
+    const struct analysed_load *load = &of->load;
     const unsigned one = (unsigned)__builtin_ctz(active);
     const uint64_t address = addresses[one];
 
@@ -890,7 +890,7 @@ static const char *run_warp(struct checked *checked, const struct launch *launch
                 address_of(&lanes[i], words, &addresses[i]))
                 active |= 1u << i;
         if (active && checked->all[at].is_load) {
-            const struct varying_load *load = &checked->all[at].load;
+            const struct analysed_load *load = &checked->all[at].load;
             const char *wrong = launch->memory ? NULL
                                                : contradiction(&checked->all[at], addresses, active,
                                                                block, launch->block_size);
@@ -960,7 +960,7 @@ TEST(what_is_proven_holds_when_random_programs_run)
         assert_int_equal(flow_open(program.words, program.count * 16, program.architecture, NULL, 0,
                                    &flow),
                          STATUS_OK);
-        assert_int_equal(vary_loads(&flow, &facts, note_load, &checked), STATUS_OK);
+        assert_int_equal(divergence_visit_loads(&flow, &facts, note_load, &checked), STATUS_OK);
         for (size_t i = 0; i < program.count; i++)
             if (checked.all[i].is_load)
                 classes[checked.all[i].load.variation]++;
@@ -1007,7 +1007,7 @@ TEST(a_uniform_register_gets_the_value_of_a_register)
     set(append(&program, 0x182, 5, 4, 3, 0, 0), 54, 5, 3);
     set(append(&program, 0x14d, 4, 0, 0, 0, 0), 87, 3, PT);
     assert_int_equal(flow_open(program.words, program.count * 16, 90, NULL, 0, &flow), STATUS_OK);
-    assert_int_equal(vary_loads(&flow, &facts, note_load, &checked), STATUS_OK);
+    assert_int_equal(divergence_visit_loads(&flow, &facts, note_load, &checked), STATUS_OK);
     assert_int_equal(checked.all[4].load.variation, VARIATION_BLOCK);
     flow_close(&flow);
 }
@@ -1030,7 +1030,7 @@ TEST(a_warp_whose_lanes_are_apart_takes_a_copy_of_the_code)
     set_target(&program, program.words[1], 1, 5);
     set_target(&program, program.words[6], 6, 3);
     assert_int_equal(flow_open(program.words, program.count * 16, 90, NULL, 0, &flow), STATUS_OK);
-    assert_int_equal(vary_loads(&flow, &facts, note_load, &checked), STATUS_OK);
+    assert_int_equal(divergence_visit_loads(&flow, &facts, note_load, &checked), STATUS_OK);
     assert_int_equal(checked.all[3].load.variation, VARIATION_WARP);
     flow_close(&flow);
 }
@@ -1112,7 +1112,7 @@ static enum variation variation_of(const struct program *program)
     assert_int_equal(flow_open(program->words, program->count * 16, program->architecture, NULL, 0,
                                &flow),
                      STATUS_OK);
-    assert_int_equal(vary_loads(&flow, &facts, note_load, &checked), STATUS_OK);
+    assert_int_equal(divergence_visit_loads(&flow, &facts, note_load, &checked), STATUS_OK);
     for (size_t i = 0; i < program->count; i++)
         if (checked.all[i].is_load && get(program->words[i], 0, 9) == 0x182 &&
             get(program->words[i], 54, 5) == 3)
