@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The kernels of a file, as text and as a document. */
 #include "user_code.h"
 
 #include <dlfcn.h>
@@ -7,17 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "access.h"
 #include "cubin.h"
-#include "facts.h"
 #include "fatbin.h"
 #include "instruction.h"
 #include "log.h"
 #include "memory.h"
 #include "text.h"
 #include "user_table.h"
-
-enum { STACK_POINTER = 1 };
 
 /* -- reading ----------------------------------------------------------------------------------- */
 
@@ -30,236 +27,6 @@ static const char *const variation_words[VARIATION_COUNT] = {
 };
 const struct names variation_names = NAMES(variation_words, VARIATION_COUNT, NULL);
 
-/* Read while the loads of a kernel are visited. */
-struct accesses {
-    const struct cubin *cubin;
-    const struct flow *flow;
-    const struct facts *facts;
-    struct cubin_kernel *kernel;
-    struct analysed_load before[8]; /* a ring: the last loads */
-    bool full;
-};
-
-/* Constant memory is read by 8 bytes at most, shared memory by 16. A load of one half of entries of
- * 16 bytes has half the wavefronts of such entries, if the other half is loaded nearby. */
-static void find_halves(struct accesses *all, const struct analysed_load *load)
-{
-    enum { NEAR = sizeof(all->before) / sizeof(all->before[0]), HALF = 8, WHOLE = 16 };
-    const size_t count = all->kernel->access_count;
-    bool whole = all->kernel->accesses[count - 1].width_bytes == HALF && load->bank == USER_BANK;
-
-    for (unsigned i = 0; i < CBANK_WARP_THREADS; i++)
-        whole &= load->lanes[i] % WHOLE == 0;
-    all->before[(count - 1) % NEAR] = *load;
-    for (size_t back = 1; whole && back < NEAR && back < count; back++) {
-        const struct analysed_load *other = &all->before[(count - 1 - back) % NEAR];
-
-        if (other->instruction * INSTRUCTION_BYTES ==
-                all->kernel->accesses[count - 1 - back].address &&
-            other->bank == USER_BANK && other->block == load->block &&
-            (other->offset ^ load->offset) == HALF &&
-            memcmp(other->lanes, load->lanes, sizeof(load->lanes)) == 0)
-            all->kernel->accesses[count - 1].wavefronts =
-                all->kernel->accesses[count - 1 - back].wavefronts =
-                    access_warp_wavefronts(load->lanes, WHOLE) / 2.0;
-    }
-}
-
-/* Whether the block of code stores what it loads in shared memory, as it is: kernels fill their
- * tables there so. */
-static bool is_copied(const struct flow *flow, const struct analysed_load *load)
-{
-    enum { DATA = 2 }; /* the operand of a store */
-    struct instruction of;
-
-    instruction_decode(flow->code, load->instruction * INSTRUCTION_BYTES, flow->architecture, &of);
-    const uint32_t loaded =
-        of.transfer == TRANSFER_LOAD && of.results > 0 ? of.result[0].first : REGISTER_ZERO;
-
-    for (size_t i = load->instruction + 1;
-         loaded != REGISTER_ZERO && i <= flow->blocks[load->block].last; i++) {
-        instruction_decode(flow->code, i * INSTRUCTION_BYTES, flow->architecture, &of);
-        if (of.opcode == OPCODE_STS && of.source[DATA].number == loaded)
-            return true;
-        for (size_t k = 0; k < of.results; k++)
-            if (loaded - of.result[k].first < of.result[k].count)
-                return false;
-    }
-    return false;
-}
-
-/* Counts the addresses of a warp in 'table', and the wavefronts of the same addresses in shared
- * memory. */
-static void add_addresses(struct accesses *all, const struct analysed_load *load,
-                          const struct cubin_variable *table, struct user_access *access)
-{
-    const bool begins = ((uint64_t)load->offset & UINT16_MAX) == table->offset &&
-                        table->bytes > access->width_bytes;
-    struct analysed_load part = *load;
-    uint32_t addresses = 0;
-
-    if (load->addresses < 2)
-        return;
-    /* Threads that would read behind the table have no part in the load. */
-    for (unsigned i = 0; i < CBANK_WARP_THREADS; i++) {
-        const int64_t apart = (int64_t)(int32_t)load->lanes[i] - (int32_t)load->lanes[0];
-        bool first = true;
-
-        if (begins && (uint64_t)llabs(apart) + access->width_bytes > table->bytes)
-            part.lanes[i] = part.lanes[0];
-        for (unsigned k = 0; k < i; k++)
-            first &= part.lanes[i] != part.lanes[k];
-        addresses += first;
-    }
-    if (addresses > 1) {
-        access->addresses = optional_of(addresses);
-        access->wavefronts = access_warp_wavefronts(part.lanes, access->width_bytes);
-    }
-    find_halves(all, addresses > 1 ? &part : load);
-}
-
-static void add_access(const struct analysed_load *load, void *context)
-{
-    /* of sin(), say */
-    static const char constants[] = ".nv.constant3", library_tables[] = "__cudart_";
-    static const struct {
-        const char *instruction, *memory;
-    } memories[] = {{"LD", "generic"},
-                    {"LDG", "global"},
-                    {"LDS", "shared"},
-                    {"LDL", "local"},
-                    {"T", "texture"}};
-    struct accesses *all = context;
-    const char *file;
-    const uint32_t line = facts_line(all->facts, load->instruction * INSTRUCTION_BYTES, &file);
-    struct instruction instruction;
-
-    instruction_decode(all->flow->code, load->instruction * INSTRUCTION_BYTES,
-                       all->flow->architecture, &instruction);
-    const bool word = instruction_takes_constant(&instruction);
-    const enum sass_class class = instruction_class(&instruction, all->flow->architecture);
-    const uint32_t width =
-        1u << (word ? SASS_WORD
-                    : instruction_width(&instruction, class < SASS_SEL ? class : SASS_LDC));
-    struct cubin_variable variable, table = {0}, next = {0};
-    struct user_access *access;
-    size_t tables = 0;
-    bool inside = false;
-    const char *name;
-    size_t bytes;
-
-    if (!memory_grow(&all->kernel->accesses, all->kernel->access_count, sizeof(*access))) {
-        all->full = true;
-        return;
-    }
-    access = &all->kernel->accesses[all->kernel->access_count++];
-    *access = (struct user_access){
-        .variation = load->variation,
-        .reason = load->reason,
-        .condition = load->condition,
-        .stride_bytes = load->stride_bytes,
-        .line = optional_unless_zero(line),
-        .addresses = optional_unless_zero(load->addresses),
-        .address = load->instruction * INSTRUCTION_BYTES,
-        .depth = flow_depth(all->flow, load->block),
-        .copied = is_copied(all->flow, load),
-        .width_bytes = width,
-        .wavefronts = load->addresses ? access_warp_wavefronts(load->lanes, width) : (double)NAN,
-        .memory = load->bank == PARAMETER_BANK ? "param"
-                  : load->bank == USER_BANK    ? "constant"
-                                               : "compiler",
-    };
-    for (size_t i = 0; i < sizeof(memories) / sizeof(memories[0]); i++)
-        if (strncmp(load->name, "LDC", strlen("LDC")) != 0 &&
-            strncmp(load->name, memories[i].instruction, strlen(memories[i].instruction)) == 0)
-            access->memory = load->image ? "image" : memories[i].memory;
-    /* The host has no addresses of shared memory to pass. */
-    if (strcmp(access->memory, "generic") == 0)
-        access->memory = load->origin >= ORIGIN_PARAMETER ? "global"
-                         : load->origin == ORIGIN_SHARED  ? "shared"
-                         : load->origin == ORIGIN_STACK   ? "local"
-                                                          : "generic";
-    for (size_t i = 0; i < load->evidence_count; i++) {
-        struct instruction of;
-
-        instruction_decode(all->flow->code, load->evidence[i] * INSTRUCTION_BYTES,
-                           all->flow->architecture, &of);
-        text_join(access->evidence, sizeof(access->evidence), " ", "0x%" PRIx32 ":%s",
-                  load->evidence[i] * INSTRUCTION_BYTES, of.name);
-    }
-    snprintf(access->instruction, sizeof(access->instruction), "%s", load->name);
-    snprintf(access->file, sizeof(access->file), "%s", file);
-    text_clean(access->file, 0);
-    for (uint64_t at = 0;
-         load->bank == USER_BANK && cubin_next_variable(all->cubin, &at, &variable);) {
-        /* The offset of an instruction has 16 bits. */
-        const uint64_t behind = ((uint64_t)load->offset & UINT16_MAX) - variable.offset;
-        const bool before = behind + width < width && load->variation != VARIATION_CONSTANT;
-
-        if (strncmp(variable.section, constants, strlen(constants)) != 0)
-            continue;
-        tables++;
-        inside |= behind < variable.bytes;
-        if (behind < variable.bytes || tables == 1)
-            table = variable;
-        next = before ? variable : next;
-    }
-    /* One entry before a table: that one at an index less 1, or the one before it from its end. */
-    if (next.bytes && load->stride_bytes >= 0) {
-        inside = !inside || load->stride_bytes > 0;
-        table = inside ? next : (struct cubin_variable){0};
-    }
-    /* The only table of a bank is the one that is read, also at an index less a number. */
-    if (inside || tables == 1) {
-        snprintf(access->table, sizeof(access->table), "%s", table.symbol);
-        access->table_bytes = optional_of(table.bytes);
-    }
-    if (load->origin >= ORIGIN_SYMBOL &&
-        cubin_symbol_at(all->cubin, load->origin - ORIGIN_SYMBOL, &name, &bytes)) {
-        snprintf(access->table, sizeof(access->table), "%s", name);
-        access->table_bytes = optional_unless_zero(bytes);
-    } else if (load->origin >= ORIGIN_PARAMETER)
-        snprintf(access->table, sizeof(access->table), "parameter %" PRIu32,
-                 load->origin - ORIGIN_PARAMETER);
-    if (strncmp(access->table, library_tables, strlen(library_tables)) == 0)
-        access->memory = "compiler";
-    text_clean(access->table, 0);
-    add_addresses(all, load, &table, access);
-}
-
-/* Counts the loads of a kernel, and finds how they vary. */
-static enum status add_accesses(const struct cubin *cubin, const struct cubin_function *function,
-                                const uint32_t block[3], struct cubin_kernel *kernel,
-                                struct kernel_loads *loads)
-{
-    struct facts facts;
-    struct flow flow;
-    struct accesses all = {.cubin = cubin, .flow = &flow, .facts = &facts, .kernel = kernel};
-    enum status status = facts_read(cubin, function->symbol, &facts);
-
-    if (status != STATUS_OK)
-        return status;
-    facts_set_block(&facts, block);
-    status = flow_open(function->code, function->bytes, function->architecture, facts.jumps,
-                       facts.jump_count, &flow);
-    if (status == STATUS_OK) {
-        kernel_loads_read(&flow, loads);
-        kernel->calls_out = loads->calls_out;
-        status = divergence_visit_loads(&flow, &facts.code, add_access, &all);
-    }
-    for (size_t i = 0; status == STATUS_OK && i < flow.instructions; i++) {
-        struct instruction of;
-
-        instruction_decode(function->code, i * INSTRUCTION_BYTES, function->architecture, &of);
-        kernel->local_written |= of.opcode == OPCODE_STL && of.source[0].number != STACK_POINTER;
-    }
-    if (all.full)
-        status = log_memory("the loads of %s", function->symbol);
-    flow_close(&flow);
-    facts_close(&facts);
-    return status;
-}
-
 /* A symbol as C++ has it, or as it is. NULL when out of memory. */
 static char *readable_name(const struct user_code *code, const char *symbol)
 {
@@ -271,20 +38,81 @@ static char *readable_name(const struct user_code *code, const char *symbol)
     return readable ? readable : strdup(symbol);
 }
 
+/* Writes the kinds of loads that a kernel has, in words. */
+static void list_loads(const struct kernel_loads *loads, struct cubin_kernel *kernel)
+{
+    static const char *const widths[SASS_WIDTH_COUNT] = {".U8", ".U16", "", ".64", ".128"};
+
+    for (size_t i = 0; i < (size_t)LOAD_ROWS * SASS_WIDTH_COUNT; i++) {
+        const struct load_row *row = &load_rows[i / SASS_WIDTH_COUNT];
+        const uint32_t width = i % SASS_WIDTH_COUNT;
+        struct user_load *load = &kernel->loads[kernel->load_count];
+
+        if (!loads->all[row->kind][width])
+            continue;
+        *load =
+            (struct user_load){.means = row->means,
+                               .bytes = 1u << width,
+                               .count = loads->all[row->kind][width],
+                               .in_loops = {loads->loops_known, loads->in_loops[row->kind][width]}};
+        snprintf(load->name, sizeof(load->name), "%s%s%s", row->before, widths[width], row->behind);
+        kernel->load_count++;
+    }
+}
+
+/* Names the tables of a kernel as C++ has them. */
+static enum status name_tables(const struct user_code *code, struct cubin_kernel *kernel)
+{
+    for (size_t i = 0; i < kernel->access_count; i++) {
+        struct user_access *access = &kernel->accesses[i];
+        char *name = readable_name(code, access->table);
+
+        if (!name)
+            return log_memory("the tables of %s", kernel->name);
+        snprintf(access->readable, sizeof(access->readable), "%s", name);
+        free(name);
+    }
+    return STATUS_OK;
+}
+
+static enum status add_kernel(const struct cubin *cubin, const struct cubin_function *function,
+                              const uint32_t block[3], struct user_code *out)
+{
+    struct cubin_kernel *kernel;
+    struct kernel_loads loads;
+    enum status status;
+
+    if (!memory_grow(&out->kernels, out->count, sizeof(*out->kernels)))
+        return log_memory("the kernels of %s", out->path);
+    kernel = &out->kernels[out->count++];
+    *kernel = (struct cubin_kernel){.name = strdup(function->symbol),
+                                    .loads = calloc(LOAD_ROWS * SASS_WIDTH_COUNT,
+                                                    sizeof(*kernel->loads))};
+    if (!kernel->name || !kernel->loads)
+        return log_memory("the loads of %s", function->symbol);
+    text_clean(kernel->name, 0);
+    kernel->readable = readable_name(out, kernel->name);
+    if (!kernel->readable)
+        return log_memory("the name of %s", function->symbol);
+    status = user_accesses_read(cubin, function, block, kernel, &loads);
+    if (status != STATUS_OK)
+        return status;
+    list_loads(&loads, kernel);
+    return name_tables(out, kernel);
+}
+
 /* Adds the kernels of a cubin. */
 static enum status add_kernels(const struct cubin_image *image, const uint32_t block[3],
                                struct user_code *out)
 {
-    static const char *const widths[SASS_WIDTH_COUNT] = {".U8", ".U16", "", ".64", ".128"};
     char reason[CUBIN_REASON_BYTES];
     struct cubin cubin;
     struct cubin_function function;
-    enum status status = STATUS_OK;
     uint64_t code_bytes = 0;
 
     if (!cubin_open(image->data, image->bytes, &cubin, reason))
         return log_error(STATUS_USAGE, "%s: %s", out->path, reason);
-    for (uint64_t at = 0; cubin_next(&cubin, &at, &function);)
+    for (uint64_t place = 0; cubin_next(&cubin, &place, &function);)
         code_bytes += function.kernel ? function.bytes : 0;
     /* Each kernel has its own section. */
     if (code_bytes > image->bytes)
@@ -292,52 +120,14 @@ static enum status add_kernels(const struct cubin_image *image, const uint32_t b
                          "%s: a cubin that is damaged: its kernels are larger than the file; copy "
                          "it again",
                          out->path);
-    for (uint64_t at = 0; status == STATUS_OK && cubin_next(&cubin, &at, &function);) {
-        struct cubin_kernel *kernel;
-        struct kernel_loads loads;
+    for (uint64_t place = 0; cubin_next(&cubin, &place, &function);) {
+        const enum status status =
+            function.kernel ? add_kernel(&cubin, &function, block, out) : STATUS_OK;
 
-        if (!function.kernel)
-            continue;
-        if (!memory_grow(&out->kernels, out->count, sizeof(*out->kernels)))
-            return log_memory("the kernels of %s", out->path);
-        kernel = &out->kernels[out->count++];
-        *kernel = (struct cubin_kernel){.name = strdup(function.symbol),
-                                        .loads = calloc(LOAD_ROWS * SASS_WIDTH_COUNT,
-                                                        sizeof(*kernel->loads))};
-        if (!kernel->name || !kernel->loads)
-            return log_memory("the loads of %s", function.symbol);
-        text_clean(kernel->name, 0);
-        kernel->readable = readable_name(out, kernel->name);
-        if (!kernel->readable)
-            return log_memory("the name of %s", function.symbol);
-        status = add_accesses(&cubin, &function, block, kernel, &loads);
-        for (size_t i = 0; status == STATUS_OK && i < kernel->access_count; i++) {
-            char *name = readable_name(out, kernel->accesses[i].table);
-
-            if (!name)
-                return log_memory("the tables of %s", function.symbol);
-            snprintf(kernel->accesses[i].readable, sizeof(kernel->accesses[i].readable), "%s",
-                     name);
-            free(name);
-        }
-        for (size_t i = 0; status == STATUS_OK && i < (size_t)LOAD_ROWS * SASS_WIDTH_COUNT; i++) {
-            const struct load_row *row = &load_rows[i / SASS_WIDTH_COUNT];
-            const uint32_t width = i % SASS_WIDTH_COUNT;
-            struct user_load *load = &kernel->loads[kernel->load_count];
-
-            if (!loads.all[row->kind][width])
-                continue;
-            *load = (struct user_load){.means = row->means,
-                                       .bytes = 1u << width,
-                                       .count = loads.all[row->kind][width],
-                                       .in_loops = {loads.loops_known,
-                                                    loads.in_loops[row->kind][width]}};
-            kernel->load_count++;
-            snprintf(load->name, sizeof(load->name), "%s%s%s", row->before, widths[width],
-                     row->behind);
-        }
+        if (status != STATUS_OK)
+            return status;
     }
-    return status;
+    return STATUS_OK;
 }
 
 enum status user_code_parse(const char *path, const void *data, size_t bytes, uint32_t architecture,

@@ -2,6 +2,7 @@
  * The user's kernels and their loads. */
 #pragma once
 
+#include "cubin.h"
 #include "divergence.h"
 #include "field.h"
 #include "grid.h"
@@ -36,10 +37,10 @@ struct user_access {
     char evidence[EVIDENCE_MAX * 24];
 };
 
-/* A table of a kernel: how it is read, and whether it should live where it does. The first of its
- * loads in the deepest loop is `of`, with the greatest variation of them. */
+/* A table of a kernel: how it is read, and whether it should live where it does. `load`: the
+ * first of its loads in the deepest loop, with the greatest variation of them. */
 struct user_table {
-    struct user_access of; /* copied: all loads fill a copy in shared memory */
+    struct user_access load; /* copied: all loads fill a copy in shared memory */
     /* of a warp, in the mean of the loads in the deepest loop; NaN: not known */
     double addresses, wavefronts;
     /* better: a path's name; NULL: none is known to be better */
@@ -82,6 +83,12 @@ struct user_code {
  * caller closes *out. */
 enum status user_code_parse(const char *path, const void *data, size_t bytes, uint32_t architecture,
                             const uint32_t block[3], struct user_code *out);
+
+/* Reads the loads of one kernel into its accesses, and counts them. STATUS_ENVIRONMENT, logged,
+ * when out of memory. */
+enum status user_accesses_read(const struct cubin *cubin, const struct cubin_function *function,
+                               const uint32_t block[3], struct cubin_kernel *kernel,
+                               struct kernel_loads *loads);
 
 /* Prints the loads of each kernel. STATUS_ENVIRONMENT when out of memory. */
 enum status user_code_print(FILE *stream, const struct user_code *code,
