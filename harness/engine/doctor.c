@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * `cbank doctor`: a list of findings, to which each engine adds what it can use on this machine,
+ * and what it lacks with the remedy. One problem makes the exit code 3. */
 #include "doctor.h"
 
 #include <stdarg.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Elements by their type, which the report of a buffer says: floats are compared with a tolerance
+ * and shown as numbers, everything else byte by byte. */
 #include "elements.h"
 
 #include <inttypes.h>

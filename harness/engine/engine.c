@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The rows of engines and of planted faults, and what all engines do alike: ending a cell with a
+ * reason, and settling its counters against what they must read. */
 #include "engine.h"
 
 #include <math.h>

@@ -1,4 +1,10 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * From the axes of a command line to cells, in the order in which they are reported:
+ *
+ *   workload > elements > block size > cache state > pattern > parameters > path
+ *
+ * A plan also has cells that cannot be: they are skipped later, with their reason (cell_obstacle).
+ * With --indices the file says how many elements and loads there are. */
 #include "plan.h"
 
 #include <inttypes.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Cells of kernel files: one for each build and size, compiled for the device. The second part
+ * compiles again for a run that is resumed: only what its document allows, and only if the file is
+ * the one that was measured. */
 #include "plan_kernels.h"
 
 #include <inttypes.h>

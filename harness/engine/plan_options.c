@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The options of plans and of measuring, as rows, and the sweeps, which are presets of options.
+ * Axes of parameters come from parameters.def, a row each. What options demand of each other is
+ * checked in plan_options_check. */
 #include "plan_options.h"
 
 #include <inttypes.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * What follows from the kind of a probe: its name, that of what comes before it, and how many
+ * numbers it answers. */
 #include "probe_source.h"
 
 const char *const probe_kind_names[PROBE_KIND_COUNT + 1] =

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The file of a run: its name, its lock, and an empty result in it before anything is measured. A
+ * process that is killed leaves a file that can be read and resumed. */
 #include "result_file.h"
 
 #include <ctype.h>

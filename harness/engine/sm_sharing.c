@@ -1,4 +1,10 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The matrix of cycles between SMs, and the groups that it shows. The threshold lies in the first
+ * gap of the sorted cycles, at its geometric mean; an SM joins the first group whose leader hits
+ * its data, and whose data it hits.
+ *
+ *   loads \ times   SM 0   SM 1   SM 2   SM 3
+ *   SM 0              -    111    327    112       groups: 0 0 1 0 */
 #include "sm_sharing.h"
 
 #include <math.h>

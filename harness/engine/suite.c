@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The installed kernel files as one list of paths with commas between, as --kernel takes them. */
 #include "suite.h"
 
 #include <stdlib.h>

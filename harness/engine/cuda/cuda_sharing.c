@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The probe of SMs that share a cache. A block asks for all the shared memory of an SM, so that
+ * each SM has one; flags in memory give the turns, and the answer is the SM and the cycles of each
+ * block. */
 #include "cuda_sharing.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * CUPTI without a GPU: finding its libraries, naming its errors, and asking which of a counter's
+ * metrics a chip has. The first metric of the row that the chip knows is taken. */
 #include "cupti_chip.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Durations by CUPTI's activity records. They come in buffers, in a thread of CUPTI's, to functions
+ * without a context: so what they add to is static, and one session at a time has it. */
 #include "cupti_duration.h"
 
 #include <math.h>

@@ -1,4 +1,10 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * A session of counting, from a set of counters to values:
+ *
+ *   metrics that the chip has -> configuration, in passes -> ranges pushed around launches ->
+ * evaluation
+ *
+ * Each counter keeps a status of its own, so that one which cannot be read takes away no other. */
 #include "cupti_reader.h"
 
 #include <math.h>

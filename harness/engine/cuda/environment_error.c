@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * A table of errors by their numbers, which users find in messages, and the advice for each. */
 #include "environment_error.h"
 
 #include <stdio.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * A chase that goes from one module's constant bank to the next. The kernels of all modules run at
+ * once and hand over by flags in memory; their banks are sorted by address first, so that one list
+ * of links spans all of them. */
 #include "cuda_relay.h"
 
 #include <stdio.h>
