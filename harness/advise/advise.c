@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Where a table should live, by the simple time of every memory space that can hold it, for the
+ * pattern or the loads that were asked about. */
 #include "advise.h"
 
 #include <math.h>

@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The comparison of two sides. Cells of both are sorted by the same order and walked together; each
+ * pair gets what is known without times (status, code, counters), then all of them go to the judge
+ * at once, since it corrects for their number.
+ *
+ *   pair -> prepare (counters, code, context) -> judge -> conclude -> sort, worst first */
 #include "compare.h"
 
 #include <math.h>
