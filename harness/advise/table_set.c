@@ -93,18 +93,18 @@ static double longest_of(const double busy_ns[TIME_UNITS])
 static void take_steps(struct table_set *set, const struct cell *of)
 {
     const struct card *card = set->card;
-    const double blocks_per_sm = (double)cell_grid_blocks(of) / card->number[CARD_sm_count].value;
+    const double blocks_per_sm = (double)cell_grid_blocks(of) / card->number[CARD_SM_COUNT].value;
 
     for (uint32_t i = 0; i < SHARED_STEPS; i++) {
         const double bytes =
-            i == 0 ? 0 : i * SHARED_STEP_BYTES + card->number[CARD_shared_bytes_reserved].value;
+            i == 0 ? 0 : i * SHARED_STEP_BYTES + card->number[CARD_SHARED_BYTES_RESERVED].value;
         struct cell cell = *of;
         double resident;
 
         cell.parameters[PARAMETER_extra_shared_bytes] += i * SHARED_STEP_BYTES;
         resident = card_blocks_resident(card, &cell, 0);
         set->shared[i].waves = ceil(blocks_per_sm / resident);
-        set->shared[i].l1_bytes = fmax(card->number[CARD_shared_bytes_per_sm].value -
+        set->shared[i].l1_bytes = fmax(card->number[CARD_SHARED_BYTES_PER_SM].value -
                                            fmin(resident, blocks_per_sm) * bytes,
                                        0);
     }
@@ -142,7 +142,7 @@ void table_set_take(struct table_set *set, size_t index, const struct advice *ad
                                ? 0
                                : (double)space->access.sectors * ACCESS_SECTOR_BYTES *
                                      table->reads / set->loads /
-                                     set->card->number[CARD_l2_bytes_per_ns].value;
+                                     set->card->number[CARD_L2_BYTES_PER_NS].value;
         }
     }
 }

@@ -56,9 +56,9 @@ static void assume_indices(struct user_table *table, const struct user_indices *
 /* How long the constant unit is busy, over the shared one, with its interval. */
 static void estimate_ratio(struct user_table *table, const struct card *card)
 {
-    const struct card_number cycles = card->number[CARD_constant_address_cycles];
-    const struct card_number rate = card->number[CARD_shared_wavefronts_per_cycle];
-    const struct card_number capacity = card->number[CARD_constant_l1_bytes];
+    const struct card_number cycles = card->number[CARD_CONSTANT_ADDRESS_CYCLES];
+    const struct card_number rate = card->number[CARD_SHARED_WAVEFRONTS_PER_CYCLE];
+    const struct card_number capacity = card->number[CARD_CONSTANT_L1_BYTES];
     const double ratio = table->addresses / table->wavefronts;
 
     if (!is_constant(table) || !table->indexed || is_copied(table))

@@ -127,9 +127,25 @@ static const struct object board_object = {.fields = FIELDS(board_rows),
 /* -- the device -------------------------------------------------------------------------------- */
 
 static const struct field device_rows[] = {
-#define DEVICE(key, kind, member, presence) \
-    {FIELD(kind, struct device_info, key, member, presence)},
-#include "device.def"
+    {FIELD(field_text, struct device_info, "name", name, REQUIRED)},
+    {FIELD(field_capability, struct device_info, "compute_capability", cc_major, REQUIRED)},
+    {FIELD(field_text, struct device_info, "chip", chip, NULLABLE)},
+    {FIELD(field_text, struct device_info, "uuid", uuid, NULLABLE)},
+    {FIELD(field_uint32, struct device_info, "sm_count", sm_count, NULLABLE)},
+    {FIELD(field_uint32, struct device_info, "warps_per_sm", warps_per_sm, NULLABLE)},
+    {FIELD(field_uint32, struct device_info, "blocks_per_sm", blocks_per_sm, NULLABLE)},
+    {FIELD(field_uint32, struct device_info, "shared_bytes_per_sm", shared_bytes_per_sm, NULLABLE)},
+    {FIELD(field_uint32, struct device_info, "shared_bytes_reserved", shared_bytes_reserved,
+           NULLABLE)},
+    {FIELD(field_uint64, struct device_info, "l2_bytes", l2_bytes, NULLABLE)},
+    {FIELD(field_uint64, struct device_info, "memory_bytes", memory_bytes, NULLABLE)},
+    {FIELD(field_text, struct device_info, "driver", driver, NULLABLE)},
+    {FIELD(field_uint32, struct device_info, "cuda_driver_api", cuda_driver_api, NULLABLE)},
+    {FIELD(field_text, struct device_info, "vbios", vbios, NULLABLE)},
+    {FIELD(field_text, struct device_info, "ecc", ecc, NULLABLE)},
+    {FIELD(field_text, struct device_info, "mig", mig, NULLABLE)},
+    {FIELD(field_text, struct device_info, "pci_bus_id", pci_bus_id, NULLABLE)},
+    {FIELD(field_number, struct device_info, "launch_ns", launch_ns, NULLABLE)},
     /* whose members are those of the device */
     {.key = "clocks", .kind = &field_object, .of = &clock_object},
     {.key = "throttle", .kind = &field_throttle},

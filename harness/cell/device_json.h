@@ -5,5 +5,5 @@
 #include "device.h"
 #include "field.h"
 
-/* For FIELD_OBJECT: a struct device_info, with the keys of device.def. */
+/* For FIELD_OBJECT: a struct device_info, with the keys of device_rows. */
 extern const struct object device_object;

@@ -25,28 +25,28 @@ static const struct source {
     bool since_volta;  /* published for all chips from compute capability 7.0 on */
     const char *verdict, *expected; /* that the experiment has to give; NULL: none */
 } sources[CARD_NUMBERS] = {
-    [CARD_constant_l1_bytes] = {.experiment = "geometry_constant", .number = "capacity_bytes"},
-    [CARD_constant_address_cycles] = {"serialization_constant", "cycles_per_load_per_extra_address",
+    [CARD_CONSTANT_L1_BYTES] = {.experiment = "geometry_constant", .number = "capacity_bytes"},
+    [CARD_CONSTANT_ADDRESS_CYCLES] = {"serialization_constant", "cycles_per_load_per_extra_address",
                                       .stride = 4, .verdict = "throughput_falls_per",
                                       .expected = "address"},
-    [CARD_shared_wavefronts_per_cycle] = {"serialization_shared",
+    [CARD_SHARED_WAVEFRONTS_PER_CYCLE] = {"serialization_shared",
                                           "cycles_per_load_per_extra_address", .stride = 128,
                                           .inverse = true},
-    [CARD_l1_requests_per_cycle] = {"throughput_global", "loads_per_cycle", .largest = true},
-    [CARD_texture_requests_per_cycle] = {"throughput_texture", "loads_per_cycle", .largest = true},
-    [CARD_issue_per_cycle] = {.since_volta = true},
-    [CARD_alu_latency_cycles] = {.since_volta = true},
-    [CARD_l1_latency_cycles] = {.experiment = "latency_global", .number = "latency"},
-    [CARD_l2_latency_cycles] = {.experiment = "geometry_global", .number = "latency", .level = 2},
-#define KERNELS(key) [CARD_##key] = {.experiment = "whole_kernels", .number = #key}
-    KERNELS(launch_ns),
-    KERNELS(block_start_ns),
-    KERNELS(block_l2_ns),
-    KERNELS(block_dram_ns),
-    KERNELS(constant_fill_cycles),
-    KERNELS(l2_line_ns),
-    KERNELS(l2_bytes_per_ns),
-    [CARD_dram_bytes_per_ns] = {.experiment = "whole_kernels",
+    [CARD_L1_REQUESTS_PER_CYCLE] = {"throughput_global", "loads_per_cycle", .largest = true},
+    [CARD_TEXTURE_REQUESTS_PER_CYCLE] = {"throughput_texture", "loads_per_cycle", .largest = true},
+    [CARD_ISSUE_PER_CYCLE] = {.since_volta = true},
+    [CARD_ALU_LATENCY_CYCLES] = {.since_volta = true},
+    [CARD_L1_LATENCY_CYCLES] = {.experiment = "latency_global", .number = "latency"},
+    [CARD_L2_LATENCY_CYCLES] = {.experiment = "geometry_global", .number = "latency", .level = 2},
+#define KERNELS(key, name) [key] = {.experiment = "whole_kernels", .number = name}
+    KERNELS(CARD_LAUNCH_NS, "launch_ns"),
+    KERNELS(CARD_BLOCK_START_NS, "block_start_ns"),
+    KERNELS(CARD_BLOCK_L2_NS, "block_l2_ns"),
+    KERNELS(CARD_BLOCK_DRAM_NS, "block_dram_ns"),
+    KERNELS(CARD_CONSTANT_FILL_CYCLES, "constant_fill_cycles"),
+    KERNELS(CARD_L2_LINE_NS, "l2_line_ns"),
+    KERNELS(CARD_L2_BYTES_PER_NS, "l2_bytes_per_ns"),
+    [CARD_DRAM_BYTES_PER_NS] = {.experiment = "whole_kernels",
                                 .number = "dram_bytes_per_ns",
                                 .high_of_base = true},
 #undef KERNELS
@@ -107,13 +107,13 @@ static void add_numbers(const struct characterization *found, const cJSON *base,
     const char *id = evidence && evidence->child ? evidence->child->string : "";
     const struct device_info *device = &found->device;
     const double said[CARD_NUMBERS] = {
-        [CARD_sm_count] = device->sm_count,
-        [CARD_warps_per_sm] = device->warps_per_sm,
-        [CARD_blocks_per_sm] = device->blocks_per_sm,
-        [CARD_shared_bytes_per_sm] = device->shared_bytes_per_sm,
-        [CARD_shared_bytes_reserved] = device->shared_bytes_reserved,
-        [CARD_l2_bytes] = (double)device->l2_bytes,
-        [CARD_sm_clock_mhz] = device->sm_clock_max_mhz,
+        [CARD_SM_COUNT] = device->sm_count,
+        [CARD_WARPS_PER_SM] = device->warps_per_sm,
+        [CARD_BLOCKS_PER_SM] = device->blocks_per_sm,
+        [CARD_SHARED_BYTES_PER_SM] = device->shared_bytes_per_sm,
+        [CARD_SHARED_BYTES_RESERVED] = device->shared_bytes_reserved,
+        [CARD_L2_BYTES] = (double)device->l2_bytes,
+        [CARD_SM_CLOCK_MHZ] = device->sm_clock_max_mhz,
     };
 
     *tally = (struct card_tally){0};

@@ -15,23 +15,82 @@
 #include "log.h"
 #include "text.h"
 
-/* card_texts.S puts the texts there. */
-#define CARD_FILE(name, path) extern const char cbank_card_##name[], cbank_card_##name##_end[];
-#include "cards.def"
+/* Of card_texts.S. */
+extern const char cbank_card_h200[], cbank_card_h100[], cbank_card_rtx3070[], cbank_card_a100[],
+    cbank_card_t4[], cbank_card_rtx2080ti[], cbank_card_v100[], cbank_card_p6000[],
+    cbank_card_gtx980[], cbank_card_k40[], cbank_card_gtx480[], cbank_card_gtx280[];
 
 const struct card_text card_texts[] = {
-#define CARD_FILE(name, path) {#name, path, cbank_card_##name, cbank_card_##name##_end},
-#include "cards.def"
+    {"h200", "results/cards/h200.json", cbank_card_h200},
+    {"h100", "results/cards/h100.json", cbank_card_h100},
+    {"rtx3070", "results/cards/rtx3070.json", cbank_card_rtx3070},
+    {"a100", "results/cards/a100.json", cbank_card_a100},
+    {"t4", "results/cards/t4.json", cbank_card_t4},
+    {"rtx2080ti", "results/cards/rtx2080ti.json", cbank_card_rtx2080ti},
+    {"v100", "results/cards/v100.json", cbank_card_v100},
+    {"p6000", "results/cards/p6000.json", cbank_card_p6000},
+    {"gtx980", "results/cards/gtx980.json", cbank_card_gtx980},
+    {"k40", "results/cards/k40.json", cbank_card_k40},
+    {"gtx480", "results/cards/gtx480.json", cbank_card_gtx480},
+    {"gtx280", "results/cards/gtx280.json", cbank_card_gtx280},
 };
 
 const size_t card_text_count = sizeof(card_texts) / sizeof(card_texts[0]);
 
-enum { MORE = 1, LESS = 0 };
+/* Whether every card has a number, and whether less or more of it is a faster chip. */
+enum { OPTIONAL = false, NEEDED = true, LESS = false, MORE = true };
 
 const struct card_row card_rows[CARD_NUMBERS] = {
-#define CARD(key, unit, presence, sense, low, high, summary) \
-    {#key, unit, summary, (presence) == REQUIRED, sense, low, high},
-#include "card.def"
+    [CARD_SM_COUNT] = {"sm_count", "SMs", NEEDED, MORE, 1, 4096, "SMs"},
+    [CARD_WARPS_PER_SM] = {"warps_per_sm", "warps", NEEDED, MORE, 32, 1024,
+                           "warps that an SM holds at a time"},
+    [CARD_BLOCKS_PER_SM] = {"blocks_per_sm", "blocks", NEEDED, MORE, 1, 1024,
+                            "blocks that an SM holds at a time"},
+    [CARD_SHARED_BYTES_PER_SM] = {"shared_bytes_per_sm", "bytes", NEEDED, MORE, 1024, 1 << 24,
+                                  "shared memory of an SM, which L1 has where blocks leave it"},
+    [CARD_SHARED_BYTES_RESERVED] = {"shared_bytes_reserved", "bytes", NEEDED, LESS, 0, 1 << 24,
+                                    "shared memory that the system takes for each block"},
+    [CARD_SM_CLOCK_MHZ] = {"sm_clock_mhz", "MHz", OPTIONAL, MORE, 1, 1e5, "clock of the SMs"},
+    [CARD_L2_BYTES] = {"l2_bytes", "bytes", OPTIONAL, MORE, 1, 1e12, "size of L2"},
+    [CARD_L2_BYTES_PER_NS] = {"l2_bytes_per_ns", "bytes/ns", OPTIONAL, MORE, 1e-3, 1e6,
+                              "bandwidth of L2, reads and writes together"},
+    [CARD_DRAM_BYTES_PER_NS] = {"dram_bytes_per_ns", "bytes/ns", OPTIONAL, MORE, 1e-3, 1e6,
+                                "bandwidth of device memory, reads and writes together"},
+    [CARD_LAUNCH_NS] = {"launch_ns", "ns", OPTIONAL, LESS, 0, 1e7,
+                        "one more launch of an empty kernel in a chain of them"},
+    [CARD_BLOCK_START_NS] =
+        {"block_start_ns", "ns", OPTIONAL, LESS, 0, 1e6,
+         "from the start of a block to the start of the next, on the whole chip"},
+    [CARD_BLOCK_L2_NS] = {"block_l2_ns", "ns", OPTIONAL, LESS, 0, 1e6,
+                          "life of a block that reads one element a thread from L2 and writes one, "
+                          "without its instructions"},
+    [CARD_BLOCK_DRAM_NS] = {"block_dram_ns", "ns", OPTIONAL, LESS, 0, 1e6,
+                            "the same where input and output are in device memory"},
+    [CARD_ISSUE_PER_CYCLE] = {"issue_per_cycle", "warp instructions/cycle", OPTIONAL, MORE, 1e-3,
+                              64, "warp instructions that an SM issues"},
+    [CARD_ALU_LATENCY_CYCLES] = {"alu_latency_cycles", "cycles", OPTIONAL, LESS, 0, 1e3,
+                                 "from an arithmetic instruction to one that needs its result"},
+    [CARD_L1_REQUESTS_PER_CYCLE] = {"l1_requests_per_cycle", "warp loads/cycle", OPTIONAL, MORE,
+                                    1e-3, 64, "loads from global memory that an SM takes"},
+    [CARD_L1_LATENCY_CYCLES] = {"l1_latency_cycles", "cycles", OPTIONAL, LESS, 0, 1e4,
+                                "latency of a load that L1 or shared memory answers"},
+    [CARD_TEXTURE_REQUESTS_PER_CYCLE] = {"texture_requests_per_cycle", "warp loads/cycle", OPTIONAL,
+                                         MORE, 1e-3, 64, "texture loads that an SM takes"},
+    [CARD_SHARED_WAVEFRONTS_PER_CYCLE] =
+        {"shared_wavefronts_per_cycle", "wavefronts/cycle", OPTIONAL, MORE, 1e-3, 64,
+         "wavefronts of an SM's shared memory and L1, which are one memory"},
+    [CARD_CONSTANT_L1_BYTES] = {"constant_l1_bytes", "bytes", OPTIONAL, MORE, 64, 1 << 24,
+                                "capacity of the L1 constant cache of an SM"},
+    [CARD_CONSTANT_ADDRESS_CYCLES] =
+        {"constant_address_cycles", "cycles", OPTIONAL, LESS, 0, 1e4,
+         "that the L1 constant cache takes for each distinct address of a warp's load"},
+    [CARD_CONSTANT_FILL_CYCLES] =
+        {"constant_fill_cycles", "cycles", OPTIONAL, LESS, 0, 1e4,
+         "that an SM waits for each line of the L1 constant cache, while all SMs fill lines"},
+    [CARD_L2_LATENCY_CYCLES] = {"l2_latency_cycles", "cycles", OPTIONAL, LESS, 0, 1e5,
+                                "latency of a load that L2 answers"},
+    [CARD_L2_LINE_NS] = {"l2_line_ns", "ns", OPTIONAL, LESS, 0, 1e4,
+                         "from one warp's load of a line to the next load of that line, at L2"},
 };
 
 /* -- JSON -------------------------------------------------------------------------------------- */
@@ -104,8 +163,7 @@ enum status card_read_json(const char *path, struct card *out, cJSON **json)
         if (strcasecmp(card_texts[i].name, path) == 0)
             text = &card_texts[i];
     name = text ? text->file : path;
-    status = json_parse(name, text ? text->start : NULL,
-                        text ? (size_t)(text->end - text->start) : 0, &tree);
+    status = json_parse(name, text ? text->json : NULL, text ? strlen(text->json) : 0, &tree);
     if (status != STATUS_OK)
         return status;
     status = card_check(name, tree, &card);
@@ -149,7 +207,7 @@ uint32_t card_unknown(const struct card *card)
 bool card_is_of(const struct card *card, const struct device_info *device)
 {
     return device->cc_major == card->cc_major && device->cc_minor == card->cc_minor &&
-           device->sm_count == card->number[CARD_sm_count].value &&
+           device->sm_count == card->number[CARD_SM_COUNT].value &&
            (!device->chip[0] || !card->chip[0] || strcmp(device->chip, card->chip) == 0);
 }
 
@@ -193,10 +251,10 @@ uint32_t card_blocks_room(const struct card *card, const struct cell *cell, uint
 {
     const uint32_t shared =
         cell_shared_bytes(cell) + workload_tile_bytes(cell->workload, cell->parameters);
-    const double reserved = card->number[CARD_shared_bytes_reserved].value;
+    const double reserved = card->number[CARD_SHARED_BYTES_RESERVED].value;
     const double warps = ceil(cell->block_size / (double)CBANK_WARP_THREADS);
-    double blocks = fmin(floor(card->number[CARD_warps_per_sm].value / warps),
-                         card->number[CARD_blocks_per_sm].value);
+    double blocks = fmin(floor(card->number[CARD_WARPS_PER_SM].value / warps),
+                         card->number[CARD_BLOCKS_PER_SM].value);
 
     if (!registers && cell->path->unit == UNIT_SELECT)
         registers = REGISTERS_BESIDE + path_held(cell->path);
@@ -208,7 +266,7 @@ uint32_t card_blocks_room(const struct card *card, const struct cell *cell, uint
     }
     if (shared)
         blocks =
-            fmin(blocks, floor(card->number[CARD_shared_bytes_per_sm].value / (shared + reserved)));
+            fmin(blocks, floor(card->number[CARD_SHARED_BYTES_PER_SM].value / (shared + reserved)));
     return blocks < 1 ? 1 : (uint32_t)blocks;
 }
 
@@ -222,6 +280,6 @@ uint32_t card_blocks_resident(const struct card *card, const struct cell *cell, 
 
 void card_set_grid(const struct card *card, struct cell *cell)
 {
-    cell_set_grid(cell, (uint64_t)card->number[CARD_sm_count].value *
+    cell_set_grid(cell, (uint64_t)card->number[CARD_SM_COUNT].value *
                             card_blocks_resident(card, cell, 0));
 }

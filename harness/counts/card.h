@@ -10,10 +10,32 @@ struct device_info;
 
 enum { CARD_NAME_BYTES = 64, CARD_TEXT_BYTES = 400 };
 
-/* The numbers, by the rows of card.def: CARD_sm_count and so on. */
+/* The numbers of a card: counts/estimate.h computes times from them. card_rows has their words. */
 enum card_key {
-#define CARD(key, unit, presence, sense, low, high, summary) CARD_##key,
-#include "card.def"
+    CARD_SM_COUNT,
+    CARD_WARPS_PER_SM,
+    CARD_BLOCKS_PER_SM,
+    CARD_SHARED_BYTES_PER_SM,
+    CARD_SHARED_BYTES_RESERVED,
+    CARD_SM_CLOCK_MHZ,
+    CARD_L2_BYTES,
+    CARD_L2_BYTES_PER_NS,
+    CARD_DRAM_BYTES_PER_NS,
+    CARD_LAUNCH_NS,
+    CARD_BLOCK_START_NS,
+    CARD_BLOCK_L2_NS,
+    CARD_BLOCK_DRAM_NS,
+    CARD_ISSUE_PER_CYCLE,
+    CARD_ALU_LATENCY_CYCLES,
+    CARD_L1_REQUESTS_PER_CYCLE,
+    CARD_L1_LATENCY_CYCLES,
+    CARD_TEXTURE_REQUESTS_PER_CYCLE,
+    CARD_SHARED_WAVEFRONTS_PER_CYCLE,
+    CARD_CONSTANT_L1_BYTES,
+    CARD_CONSTANT_ADDRESS_CYCLES,
+    CARD_CONSTANT_FILL_CYCLES,
+    CARD_L2_LATENCY_CYCLES,
+    CARD_L2_LINE_NS,
     CARD_NUMBERS
 };
 
@@ -29,21 +51,21 @@ struct card {
     struct card_number number[CARD_NUMBERS];
 };
 
-/* A row of card.def. */
 struct card_row {
-    const char *key, *unit, *summary;
-    bool required; /* every card has it */
-    bool faster;   /* a greater number means a faster chip */
-    double low, high;
+    const char *key, *unit;
+    bool required;    /* every card has it; else null where nobody has measured or published it */
+    bool faster;      /* a greater number means a faster chip */
+    double low, high; /* limits of a value */
+    const char *summary;
 };
 
 extern const struct card_row card_rows[CARD_NUMBERS];
 
 /* A card in the program. */
 struct card_text {
-    const char *name;        /* "h200" */
-    const char *file;        /* its path in the repository */
-    const char *start, *end; /* its JSON */
+    const char *name; /* "h200" */
+    const char *file; /* its path in the repository */
+    const char *json;
 };
 
 extern const struct card_text card_texts[]; /* the first is the default */

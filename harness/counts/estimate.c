@@ -64,14 +64,14 @@ static double by_cost(struct work *work, double x, enum card_key key)
 /* Converts the cycles of all SMs to the time of the busiest SM. */
 static double busiest_ns(struct work *work, double cycles)
 {
-    const double share = ceil(work->blocks / use(work, CARD_sm_count)) / work->blocks;
+    const double share = ceil(work->blocks / use(work, CARD_SM_COUNT)) / work->blocks;
 
-    return by_rate(work, cycles * share * 1000, CARD_sm_clock_mhz);
+    return by_rate(work, cycles * share * 1000, CARD_SM_CLOCK_MHZ);
 }
 
 static double cycles_ns(struct work *work, double cycles)
 {
-    return by_rate(work, cycles * 1000, CARD_sm_clock_mhz);
+    return by_rate(work, cycles * 1000, CARD_SM_CLOCK_MHZ);
 }
 
 /* The share of `bytes` of reused data that a cache finds: all of half its size, nothing above its
@@ -103,7 +103,7 @@ static double instructions_of(const struct work *work)
 /* Waves of the grid: one, unless the cell says how many elements a thread takes. */
 static double grid_waves(struct work *work)
 {
-    const double at_a_time = work->resident * use(work, CARD_sm_count);
+    const double at_a_time = work->resident * use(work, CARD_SM_COUNT);
 
     return work->cell->parameters[PARAMETER_thread_elements]
                ? fmax(ceil(cell_grid_blocks(work->cell) / at_a_time), 1)
@@ -125,10 +125,10 @@ static void find_sm_times(struct work *work, double busy_ns[TIME_UNITS])
                     workload_tile_loads(work->cell->workload, work->cell->parameters);
 
     busy_ns[TIME_ISSUE] =
-        busiest_ns(work, by_rate(work, instructions_of(work), CARD_issue_per_cycle));
+        busiest_ns(work, by_rate(work, instructions_of(work), CARD_ISSUE_PER_CYCLE));
     busy_ns[TIME_CONSTANT] = busy_ns[TIME_FILL] = 0;
     if (goes_to(work, UNIT_IDC, UNIT_IDC)) {
-        const double capacity = use(work, CARD_constant_l1_bytes),
+        const double capacity = use(work, CARD_CONSTANT_L1_BYTES),
                      missed = fmax(1 - capacity / work->near, 0);
         /* At the start of a block, unless earlier blocks read the same. */
         const double first = block_lines / steps_of(work) * fmax(1 - capacity / work->table, 0);
@@ -141,16 +141,16 @@ static void find_sm_times(struct work *work, double busy_ns[TIME_UNITS])
         asked = fmin(strides ? lines : asked, lines);
         busy_ns[TIME_CONSTANT] =
             busiest_ns(work, by_cost(work, fmax(addresses, isnan(all) ? 0 : all),
-                                     CARD_constant_address_cycles));
+                                     CARD_CONSTANT_ADDRESS_CYCLES));
         busy_ns[TIME_FILL] = isnan(missed)
                                  ? NAN
                                  : busiest_ns(work, by_cost(work, fmax(asked * missed, first),
-                                                            CARD_constant_fill_cycles));
+                                                            CARD_CONSTANT_FILL_CYCLES));
     }
     if (texture)
-        loads = by_rate(work, payload, CARD_texture_requests_per_cycle);
+        loads = by_rate(work, payload, CARD_TEXTURE_REQUESTS_PER_CYCLE);
     if (goes_to(work, UNIT_L1, UNIT_L2))
-        loads = by_rate(work, payload, CARD_l1_requests_per_cycle);
+        loads = by_rate(work, payload, CARD_L1_REQUESTS_PER_CYCLE);
     if (goes_to(work, UNIT_L1, UNIT_TEXTURE))
         lookups = fmax((double)access->tag_wavefronts, texture ? 0 : wavefronts);
     if (goes_to(work, UNIT_SHARED, UNIT_SHARED))
@@ -159,12 +159,12 @@ static void find_sm_times(struct work *work, double busy_ns[TIME_UNITS])
         shared += payload; /* each shuffle takes a wavefront */
     if (cell_staged_bytes(work->cell) > 0)
         shared += copies;
-    lookups = by_rate(work, lookups, CARD_shared_wavefronts_per_cycle);
+    lookups = by_rate(work, lookups, CARD_SHARED_WAVEFRONTS_PER_CYCLE);
     busy_ns[TIME_L1] =
         busiest_ns(work, (isnan(loads + lookups) ? NAN : fmax(loads, lookups)) +
                              by_rate(work, (double)access->stream_loads + copies,
-                                     CARD_l1_requests_per_cycle) +
-                             by_rate(work, shared, CARD_shared_wavefronts_per_cycle));
+                                     CARD_L1_REQUESTS_PER_CYCLE) +
+                             by_rate(work, shared, CARD_SHARED_WAVEFRONTS_PER_CYCLE));
 }
 
 static void find_chip_times(struct work *work, double busy_ns[TIME_UNITS])
@@ -181,13 +181,13 @@ static void find_chip_times(struct work *work, double busy_ns[TIME_UNITS])
                                        (double)access->footprint_lines / steps),
                                   1);
 
-    busy_ns[TIME_L2] = by_rate(work, streamed + again + sectors, CARD_l2_bytes_per_ns);
+    busy_ns[TIME_L2] = by_rate(work, streamed + again + sectors, CARD_L2_BYTES_PER_NS);
     busy_ns[TIME_L2_LINE] = goes_to(work, UNIT_L2, UNIT_L2)
-                                ? by_cost(work, lines, CARD_l2_line_ns) / sqrt(at_a_time)
+                                ? by_cost(work, lines, CARD_L2_LINE_NS) / sqrt(at_a_time)
                                 : 0;
     busy_ns[TIME_DRAM] =
-        by_rate(work, streamed * (1 - work->kept) + missed, CARD_dram_bytes_per_ns);
-    busy_ns[TIME_START] = by_cost(work, cell_grid_blocks(work->cell), CARD_block_start_ns);
+        by_rate(work, streamed * (1 - work->kept) + missed, CARD_DRAM_BYTES_PER_NS);
+    busy_ns[TIME_START] = by_cost(work, cell_grid_blocks(work->cell), CARD_BLOCK_START_NS);
 }
 
 /* -- latency ----------------------------------------------------------------------------------- */
@@ -200,44 +200,44 @@ static double staging_ns(struct work *work)
     const double words = ceil(cell_staged_bytes(cell) / 4.0 / cell->block_size);
     const double rounds = ceil(words / (table_copies(cell->path, cell->parameters) > 1 ? 1 : 4));
 
-    return cycles_ns(work, by_cost(work, rounds, CARD_l2_latency_cycles));
+    return cycles_ns(work, by_cost(work, rounds, CARD_L2_LATENCY_CYCLES));
 }
 
 /* The additional cycles of device memory compared with L2, for a share of loads. */
 static double dram_cycles(struct work *work, double share)
 {
-    return share > 0 ? share * (use(work, CARD_block_dram_ns) - use(work, CARD_block_l2_ns)) *
-                           use(work, CARD_sm_clock_mhz) / 1000
+    return share > 0 ? share * (use(work, CARD_BLOCK_DRAM_NS) - use(work, CARD_BLOCK_L2_NS)) *
+                           use(work, CARD_SM_CLOCK_MHZ) / 1000
                      : 0;
 }
 
 static double latency_ns(struct work *work, const double busy_ns[TIME_UNITS])
 {
     const struct cell *cell = work->cell;
-    const double waves = fmax(work->blocks / (use(work, CARD_sm_count) * work->resident), 1);
+    const double waves = fmax(work->blocks / (use(work, CARD_SM_COUNT) * work->resident), 1);
     const double own =
         fmax(fmax(busy_ns[TIME_ISSUE], busy_ns[TIME_CONSTANT]), busy_ns[TIME_L1]) / work->resident;
-    const double block_l2 = use(work, CARD_block_l2_ns);
+    const double block_l2 = use(work, CARD_BLOCK_L2_NS);
     double life;
 
     if (uses_grid_stride_loop(cell)) {
         /* One round of a thread: its indices, one group after the other, and their lookups. */
         const double groups = workload_groups(cell->workload, cell->parameters);
-        const double l2 = use(work, CARD_l2_latency_cycles), l1 = use(work, CARD_l1_latency_cycles);
+        const double l2 = use(work, CARD_L2_LATENCY_CYCLES), l1 = use(work, CARD_L1_LATENCY_CYCLES);
         const double index = l2 + dram_cycles(work, 1 - work->kept);
         const double behind =
             work->far > 0 ? work->far * (l2 + dram_cycles(work, work->behind)) : 0;
         const double instructions = instructions_of(work) / (double)work->access->warps_active;
 
         life = cycles_ns(work, groups * (index + (1 - work->far) * l1 + behind) +
-                                   by_cost(work, instructions, CARD_alu_latency_cycles));
+                                   by_cost(work, instructions, CARD_ALU_LATENCY_CYCLES));
         return ceil(waves) * life + (grid_waves(work) - 1) * (staging_ns(work) + block_l2) + own;
     }
-    life = work->kept < 1 ? work->kept * block_l2 + (1 - work->kept) * use(work, CARD_block_dram_ns)
+    life = work->kept < 1 ? work->kept * block_l2 + (1 - work->kept) * use(work, CARD_BLOCK_DRAM_NS)
                           : block_l2;
     life += staging_ns(work);
     if (goes_to(work, UNIT_L2, UNIT_L2)) /* half of the later loads wait for the previous one */
-        life += cycles_ns(work, by_cost(work, (steps_of(work) - 1) / 2, CARD_l2_latency_cycles));
+        life += cycles_ns(work, by_cost(work, (steps_of(work) - 1) / 2, CARD_L2_LATENCY_CYCLES));
     return waves * life + own;
 }
 
@@ -277,14 +277,14 @@ static struct work work_of(const struct cell *cell, const struct access_counts *
 static void find_shares(struct work *work)
 {
     const struct access_counts *access = work->access;
-    const double l2 = use(work, CARD_l2_bytes);
+    const double l2 = use(work, CARD_L2_BYTES);
 
     work->kept = work->cell->cache_state->flush ? 0 : kept_of(l2, work->input + work->output);
     work->behind = 1 - kept_of(l2, work->table);
     work->far = goes_to(work, UNIT_L2, UNIT_L2);
     /* warps of a block share data from beyond L1 */
     if (goes_to(work, UNIT_L1, UNIT_TEXTURE)) {
-        const double l1 = use(work, CARD_shared_bytes_per_sm);
+        const double l1 = use(work, CARD_SHARED_BYTES_PER_SM);
 
         work->far =
             fmax(fmax(1 - l1 / work->near, 0), fmax(1 - l1 / work->table, 0) / steps_of(work)) *
@@ -298,9 +298,9 @@ static double find_time(struct work *work, double busy_ns[TIME_UNITS], enum time
     double first, most = 0;
 
     find_shares(work);
-    first = use(work, CARD_launch_ns);
+    first = use(work, CARD_LAUNCH_NS);
     if (uses_grid_stride_loop(work->cell))
-        first += staging_ns(work) + use(work, CARD_block_l2_ns);
+        first += staging_ns(work) + use(work, CARD_BLOCK_L2_NS);
     find_sm_times(work, busy_ns);
     find_chip_times(work, busy_ns);
     busy_ns[TIME_LATENCY] = latency_ns(work, busy_ns);

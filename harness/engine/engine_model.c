@@ -37,11 +37,11 @@ static enum status model_describe(uint32_t device, const char *path, struct devi
     *out = device_unknown;
     out->cc_major = card.cc_major;
     out->cc_minor = card.cc_minor;
-    out->sm_count = (uint32_t)card.number[CARD_sm_count].value;
+    out->sm_count = (uint32_t)card.number[CARD_SM_COUNT].value;
     out->l2_bytes =
-        isnan(card.number[CARD_l2_bytes].value) ? 0 : (uint64_t)card.number[CARD_l2_bytes].value;
-    out->sm_clock_max_mhz = card.number[CARD_sm_clock_mhz].value;
-    out->launch_ns = card.number[CARD_launch_ns].value;
+        isnan(card.number[CARD_L2_BYTES].value) ? 0 : (uint64_t)card.number[CARD_L2_BYTES].value;
+    out->sm_clock_max_mhz = card.number[CARD_SM_CLOCK_MHZ].value;
+    out->launch_ns = card.number[CARD_LAUNCH_NS].value;
     snprintf(out->name, sizeof(out->name), "%s", card.name);
     snprintf(out->chip, sizeof(out->chip), "%s", card.chip);
     return STATUS_OK;
@@ -85,7 +85,7 @@ static enum status model_one(const struct engine_session *session,
 {
     struct expectation expectation = {.cell = &cell->cell, .access = access};
     struct time_kernel kernel;
-    const double sm_clock_mhz = session->card.number[CARD_sm_clock_mhz].value;
+    const double sm_clock_mhz = session->card.number[CARD_SM_CLOCK_MHZ].value;
     struct cell_estimate estimate;
     const struct time_range *ns = &estimate.time_ns;
     char missing[CARD_TEXT_BYTES];
@@ -161,7 +161,7 @@ static enum status model_time(struct engine_session *session, struct result *res
         if (result->cells[i].status != CELL_PENDING)
             continue;
         if (requested_blocks_obstacle(&result->cells[i].cell,
-                                      (uint32_t)session->card.number[CARD_sm_count].value,
+                                      (uint32_t)session->card.number[CARD_SM_COUNT].value,
                                       card_blocks_room(&session->card, &result->cells[i].cell, 0),
                                       reason)) {
             engine_end_cell(&result->cells[i], CELL_SKIPPED, "%s", reason);

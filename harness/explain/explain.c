@@ -14,15 +14,15 @@
 #include "user_cell.h"
 
 const struct explain_unit explain_units[EXPLAIN_UNITS] = {
-    {"issue", "instructions", NULL, CARD_issue_per_cycle, .scale = 1},
-    {"constant cache", "idc_requests", NULL, CARD_constant_address_cycles, .scale = 1,
+    {"issue", "instructions", NULL, CARD_ISSUE_PER_CYCLE, .scale = 1},
+    {"constant cache", "idc_requests", NULL, CARD_CONSTANT_ADDRESS_CYCLES, .scale = 1,
      .cost = true},
-    {"constant fills", "idc_misses_new", NULL, CARD_constant_fill_cycles, .scale = 1, .cost = true},
-    {"L1 loads", "l1_requests", NULL, CARD_l1_requests_per_cycle, .scale = 1},
-    {"texture", "texture_instructions", NULL, CARD_texture_requests_per_cycle, .scale = 1},
-    {"shared memory", "shared_wavefronts", NULL, CARD_shared_wavefronts_per_cycle, .scale = 1},
-    {"L2", "l2_sectors", NULL, CARD_l2_bytes_per_ns, .scale = ACCESS_SECTOR_BYTES, .chip = true},
-    {"DRAM", "dram_read_bytes", "dram_write_bytes", CARD_dram_bytes_per_ns, .scale = 1,
+    {"constant fills", "idc_misses_new", NULL, CARD_CONSTANT_FILL_CYCLES, .scale = 1, .cost = true},
+    {"L1 loads", "l1_requests", NULL, CARD_L1_REQUESTS_PER_CYCLE, .scale = 1},
+    {"texture", "texture_instructions", NULL, CARD_TEXTURE_REQUESTS_PER_CYCLE, .scale = 1},
+    {"shared memory", "shared_wavefronts", NULL, CARD_SHARED_WAVEFRONTS_PER_CYCLE, .scale = 1},
+    {"L2", "l2_sectors", NULL, CARD_L2_BYTES_PER_NS, .scale = ACCESS_SECTOR_BYTES, .chip = true},
+    {"DRAM", "dram_read_bytes", "dram_write_bytes", CARD_DRAM_BYTES_PER_NS, .scale = 1,
      .chip = true},
 };
 
@@ -32,7 +32,7 @@ void explain_cell(const struct cell_result *cell, const struct access_counts *co
     const uint32_t *grid = cell->of_case.grid;
     const double blocks = cell_is_user(&cell->cell) ? (double)grid[0] * grid[1] * grid[2]
                                                     : cell_grid_blocks(&cell->cell);
-    const double sms = fmin(card->number[CARD_sm_count].value, blocks);
+    const double sms = fmin(card->number[CARD_SM_COUNT].value, blocks);
     struct cell_estimate estimate;
 
     *out = (struct explained_cell){.cell = cell, .longest = -1, .model_ns = {NAN, NAN, NAN}};

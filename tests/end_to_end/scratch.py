@@ -166,19 +166,20 @@ def experiment(scratch):
 
 
 def key_of_a_card(scratch):
-    """A number of the model, which cards may lack."""
-    scratch.edit(
-        "harness/counts/card.def",
-        "#undef CARD",
-        'CARD(parsec_ns, "ns", NULLABLE, LESS, 1, 9, "light")\n#undef CARD',
-    )
+    """A number of the model, which cards may lack: its name and its row."""
+    last = "    CARD_NUMBERS\n"
+    scratch.edit("harness/counts/card.h", last, "    CARD_PARSEC_NS,\n" + last)
+    head = "const struct card_row card_rows[CARD_NUMBERS] = {\n"
+    row = '    [CARD_PARSEC_NS] = {"parsec_ns", "ns", OPTIONAL, LESS, 1, 9, "light"},\n'
+    scratch.edit("harness/counts/card.c", head, head + row)
 
 
 # Once for each copy.
 checked_ptx = functools.lru_cache(maxsize=None)(Scratch.check_ptx)
 checked_sass = functools.lru_cache(maxsize=None)(Scratch.check_sass)
 
-# Each addition is in one place, except an axis, a command's name and a card's value.
+# Each addition is in one place, except an axis, a command's name, a card's key and its
+# value.
 EVERY = (
     pattern,
     path,

@@ -246,7 +246,7 @@ void fuzz_cubin(const char *text, size_t bytes)
     require_said(status == STATUS_ENVIRONMENT ? STATUS_USAGE : status);
     if (status != STATUS_OK)
         return;
-    card.number[CARD_constant_address_cycles] = card.number[CARD_shared_wavefronts_per_cycle] =
+    card.number[CARD_CONSTANT_ADDRESS_CYCLES] = card.number[CARD_SHARED_WAVEFRONTS_PER_CYCLE] =
         (struct card_number){1, 1, 1};
     require(code.count > 0, "neither a kernel nor a message", "");
     for (size_t i = 0; i < code.count; i++) {

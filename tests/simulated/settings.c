@@ -125,6 +125,23 @@ static void read_list(char *text)
         refuse("devices");
 }
 
+/* The chip as its card has it. */
+static void take_card(void)
+{
+    chip.sm_count = (uint32_t)card.number[CARD_SM_COUNT].value;
+    chip.warps_per_sm = (uint32_t)card.number[CARD_WARPS_PER_SM].value;
+    chip.blocks_per_sm = (uint32_t)card.number[CARD_BLOCKS_PER_SM].value;
+    chip.shared_bytes_per_sm = (uint32_t)card.number[CARD_SHARED_BYTES_PER_SM].value;
+    chip.shared_bytes_reserved = (uint32_t)card.number[CARD_SHARED_BYTES_RESERVED].value;
+    chip.l2_bytes = card.number[CARD_L2_BYTES].value;
+    chip.sm_clock_mhz = card.number[CARD_SM_CLOCK_MHZ].value;
+    chip.launch_ns = card.number[CARD_LAUNCH_NS].value;
+    chip.dram_bytes_per_ns = card.number[CARD_DRAM_BYTES_PER_NS].value;
+    chip.l1_requests_per_cycle = card.number[CARD_L1_REQUESTS_PER_CYCLE].value;
+    chip.texture_requests_per_cycle = card.number[CARD_TEXTURE_REQUESTS_PER_CYCLE].value;
+    chip.shared_wavefronts_per_cycle = card.number[CARD_SHARED_WAVEFRONTS_PER_CYCLE].value;
+}
+
 void settings_read(void)
 {
     static bool read;
@@ -139,9 +156,7 @@ void settings_read(void)
     free(copy);
     if (card_read(NULL, &card) != STATUS_OK)
         refuse("no card");
-#define TAKE(member) chip.member = card.number[CARD_##member].value;
-    CHIP_INTEGERS(TAKE)
-    CHIP_NUMBERS(TAKE)
+    take_card();
     if (settings.clock <= 0)
         settings.clock = chip.sm_clock_mhz;
     if (settings.throttle_clock <= 0)

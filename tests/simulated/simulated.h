@@ -159,25 +159,12 @@ struct chip_level {
     double request_cycles, miss_cycles;
 };
 
-/* Numbers of the card. */
-#define CHIP_INTEGERS(EACH) \
-    EACH(sm_count)          \
-    EACH(warps_per_sm) EACH(blocks_per_sm) EACH(shared_bytes_per_sm) EACH(shared_bytes_reserved)
-#define CHIP_NUMBERS(EACH)  \
-    EACH(l2_bytes)          \
-    EACH(sm_clock_mhz)      \
-    EACH(launch_ns)         \
-    EACH(dram_bytes_per_ns) \
-    EACH(l1_requests_per_cycle) EACH(texture_requests_per_cycle) EACH(shared_wavefronts_per_cycle)
-
-/* The simulated chip: these, and what no card says, as cbank characterize finds it on an H200. */
+/* The simulated chip, as its card has it, and what no card says, as cbank characterize finds it on
+ * an H200. */
 struct chip {
-#define INTEGER(name) uint32_t name;
-#define NUMBER(name)  double name;
-    CHIP_INTEGERS(INTEGER)
-    CHIP_NUMBERS(NUMBER)
-#undef INTEGER
-#undef NUMBER
+    uint32_t sm_count, warps_per_sm, blocks_per_sm, shared_bytes_per_sm, shared_bytes_reserved;
+    double l2_bytes, sm_clock_mhz, launch_ns, dram_bytes_per_ns;
+    double l1_requests_per_cycle, texture_requests_per_cycle, shared_wavefronts_per_cycle;
     double uniform_request_cycles, immediate_request_cycles;
     /* of a copy to the device: beside its bytes, and their rate */
     double copy_ns, copy_bytes_per_ns;

@@ -34,8 +34,8 @@ TEST(the_default_card_is_an_h200)
 
     assert_int_equal(card_read(NULL, &card), STATUS_OK);
     assert_string_equal(card.name, "H200");
-    assert_true(card.number[CARD_constant_l1_bytes].value == 2048 &&
-                card.number[CARD_sm_count].value == 132);
+    assert_true(card.number[CARD_CONSTANT_L1_BYTES].value == 2048 &&
+                card.number[CARD_SM_COUNT].value == 132);
     assert_true(card_is_of(&card, &device));
     strcpy(device.chip, "GB202");
     assert_false(card_is_of(&card, &device));

@@ -24,29 +24,29 @@ static struct card round_card(void)
 
     for (int i = 0; i < CARD_NUMBERS; i++)
         card.number[i] = (struct card_number){1, 1, 1};
-    NUMBER(card, warps_per_sm, 64);
-    NUMBER(card, blocks_per_sm, 32);
-    NUMBER(card, shared_bytes_per_sm, 65536);
-    NUMBER(card, shared_bytes_reserved, 0);
-    NUMBER(card, sm_clock_mhz, 1000);
-    NUMBER(card, l2_bytes, 1e9);
-    NUMBER(card, l2_bytes_per_ns, 1e6);
-    NUMBER(card, dram_bytes_per_ns, 1e6);
-    NUMBER(card, launch_ns, 5);
-    NUMBER(card, block_start_ns, 0);
-    NUMBER(card, block_l2_ns, 0);
-    NUMBER(card, block_dram_ns, 0);
-    NUMBER(card, issue_per_cycle, 1e6);
-    NUMBER(card, alu_latency_cycles, 0);
-    NUMBER(card, l1_requests_per_cycle, 1e6);
-    NUMBER(card, texture_requests_per_cycle, 1e6);
-    NUMBER(card, shared_wavefronts_per_cycle, 1e6);
-    NUMBER(card, constant_l1_bytes, 2048);
-    NUMBER(card, constant_address_cycles, 0);
-    NUMBER(card, constant_fill_cycles, 0);
-    NUMBER(card, l1_latency_cycles, 0);
-    NUMBER(card, l2_latency_cycles, 0);
-    NUMBER(card, l2_line_ns, 0);
+    NUMBER(card, WARPS_PER_SM, 64);
+    NUMBER(card, BLOCKS_PER_SM, 32);
+    NUMBER(card, SHARED_BYTES_PER_SM, 65536);
+    NUMBER(card, SHARED_BYTES_RESERVED, 0);
+    NUMBER(card, SM_CLOCK_MHZ, 1000);
+    NUMBER(card, L2_BYTES, 1e9);
+    NUMBER(card, L2_BYTES_PER_NS, 1e6);
+    NUMBER(card, DRAM_BYTES_PER_NS, 1e6);
+    NUMBER(card, LAUNCH_NS, 5);
+    NUMBER(card, BLOCK_START_NS, 0);
+    NUMBER(card, BLOCK_L2_NS, 0);
+    NUMBER(card, BLOCK_DRAM_NS, 0);
+    NUMBER(card, ISSUE_PER_CYCLE, 1e6);
+    NUMBER(card, ALU_LATENCY_CYCLES, 0);
+    NUMBER(card, L1_REQUESTS_PER_CYCLE, 1e6);
+    NUMBER(card, TEXTURE_REQUESTS_PER_CYCLE, 1e6);
+    NUMBER(card, SHARED_WAVEFRONTS_PER_CYCLE, 1e6);
+    NUMBER(card, CONSTANT_L1_BYTES, 2048);
+    NUMBER(card, CONSTANT_ADDRESS_CYCLES, 0);
+    NUMBER(card, CONSTANT_FILL_CYCLES, 0);
+    NUMBER(card, L1_LATENCY_CYCLES, 0);
+    NUMBER(card, L2_LATENCY_CYCLES, 0);
+    NUMBER(card, L2_LINE_NS, 0);
     return card;
 }
 
@@ -94,24 +94,24 @@ TEST(a_unit_is_busy_for_what_it_is_asked_for)
         double ns;
     } rows[] = {
         /* 64 warp loads of 32 distinct addresses, 10 cycles each. */
-        {"constant", "per_thread", CARD_constant_address_cycles, 10, TIME_CONSTANT, 64 * 32 * 10},
-        {"constant", "per_warp", CARD_constant_address_cycles, 10, TIME_CONSTANT, 64 * 10},
+        {"constant", "per_thread", CARD_CONSTANT_ADDRESS_CYCLES, 10, TIME_CONSTANT, 64 * 32 * 10},
+        {"constant", "per_warp", CARD_CONSTANT_ADDRESS_CYCLES, 10, TIME_CONSTANT, 64 * 10},
         /* Elements 1357 apart: 924 lines of 64 bytes in each block (test_access.c), 59,136 bytes;
          * 2,048 of them fit. A block needs 28.875 times the cache: its warps ask again, but for no
          * more than 1,024 lines. */
-        {"constant", "pseudo_random", CARD_constant_fill_cycles, 10, TIME_FILL,
+        {"constant", "pseudo_random", CARD_CONSTANT_FILL_CYCLES, 10, TIME_FILL,
          2 * 1024 * (1 - 2048 / 59136.0) * 10},
         /* 64 loads of the input, 64 of the table; half a load a cycle. */
-        {"global", "per_thread", CARD_l1_requests_per_cycle, 0.5, TIME_L1, 128 / 0.5},
-        {"texture", "per_thread", CARD_texture_requests_per_cycle, 0.25, TIME_L1, 64 / 0.25},
+        {"global", "per_thread", CARD_L1_REQUESTS_PER_CYCLE, 0.5, TIME_L1, 128 / 0.5},
+        {"texture", "per_thread", CARD_TEXTURE_REQUESTS_PER_CYCLE, 0.25, TIME_L1, 64 / 0.25},
         /* 8,192 bytes in and out, one byte a ns; the table of 4 KB is in L1. */
-        {"global", "per_thread", CARD_l2_bytes_per_ns, 1, TIME_L2, 16384},
+        {"global", "per_thread", CARD_L2_BYTES_PER_NS, 1, TIME_L2, 16384},
         /* Past L1: 64 loads of 4 sectors of 32 bytes come to that. */
-        {"global_l2", "per_thread", CARD_l2_bytes_per_ns, 1, TIME_L2, 16384 + 64 * 128},
+        {"global_l2", "per_thread", CARD_L2_BYTES_PER_NS, 1, TIME_L2, 16384 + 64 * 128},
         /* All loads ask for one line, 64 of them. */
-        {"global_l2", "broadcast", CARD_l2_line_ns, 3, TIME_L2_LINE, 64 * 3},
-        {"constant", "per_warp", CARD_block_start_ns, 100, TIME_START, 200},
-        {"constant", "per_warp", CARD_block_l2_ns, 700, TIME_LATENCY, 700},
+        {"global_l2", "broadcast", CARD_L2_LINE_NS, 3, TIME_L2_LINE, 64 * 3},
+        {"constant", "per_warp", CARD_BLOCK_START_NS, 100, TIME_START, 200},
+        {"constant", "per_warp", CARD_BLOCK_L2_NS, 700, TIME_LATENCY, 700},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -133,7 +133,7 @@ TEST(instructions_are_those_of_the_code)
     struct card card = round_card();
     struct cell_estimate estimate;
 
-    NUMBER(card, issue_per_cycle, 4);
+    NUMBER(card, ISSUE_PER_CYCLE, 4);
     estimate = estimate_of(&cell, &card, &kernel);
     expect_busy(&estimate, TIME_ISSUE, 1600);
     /* not known: loads alone, 64 of the table and 64 of the input */
@@ -150,8 +150,8 @@ TEST(waves_wait_one_after_the_other)
     struct cell_estimate estimate;
 
     cell.elements = 4096;
-    NUMBER(card, block_l2_ns, 5000);
-    NUMBER(card, constant_address_cycles, 1);
+    NUMBER(card, BLOCK_L2_NS, 5000);
+    NUMBER(card, CONSTANT_ADDRESS_CYCLES, 1);
     estimate = estimate_of(&cell, &card, NULL);
     expect_busy(&estimate, TIME_LATENCY, 2 * 5000 + 128 * 32 / 2);
 }
@@ -181,9 +181,9 @@ TEST(every_wave_of_blocks_copies_the_table)
     struct cell_estimate stride, single;
 
     cell.indices = &indices;
-    NUMBER(card, block_l2_ns, 5000);
-    NUMBER(card, l2_latency_cycles, 300);
-    NUMBER(card, l1_requests_per_cycle, 1);
+    NUMBER(card, BLOCK_L2_NS, 5000);
+    NUMBER(card, L2_LATENCY_CYCLES, 300);
+    NUMBER(card, L1_REQUESTS_PER_CYCLE, 1);
     card_set_grid(&card, &cell);
     stride = estimate_of(&cell, &card, NULL);
     cell.parameters[PARAMETER_thread_elements] = 1;
@@ -203,7 +203,7 @@ TEST(blocks_with_windows_have_a_working_set_of_their_own)
     static const double fills[] = {4 * 16 * 0.5, 0, 0}, of_lines[] = {0, 0.5, 0.875};
     struct card card = round_card();
 
-    NUMBER(card, constant_fill_cycles, 10);
+    NUMBER(card, CONSTANT_FILL_CYCLES, 10);
     for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
         struct cell cell = lookups("constant", SOURCE_window, 16384);
         struct index_list list = {.unhashed = true};
@@ -240,8 +240,8 @@ TEST(what_l2_does_not_keep_comes_from_device_memory)
         struct cell_estimate estimate;
 
         cell.cache_state = cache_state_named(rows[i].cold ? "cold" : "hot");
-        NUMBER(card, l2_bytes, rows[i].l2_bytes);
-        NUMBER(card, dram_bytes_per_ns, 1);
+        NUMBER(card, L2_BYTES, rows[i].l2_bytes);
+        NUMBER(card, DRAM_BYTES_PER_NS, 1);
         estimate = estimate_of(&cell, &card, NULL);
         assert_true(fabs(estimate.busy_ns[TIME_DRAM] - rows[i].share * 16384) < 1);
     }
@@ -253,12 +253,12 @@ TEST(the_interval_is_that_of_the_numbers_and_of_the_model)
     struct card card = round_card();
     struct cell_estimate estimate;
 
-    card.number[CARD_constant_address_cycles] = (struct card_number){10, 8, 20};
+    card.number[CARD_CONSTANT_ADDRESS_CYCLES] = (struct card_number){10, 8, 20};
     estimate = estimate_of(&cell, &card, NULL);
     assert_true(fabs(estimate.time_ns.low - (5 + 64 * 32 * 8) / TIME_MODEL_ERROR) < 1e-6);
     assert_true(fabs(estimate.time_ns.high - (5 + 64 * 32 * 20) * TIME_MODEL_ERROR) < 1e-6);
-    card.number[CARD_constant_address_cycles] = (struct card_number){0, 0, 0};
-    card.number[CARD_l2_bytes_per_ns] = (struct card_number){2, 1, 4}; /* a rate: more is faster */
+    card.number[CARD_CONSTANT_ADDRESS_CYCLES] = (struct card_number){0, 0, 0};
+    card.number[CARD_L2_BYTES_PER_NS] = (struct card_number){2, 1, 4}; /* a rate: more is faster */
     estimate = estimate_of(&cell, &card, NULL);
     assert_true(fabs(estimate.time_ns.low - (5 + 16384 / 4.0) / TIME_MODEL_ERROR) < 1e-6);
     assert_true(fabs(estimate.time_ns.high - (5 + 16384) * TIME_MODEL_ERROR) < 1e-6);
@@ -271,12 +271,12 @@ TEST(without_a_number_a_time_is_at_least_what_the_others_say)
     struct card card = round_card();
     struct cell_estimate estimate;
 
-    NUMBER(card, constant_address_cycles, 10);
-    NUMBER(card, texture_requests_per_cycle, NAN); /* which the cell does not need */
+    NUMBER(card, CONSTANT_ADDRESS_CYCLES, 10);
+    NUMBER(card, TEXTURE_REQUESTS_PER_CYCLE, NAN); /* which the cell does not need */
     estimate = estimate_of(&cell, &card, NULL);
     expect_busy(&estimate, TIME_CONSTANT, 64 * 32 * 10);
-    NUMBER(card, l2_bytes_per_ns, NAN);
-    NUMBER(card, launch_ns, NAN);
+    NUMBER(card, L2_BYTES_PER_NS, NAN);
+    NUMBER(card, LAUNCH_NS, NAN);
     estimate = estimate_of(&cell, &card, NULL);
     assert_true(isnan(estimate.time_ns.value) && isinf(estimate.time_ns.high) &&
                 isnan(estimate.busy_ns[TIME_L2]));
@@ -313,7 +313,7 @@ TEST(every_built_in_card_bounds_every_cell)
                 continue;
             estimate = estimate_of(&cell, &card, NULL);
             assert_true(estimate.time_ns.low > 0 ||
-                        !isfinite(card.number[CARD_sm_clock_mhz].value));
+                        !isfinite(card.number[CARD_SM_CLOCK_MHZ].value));
             assert_true(isnan(estimate.time_ns.value) ||
                         (estimate.time_ns.low < estimate.time_ns.value &&
                          estimate.time_ns.value < estimate.time_ns.high));
@@ -341,9 +341,9 @@ TEST(the_busiest_unit_bounds_a_cell)
     struct explained_cell explained;
 
     cell.time.summary.value = cell.time.cycles = 10000;
-    NUMBER(card, issue_per_cycle, 1);
-    NUMBER(card, constant_address_cycles, 2);
-    NUMBER(card, l2_bytes_per_ns, 1);
+    NUMBER(card, ISSUE_PER_CYCLE, 1);
+    NUMBER(card, CONSTANT_ADDRESS_CYCLES, 2);
+    NUMBER(card, L2_BYTES_PER_NS, 1);
     explain_cell(&cell, NULL, &card, &explained);
     assert_string_equal(explained.bound, "constant cache");
     assert_true(fabs(explained.share[0] - 0.4) < 1e-9 && fabs(explained.share[1] - 0.9) < 1e-9);
