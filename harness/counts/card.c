@@ -41,17 +41,19 @@ const size_t card_text_count = sizeof(card_texts) / sizeof(card_texts[0]);
 enum { OPTIONAL = false, NEEDED = true, LESS = false, MORE = true };
 
 const struct card_row card_rows[CARD_NUMBERS] = {
-    [CARD_SM_COUNT] = {"sm_count", "SMs", NEEDED, MORE, 1, 4096, "SMs"},
+    [CARD_SM_COUNT] = {"sm_count", "SMs", NEEDED, MORE, 1, 4096, "SMs", .whole = true},
     [CARD_WARPS_PER_SM] = {"warps_per_sm", "warps", NEEDED, MORE, 32, 1024,
-                           "warps that an SM holds at a time"},
+                           "warps that an SM holds at a time", .whole = true},
     [CARD_BLOCKS_PER_SM] = {"blocks_per_sm", "blocks", NEEDED, MORE, 1, 1024,
-                            "blocks that an SM holds at a time"},
+                            "blocks that an SM holds at a time", .whole = true},
     [CARD_SHARED_BYTES_PER_SM] = {"shared_bytes_per_sm", "bytes", NEEDED, MORE, 1024, 1 << 24,
-                                  "shared memory of an SM, which L1 has where blocks leave it"},
+                                  "shared memory of an SM, which L1 has where blocks leave it",
+                                  .whole = true},
     [CARD_SHARED_BYTES_RESERVED] = {"shared_bytes_reserved", "bytes", NEEDED, LESS, 0, 1 << 24,
-                                    "shared memory that the system takes for each block"},
+                                    "shared memory that the system takes for each block",
+                                    .whole = true},
     [CARD_SM_CLOCK_MHZ] = {"sm_clock_mhz", "MHz", OPTIONAL, MORE, 1, 1e5, "clock of the SMs"},
-    [CARD_L2_BYTES] = {"l2_bytes", "bytes", OPTIONAL, MORE, 1, 1e12, "size of L2"},
+    [CARD_L2_BYTES] = {"l2_bytes", "bytes", OPTIONAL, MORE, 1, 1e12, "size of L2", .whole = true},
     [CARD_L2_BYTES_PER_NS] = {"l2_bytes_per_ns", "bytes/ns", OPTIONAL, MORE, 1e-3, 1e6,
                               "bandwidth of L2, reads and writes together"},
     [CARD_DRAM_BYTES_PER_NS] = {"dram_bytes_per_ns", "bytes/ns", OPTIONAL, MORE, 1e-3, 1e6,
@@ -80,7 +82,7 @@ const struct card_row card_rows[CARD_NUMBERS] = {
         {"shared_wavefronts_per_cycle", "wavefronts/cycle", OPTIONAL, MORE, 1e-3, 64,
          "wavefronts of an SM's shared memory and L1, which are one memory"},
     [CARD_CONSTANT_L1_BYTES] = {"constant_l1_bytes", "bytes", OPTIONAL, MORE, 64, 1 << 24,
-                                "capacity of the L1 constant cache of an SM"},
+                                "capacity of the L1 constant cache of an SM", .whole = true},
     [CARD_CONSTANT_ADDRESS_CYCLES] =
         {"constant_address_cycles", "cycles", OPTIONAL, LESS, 0, 1e4,
          "that the L1 constant cache takes for each distinct address of a warp's load"},
@@ -124,6 +126,8 @@ static void read_numbers(const struct node *node, const struct field *field, voi
         fields_read(&inner, &(struct fields)FIELDS(members), number);
         if (!node_failed(node) && !(number->low <= number->value && number->value <= number->high))
             node_refuse(&inner, "value", "a number from low to high");
+        if (!node_failed(node) && row->whole && number->value != floor(number->value))
+            node_refuse(&inner, "value", "an integer");
     }
 }
 
@@ -204,10 +208,17 @@ uint32_t card_unknown(const struct card *card)
     return keys;
 }
 
+struct optional card_integer(const struct card *card, enum card_key key)
+{
+    const double value = card->number[key].value;
+
+    return isnan(value) ? (struct optional){0} : optional_of((uint64_t)value);
+}
+
 bool card_is_of(const struct card *card, const struct device_info *device)
 {
     return device->cc_major == card->cc_major && device->cc_minor == card->cc_minor &&
-           device->sm_count == card->number[CARD_SM_COUNT].value &&
+           device->sm_count == card_integer(card, CARD_SM_COUNT).value &&
            (!device->chip[0] || !card->chip[0] || strcmp(device->chip, card->chip) == 0);
 }
 
@@ -247,26 +258,33 @@ enum { SM_REGISTERS = 65536, SM_PARTS = 4, WARP_REGISTERS_STEP = 256 };
  * sm_90. */
 enum { REGISTERS_BESIDE = 20 };
 
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 uint32_t card_blocks_room(const struct card *card, const struct cell *cell, uint32_t registers)
 {
-    const uint32_t shared =
+    const uint64_t shared =
         cell_shared_bytes(cell) + workload_tile_bytes(cell->workload, cell->parameters);
-    const double reserved = card->number[CARD_SHARED_BYTES_RESERVED].value;
-    const double warps = ceil(cell->block_size / (double)CBANK_WARP_THREADS);
-    double blocks = fmin(floor(card->number[CARD_WARPS_PER_SM].value / warps),
-                         card->number[CARD_BLOCKS_PER_SM].value);
+    const uint64_t warps = (cell->block_size + CBANK_WARP_THREADS - 1) / CBANK_WARP_THREADS;
+    uint64_t blocks = lesser(card_integer(card, CARD_WARPS_PER_SM).value / warps,
+                             card_integer(card, CARD_BLOCKS_PER_SM).value);
 
     if (!registers && cell->path->unit == UNIT_SELECT)
         registers = REGISTERS_BESIDE + path_held(cell->path);
     if (registers) {
-        const double step = ceil(registers * (double)CBANK_WARP_THREADS / WARP_REGISTERS_STEP) *
-                            WARP_REGISTERS_STEP;
+        const uint64_t steps =
+            ((uint64_t)registers * CBANK_WARP_THREADS + WARP_REGISTERS_STEP - 1) /
+            WARP_REGISTERS_STEP;
+        const uint64_t warps_of_part = SM_REGISTERS / SM_PARTS / (steps * WARP_REGISTERS_STEP);
 
-        blocks = fmin(blocks, floor(SM_PARTS * floor(SM_REGISTERS / SM_PARTS / step) / warps));
+        blocks = lesser(blocks, SM_PARTS * warps_of_part / warps);
     }
     if (shared)
         blocks =
-            fmin(blocks, floor(card->number[CARD_SHARED_BYTES_PER_SM].value / (shared + reserved)));
+            lesser(blocks, card_integer(card, CARD_SHARED_BYTES_PER_SM).value /
+                               (shared + card_integer(card, CARD_SHARED_BYTES_RESERVED).value));
     return blocks < 1 ? 1 : (uint32_t)blocks;
 }
 
@@ -280,6 +298,6 @@ uint32_t card_blocks_resident(const struct card *card, const struct cell *cell, 
 
 void card_set_grid(const struct card *card, struct cell *cell)
 {
-    cell_set_grid(cell, (uint64_t)card->number[CARD_SM_COUNT].value *
-                            card_blocks_resident(card, cell, 0));
+    cell_set_grid(cell,
+                  card_integer(card, CARD_SM_COUNT).value * card_blocks_resident(card, cell, 0));
 }

@@ -5,6 +5,7 @@
 
 #include "cell.h"
 #include "json.h"
+#include "optional.h"
 
 struct device_info;
 
@@ -57,6 +58,7 @@ struct card_row {
     bool faster;      /* a greater number means a faster chip */
     double low, high; /* limits of a value */
     const char *summary;
+    bool whole; /* an integer */
 };
 
 extern const struct card_row card_rows[CARD_NUMBERS];
@@ -85,6 +87,9 @@ enum status card_check(const char *name, const cJSON *json, struct card *out);
 /* Writes the keys of a set, a bit for each by its enum card_key: "launch_ns, l2_line_ns". "" for an
  * empty set. */
 void card_keys_text(uint32_t keys, char out[CARD_TEXT_BYTES]);
+
+/* A number whose row is `whole`. */
+struct optional card_integer(const struct card *card, enum card_key key);
 
 /* The keys that the card lacks, a bit for each. */
 uint32_t card_unknown(const struct card *card);

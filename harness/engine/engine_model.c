@@ -37,9 +37,8 @@ static enum status model_describe(uint32_t device, const char *path, struct devi
     *out = device_unknown;
     out->cc_major = card.cc_major;
     out->cc_minor = card.cc_minor;
-    out->sm_count = (uint32_t)card.number[CARD_SM_COUNT].value;
-    out->l2_bytes =
-        isnan(card.number[CARD_L2_BYTES].value) ? 0 : (uint64_t)card.number[CARD_L2_BYTES].value;
+    out->sm_count = (uint32_t)card_integer(&card, CARD_SM_COUNT).value;
+    out->l2_bytes = card_integer(&card, CARD_L2_BYTES).value;
     out->sm_clock_max_mhz = card.number[CARD_SM_CLOCK_MHZ].value;
     out->launch_ns = card.number[CARD_LAUNCH_NS].value;
     snprintf(out->name, sizeof(out->name), "%s", card.name);
@@ -161,7 +160,7 @@ static enum status model_time(struct engine_session *session, struct result *res
         if (result->cells[i].status != CELL_PENDING)
             continue;
         if (requested_blocks_obstacle(&result->cells[i].cell,
-                                      (uint32_t)session->card.number[CARD_SM_COUNT].value,
+                                      (uint32_t)card_integer(&session->card, CARD_SM_COUNT).value,
                                       card_blocks_room(&session->card, &result->cells[i].cell, 0),
                                       reason)) {
             engine_end_cell(&result->cells[i], CELL_SKIPPED, "%s", reason);

@@ -275,7 +275,7 @@ static enum status list_cards(cJSON *array)
         json_add_text(row, "gpu", card.name);
         json_add_text(row, "chip", card.chip);
         json_add_text(row, "compute_capability", capability);
-        json_add_integer(row, "sm_count", (uint64_t)card.number[CARD_SM_COUNT].value);
+        json_add_integer(row, "sm_count", card_integer(&card, CARD_SM_COUNT).value);
         json_add_integer(row, "numbers",
                          CARD_NUMBERS - (uint64_t)__builtin_popcount(card_unknown(&card)));
         json_add_text(row, "file", card_texts[i].file);

@@ -128,11 +128,11 @@ static void read_list(char *text)
 /* The chip as its card has it. */
 static void take_card(void)
 {
-    chip.sm_count = (uint32_t)card.number[CARD_SM_COUNT].value;
-    chip.warps_per_sm = (uint32_t)card.number[CARD_WARPS_PER_SM].value;
-    chip.blocks_per_sm = (uint32_t)card.number[CARD_BLOCKS_PER_SM].value;
-    chip.shared_bytes_per_sm = (uint32_t)card.number[CARD_SHARED_BYTES_PER_SM].value;
-    chip.shared_bytes_reserved = (uint32_t)card.number[CARD_SHARED_BYTES_RESERVED].value;
+    chip.sm_count = (uint32_t)card_integer(&card, CARD_SM_COUNT).value;
+    chip.warps_per_sm = (uint32_t)card_integer(&card, CARD_WARPS_PER_SM).value;
+    chip.blocks_per_sm = (uint32_t)card_integer(&card, CARD_BLOCKS_PER_SM).value;
+    chip.shared_bytes_per_sm = (uint32_t)card_integer(&card, CARD_SHARED_BYTES_PER_SM).value;
+    chip.shared_bytes_reserved = (uint32_t)card_integer(&card, CARD_SHARED_BYTES_RESERVED).value;
     chip.l2_bytes = card.number[CARD_L2_BYTES].value;
     chip.sm_clock_mhz = card.number[CARD_SM_CLOCK_MHZ].value;
     chip.launch_ns = card.number[CARD_LAUNCH_NS].value;

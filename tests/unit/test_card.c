@@ -85,6 +85,7 @@ static const struct change changes[] = {
     {"issue_per_cycle", ALL("0"), "model.issue_per_cycle.value: expected a number from 0.001"},
     {"sm_count", NULL, "model.sm_count: expected an object, it is missing"},
     {"sm_count", "null", "model.sm_count: expected an object"},
+    {"sm_count", ALL("131.5"), "model.sm_count.value: expected an integer"},
 };
 
 TEST(what_is_wrong_with_a_card_is_said)
