@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * `cbank advise`: lookups that options describe, the code of a kernel, or a set of tables. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,6 +175,38 @@ static enum status read_block(const char *text, uint32_t block[3])
 }
 
 /* Several tables: each is advised alone, then they share the places. */
+/* Adds what is known of the lookups of one table of a set. */
+static enum status advise_table(const struct plan_options *given, const struct card *card,
+                                struct table_set *set, size_t index)
+{
+    struct set_table *table = &set->tables[index];
+    const void *source_rows[] = {table->source};
+    struct plan_options options = *given;
+    struct index_list indices = {.unhashed = true};
+    struct plan plan = {0};
+    struct advice advice = {0};
+    enum status status;
+
+    options.sources = (struct selection){source_rows, 1};
+    give(&options, PARAMETER_table_bytes, &table->bytes);
+    give(&options, PARAMETER_width_bytes, &table->width_bytes);
+    status = make_plan(&options, NULL, &indices, &plan);
+    if (status == STATUS_OK)
+        status = advise_open(&plan, card, &indices, NULL, &advice);
+    if (status == STATUS_OK)
+        table_set_take(set, index, &advice);
+    advise_close(&advice);
+    plan_close(&plan);
+    index_list_close(&indices);
+    return status;
+}
+
+/* Whether an output goes to stdout, in place of text. */
+static bool is_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
 static enum status advise_tables(const struct advise_options *options, const struct card *card,
                                  const struct print_style *look)
 {
@@ -182,44 +215,26 @@ static enum status advise_tables(const struct advise_options *options, const str
     enum status status = table_set_parse(options->tables, &set);
 
     set.card = card;
-    if (status == STATUS_OK &&
-        (options->kernel_path || options->write_path || given->sources.count ||
-         given->patterns.count || given->indices_path || given->named[PARAMETER_table_bytes] ||
-         given->named[PARAMETER_width_bytes] || given->named[PARAMETER_table_count]))
-        status = log_error(
+    if (status != STATUS_OK)
+        return status;
+    if (options->kernel_path || options->write_path || given->sources.count ||
+        given->patterns.count || given->indices_path || given->named[PARAMETER_table_bytes] ||
+        given->named[PARAMETER_width_bytes] || given->named[PARAMETER_table_count])
+        return log_error(
             STATUS_USAGE,
             "--tables has sizes, entries and sources itself; leave out --kernel, --write, "
             "--source, --pattern, --indices, --table-bytes, --width-bytes, --table-count");
-    for (size_t i = 0; status == STATUS_OK && i < set.count; i++) {
-        struct set_table *table = &set.tables[i];
-        struct plan_options one = *given;
-        struct index_list indices = {.unhashed = true};
-        const void *source_rows[] = {table->source};
-        struct plan plan = {0};
-        struct advice advice = {0};
-
-        one.sources = (struct selection){source_rows, 1};
-        give(&one, PARAMETER_table_bytes, &table->bytes);
-        give(&one, PARAMETER_width_bytes, &table->width_bytes);
-        status = make_plan(&one, NULL, &indices, &plan);
-        if (status == STATUS_OK)
-            status = advise_open(&plan, card, &indices, NULL, &advice);
-        if (status == STATUS_OK)
-            table_set_take(&set, i, &advice);
-        advise_close(&advice);
-        plan_close(&plan);
-        index_list_close(&indices);
-    }
+    for (size_t i = 0; status == STATUS_OK && i < set.count; i++)
+        status = advise_table(given, card, &set, i);
     if (status == STATUS_OK)
         status = table_set_solve(&set);
     if (status == STATUS_OK && options->json_path)
         status = document_write(&table_set_document, &set, options->json_path);
-    if (status == STATUS_OK && (!options->json_path || strcmp(options->json_path, "-") != 0))
+    if (status == STATUS_OK && !is_stdout(options->json_path))
         status = table_set_print(stdout, &set, look);
     return status;
 }
 
-/* The named card, or that of the first GPU here, or the default where there is no GPU. */
 static enum status read_card(const char *path, struct card *out)
 {
     struct device_info device;
@@ -232,83 +247,140 @@ static enum status read_card(const char *path, struct card *out)
     return status == STATUS_OK ? card_read_of(NULL, &device, "this machine", out) : status;
 }
 
-static enum status advise(const void *parsed, const struct invocation *invocation)
-{
-    enum { KERNEL_BYTES_MAX = 1 << 28 };
-    const struct advise_options *options = parsed;
-    const struct print_style look = output_style(&options->look);
-    struct index_list indices = {.unhashed = true};
-    struct plan plan = {0};
-    struct advice advice = {0};
-    struct user_code code = {0};
+/* What an advice is made of; owned. */
+struct session {
+    struct index_list indices;
+    struct plan plan;
     struct card card;
-    char *cubin = NULL;
-    size_t bytes;
-    uint32_t block[3] = {0};
-    const struct user_access *largest;
-    enum status status =
+    char *cubin;
+    struct user_code code; /* its path is NULL where --kernel was not given */
+    struct advice advice;
+};
+
+static void session_close(struct session *session)
+{
+    advise_close(&session->advice);
+    user_code_close(&session->code);
+    free(session->cubin);
+    plan_close(&session->plan);
+    index_list_close(&session->indices);
+}
+
+static enum status check_options(const struct advise_options *options)
+{
+    const enum status status =
         options->write_path ? advise_write_check(&options->plan, options->write_path) : STATUS_OK;
 
-    (void)invocation;
-    if (status == STATUS_OK && options->fail && !options->kernel_path)
-        status = log_error(STATUS_USAGE,
-                           "--fail judges the tables of your own code: name it by --kernel FILE");
-    if (status == STATUS_OK && options->block && !options->kernel_path)
-        status =
-            log_error(STATUS_USAGE,
-                      "--block-dim is of the launches of your own code: name it by --kernel FILE");
-    if (status == STATUS_OK)
-        status = read_card(options->card_path, &card);
-    if (status == STATUS_OK && options->tables)
-        return advise_tables(options, &card, &look);
-    if (status == STATUS_OK && options->block)
-        status = read_block(options->block, block);
-    if (status == STATUS_OK && options->kernel_path)
-        status = file_read(options->kernel_path, KERNEL_BYTES_MAX, &cubin, &bytes);
-    if (status == STATUS_OK && options->kernel_path)
-        status = user_code_parse(options->kernel_path, cubin, bytes,
-                                 (uint32_t)options->architecture, block, &code);
-    /* Code without a __constant__ table is read, too. Then there are no lookups to rank, unless
-     * they were asked for. */
-    largest = user_code_largest(&code);
-    if (status == STATUS_OK && options->write_path && options->plan.named[PARAMETER_width_bytes] &&
-        !CBANK_WIDTH_IS_PLAIN((uint32_t)options->plan.parameters[PARAMETER_width_bytes].values[0]))
-        status = log_error(STATUS_USAGE, "--write has entries of 1, 2, 4, 8 or 16 bytes");
-    advice.card = card;
-    /* Where all indices are proven, there is nothing to assume about them. */
-    advice.facts.given = !code.path || (largest && largest->variation >= VARIATION_THREAD) ||
-                         options->write_path || plan_options_given(&options->plan);
-    if (status == STATUS_OK && advice.facts.given)
-        status = make_plan(&options->plan, largest, &indices, &plan);
-    if (status == STATUS_OK && advice.facts.given)
-        status = advise_open(&plan, &card, &indices, options->plan.indices_path, &advice);
-    if (code.path) {
-        const struct user_indices of = {advice.facts.addresses, advice.facts.wavefronts,
-                                        advice.cell.parameters[PARAMETER_table_bytes],
-                                        options->plan.patterns.count || options->plan.indices_path};
-        const bool described = options->plan.sources.count || options->plan.patterns.count ||
-                               options->plan.indices_path;
+    if (status != STATUS_OK)
+        return status;
+    if (options->fail && !options->kernel_path)
+        return log_error(STATUS_USAGE,
+                         "--fail judges the tables of your own code: name it by --kernel FILE");
+    if (options->block && !options->kernel_path)
+        return log_error(STATUS_USAGE, "--block-dim is of the launches of your own code: name it "
+                                       "by --kernel FILE");
+    return STATUS_OK;
+}
 
-        advice.code = &code;
-        if (status == STATUS_OK)
-            status = user_tables_judge(&code, &card, described ? &of : NULL);
-    }
-    advice.written_path = options->write_path;
-    if (status == STATUS_OK && options->write_path)
-        status = advise_write(&advice, options->write_path);
+/* Reads the code that --kernel names. */
+static enum status read_code(const struct advise_options *options, struct session *session)
+{
+    enum { KERNEL_BYTES_MAX = 1 << 28 };
+    uint32_t block[3] = {0};
+    enum status status = options->block ? read_block(options->block, block) : STATUS_OK;
+    size_t bytes;
+
+    if (status != STATUS_OK || !options->kernel_path)
+        return status;
+    status = file_read(options->kernel_path, KERNEL_BYTES_MAX, &session->cubin, &bytes);
+    if (status != STATUS_OK)
+        return status;
+    return user_code_parse(options->kernel_path, session->cubin, bytes,
+                           (uint32_t)options->architecture, block, &session->code);
+}
+
+/* Ranks the memory spaces for the lookups. Code without a __constant__ table is read, too. Then
+ * there are no lookups to rank, unless they were asked for. */
+static enum status rank_spaces(const struct advise_options *options, struct session *session)
+{
+    const struct plan_options *plan = &options->plan;
+    const struct user_access *largest = user_code_largest(&session->code);
+    enum status status;
+
+    if (options->write_path && plan->named[PARAMETER_width_bytes] &&
+        !CBANK_WIDTH_IS_PLAIN((uint32_t)plan->parameters[PARAMETER_width_bytes].values[0]))
+        return log_error(STATUS_USAGE, "--write has entries of 1, 2, 4, 8 or 16 bytes");
+    session->advice.card = session->card;
+    /* Where all indices are proven, there is nothing to assume about them. */
+    session->advice.facts.given = !session->code.path ||
+                                  (largest && largest->variation >= VARIATION_THREAD) ||
+                                  options->write_path || plan_options_given(plan);
+    if (!session->advice.facts.given)
+        return STATUS_OK;
+    status = make_plan(plan, largest, &session->indices, &session->plan);
+    if (status != STATUS_OK)
+        return status;
+    return advise_open(&session->plan, &session->card, &session->indices, plan->indices_path,
+                       &session->advice);
+}
+
+/* Judges the tables of the code. Indices that the user described stand for those that are data. */
+static enum status judge_tables(const struct advise_options *options, struct session *session)
+{
+    const struct advice *advice = &session->advice;
+    const bool of_threads = options->plan.patterns.count || options->plan.indices_path;
+    const bool described = of_threads || options->plan.sources.count;
+    const struct user_indices indices = {advice->facts.addresses, advice->facts.wavefronts,
+                                         advice->cell.parameters[PARAMETER_table_bytes],
+                                         of_threads};
+
+    if (!session->code.path)
+        return STATUS_OK;
+    session->advice.code = &session->code;
+    return user_tables_judge(&session->code, &session->card, described ? &indices : NULL);
+}
+
+static enum status put_advice(const struct advise_options *options, const struct print_style *look,
+                              struct session *session)
+{
+    struct advice *advice = &session->advice;
+    enum status status = STATUS_OK;
+
+    advice->written_path = options->write_path;
+    if (options->write_path)
+        status = advise_write(advice, options->write_path);
     if (status == STATUS_OK && options->json_path)
-        status = document_write(&advise_document, &advice, options->json_path);
-    if (status == STATUS_OK && (!options->json_path || strcmp(options->json_path, "-") != 0) &&
-        (!options->write_path || strcmp(options->write_path, "-") != 0))
-        status = advise_print(stdout, &advice, &look);
+        status = document_write(&advise_document, advice, options->json_path);
+    if (status == STATUS_OK && !is_stdout(options->json_path) && !is_stdout(options->write_path))
+        status = advise_print(stdout, advice, look);
+    return status;
+}
+
+static enum status advise(const void *parsed, const struct invocation *invocation)
+{
+    const struct advise_options *options = parsed;
+    const struct print_style look = output_style(&options->look);
+    struct session session = {.indices = {.unhashed = true}};
+    enum status status = check_options(options);
+
+    (void)invocation;
+    if (status == STATUS_OK)
+        status = read_card(options->card_path, &session.card);
+    if (status != STATUS_OK)
+        return status;
+    if (options->tables)
+        return advise_tables(options, &session.card, &look);
+    status = read_code(options, &session);
+    if (status == STATUS_OK)
+        status = rank_spaces(options, &session);
+    if (status == STATUS_OK)
+        status = judge_tables(options, &session);
+    if (status == STATUS_OK)
+        status = put_advice(options, &look, &session);
     if (status == STATUS_OK && options->fail &&
-        user_tables_gain(&code, options->threshold_percent / 100))
+        user_tables_gain(&session.code, options->threshold_percent / 100))
         status = STATUS_FINDING;
-    advise_close(&advice);
-    user_code_close(&code);
-    free(cubin);
-    plan_close(&plan);
-    index_list_close(&indices);
+    session_close(&session);
     return status;
 }
 

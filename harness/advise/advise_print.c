@@ -92,19 +92,15 @@ static struct grid grid_of(const struct advice *advice, size_t column_count)
                          GRID_ROWS(advice->spaces, advice->count)};
 }
 
-enum status advise_print(FILE *stream, const struct advice *advice, const struct print_style *look)
+/* The table and its lookups. */
+static void print_lookups(FILE *stream, const struct advice *advice, const struct print_style *look)
 {
-    const struct grid grid = grid_of(advice, TEXT_COLUMNS);
-    const struct advised_space *first = &advice->spaces[0];
     const struct cell *cell = &advice->cell;
+    const struct advised_facts facts = advice->facts;
     const uint32_t width = table_width(cell->parameters),
                    bytes = cell->parameters[PARAMETER_table_bytes];
-    const struct advised_facts facts = advice->facts;
-    char missing[CARD_TEXT_BYTES], indices[LINE_BYTES];
-    enum status status;
+    char indices[LINE_BYTES];
 
-    if (!facts.given)
-        return user_code_print(stream, advice->code, look);
     snprintf(indices, sizeof(indices), "%s",
              advice->indices_path ? advice->indices_path : cell->pattern->name);
     for (size_t i = 0; i < parameter_count; i++)
@@ -114,8 +110,8 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
     if (bytes * table_count(cell->parameters) > CBANK_TABLE_BYTES)
         advise_put(stream, look,
                    "No constant bank holds %" PRIu32 " bytes: it has %" PRIu32
-                   ", and the parameters of a kernel have "
-                   "fewer. Other memory remains, or a smaller table.",
+                   ", and the parameters of a kernel have fewer. Other memory remains, or a "
+                   "smaller table.",
                    bytes * table_count(cell->parameters), CBANK_TABLE_BYTES);
     advise_put(stream, look, "table: %" PRIu32 " bytes, %" PRIu32 " entries of %" PRIu32, bytes,
                bytes / width, width);
@@ -125,14 +121,58 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
                cell->cache_state->flush ? ", cold caches" : "", indices);
     advise_put(stream, look,
                "a load of a warp, in the mean: distinct addresses %.4g; lines of %d bytes %.4g; "
-               "sectors of %d %.4g; wavefronts "
-               "of shared memory %.4g. All loads read %" PRIu64
+               "sectors of %d %.4g; wavefronts of shared memory %.4g. All loads read %" PRIu64
                " bytes of the table. These counts are exact.",
                facts.addresses, ACCESS_LINE_BYTES, facts.lines, ACCESS_SECTOR_BYTES, facts.sectors,
                facts.wavefronts, facts.footprint_bytes);
     advise_put(stream, look, "times are modelled by the card of %s: nothing was measured",
                advice->card.name);
     fputc('\n', stream);
+}
+
+/* The best memory space, if the card can say it. */
+static void print_choice(FILE *stream, const struct advice *advice, const struct print_style *look)
+{
+    const struct advised_space *first = &advice->spaces[0];
+    char missing[CARD_TEXT_BYTES];
+
+    if (advice->choice) {
+        advise_put(stream, look, "best: %s", advice->choice);
+        advise_put(stream, look, "look for in the SASS: %s", payload_instruction(&first->cell));
+        return;
+    }
+    estimate_missing_text(&first->estimate, missing);
+    advise_put(stream, look, "no memory space is best by this card, which does not know %s",
+               missing);
+}
+
+/* How to measure the lookups, and the kernel around them. */
+static void print_commands(FILE *stream, const struct advice *advice,
+                           const struct print_style *look)
+{
+    advise_put(stream, look, "measure: %s", advice->measure);
+    fputc('\n', stream);
+    /* The numbers are of an H100: thirteen tables of public code, in kernels with their
+     * arithmetic. */
+    advise_put(stream, look,
+               "This ranking is of lookups alone. It does not carry over to a kernel with "
+               "arithmetic of its own. There, its best memory space took 15 %% longer in the mean "
+               "than the best that was measured, and 24 %% longer with one element a thread. "
+               "Measure your kernel:");
+    if (!advice->written_path)
+        advise_put(stream, look, "    cbank advise ... --write my.cu");
+    advise_put(stream, look, "    cbank run --kernel %s",
+               advice->written_path ? advice->written_path : "my.cu");
+}
+
+enum status advise_print(FILE *stream, const struct advice *advice, const struct print_style *look)
+{
+    const struct grid grid = grid_of(advice, TEXT_COLUMNS);
+    enum status status;
+
+    if (!advice->facts.given)
+        return user_code_print(stream, advice->code, look);
+    print_lookups(stream, advice, look);
     status = grid_print(stream, &grid, look);
     if (status != STATUS_OK)
         return status;
@@ -141,28 +181,8 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
         advise_put(stream, look, "not %s: %s", advice->spaces[i].path->name,
                    advice->spaces[i].reason);
     fputc('\n', stream);
-    if (!advice->choice) {
-        estimate_missing_text(&first->estimate, missing);
-        advise_put(stream, look, "no memory space is best by this card, which does not know %s",
-                   missing);
-    } else {
-        advise_put(stream, look, "best: %s", advice->choice);
-        advise_put(stream, look, "look for in the SASS: %s", payload_instruction(&first->cell));
-    }
-    advise_put(stream, look, "measure: %s", advice->measure);
-    fputc('\n', stream);
-    /* The numbers are of an H100: thirteen tables of public code, in kernels with their
-     * arithmetic. */
-    advise_put(stream, look,
-               "This ranking is of lookups alone. It does not carry over to a kernel with "
-               "arithmetic of its own. There, its best "
-               "memory space took 15 %% longer in the mean than the best that was measured, and 24 "
-               "%% longer with one element a "
-               "thread. Measure your kernel:");
-    if (!advice->written_path)
-        advise_put(stream, look, "    cbank advise ... --write my.cu");
-    advise_put(stream, look, "    cbank run --kernel %s",
-               advice->written_path ? advice->written_path : "my.cu");
+    print_choice(stream, advice, look);
+    print_commands(stream, advice, look);
     return advice->code ? user_code_print(stream, advice->code, look) : STATUS_OK;
 }
 

@@ -73,25 +73,12 @@ static void write_loop(FILE *stream, const struct lookups *lookups, bool pollute
     fputs("        }\n", stream);
 }
 
-/* Writes the tables, the user's arithmetic, the indices, and the kernel. */
-static void write_kernel(FILE *stream, const struct lookups *lookups)
+/* What the file is for, and its numbers. */
+static void write_head(FILE *stream, const struct lookups *lookups)
 {
-    static const char *const entries[] = {"unsigned char", "unsigned short", "unsigned", "uint2",
-                                          "uint4"};
-    static const char *const words[] = {"entry", "entry", "entry", "entry.x + entry.y",
-                                        "entry.x + entry.y + entry.z + entry.w"};
     const struct cell *cell = lookups->cell;
-    const uint32_t *value = cell->parameters, width = table_width(value),
-                   in_flight = value[PARAMETER_in_flight];
-    const char *const entry = entries[__builtin_ctz(width)], *space = "global";
+    const uint32_t *value = cell->parameters, width = table_width(value);
 
-    /* The memory space of the best path, as select of select_16. Not every one has room for several
-     * tables. */
-    for (size_t i = 0; lookups->advice->choice && lookups->tables == 1 && i < CBANK_SPACE_COUNT;
-         i++)
-        if (strncmp(lookups->advice->choice, kernel_space_names[i],
-                    strlen(kernel_space_names[i])) == 0)
-            space = kernel_space_names[i];
     fprintf(
         stream,
         "// Lookups as cbank advise was asked for them. The arithmetic of your kernel is missing, "
@@ -111,6 +98,32 @@ static void write_kernel(FILE *stream, const struct lookups *lookups)
                 "constexpr unsigned other_count = %" PRIu32
                 "; // other data, which is streamed through L1\n",
                 lookups->polluter_bytes / 4);
+}
+
+/* The memory space of the best path, as select of select_16. Not every one has room for several
+ * tables. */
+static const char *best_space(const struct lookups *lookups)
+{
+    const char *choice = lookups->tables == 1 ? lookups->advice->choice : NULL;
+    const char *space = "global";
+
+    for (size_t i = 0; choice && i < CBANK_SPACE_COUNT; i++)
+        if (strncmp(choice, kernel_space_names[i], strlen(kernel_space_names[i])) == 0)
+            space = kernel_space_names[i];
+    return space;
+}
+
+/* The tables, the user's arithmetic, the indices. */
+static void write_tables(FILE *stream, const struct lookups *lookups)
+{
+    static const char *const entries[] = {"unsigned char", "unsigned short", "unsigned", "uint2",
+                                          "uint4"};
+    static const char *const words[] = {"entry", "entry", "entry", "entry.x + entry.y",
+                                        "entry.x + entry.y + entry.z + entry.w"};
+    const struct cell *cell = lookups->cell;
+    const unsigned width = (unsigned)__builtin_ctz(table_width(cell->parameters));
+    const char *const entry = entries[width], *space = best_space(lookups);
+
     fputs("\n// The line to change: constant, global, readonly, shared ... shuffle needs a size "
           "that 32 divides.\n",
           stream);
@@ -121,13 +134,19 @@ static void write_kernel(FILE *stream, const struct lookups *lookups)
             "\n// Your arithmetic with an entry. The check calls it, too.\n"
             "static __host__ __device__ unsigned use(unsigned sum, %s entry)\n{\n    return sum + "
             "%s;\n}\n\n",
-            entry, words[__builtin_ctz(width)]);
+            entry, words[width]);
     if (!lookups->indices[0])
         fprintf(stream,
                 "// The index of a lookup; at = load * elements + element. Source: %s.\n"
                 "static __host__ __device__ unsigned index_at(cbank_u64 at, cbank_u64 "
                 "elements)\n{\n%s}\n\n",
                 cell->pattern->name, formulas[cell->pattern - sources]);
+}
+
+static void write_kernel(FILE *stream, const struct lookups *lookups)
+{
+    const uint32_t in_flight = lookups->cell->parameters[PARAMETER_in_flight];
+
     for (uint32_t i = 0; i < lookups->tables; i++)
         fprintf(stream, "%sclass Table_%c", i ? ", " : "template <", 'a' + (int)i);
     fputs(">\n__global__ void lookup(", stream);
@@ -161,6 +180,8 @@ static enum status write_file(FILE *stream, const void *context)
     const uint64_t taken = (uint64_t)cell->block_size * cell->parameters[PARAMETER_thread_elements];
     uint32_t blocks = 0;
 
+    write_head(stream, lookups);
+    write_tables(stream, lookups);
     write_kernel(stream, lookups);
     fprintf(stream,
             "CBANK_CASE(lookup, %" PRIu64 ")\n{\n    const cbank_u64 elements = size;\n"

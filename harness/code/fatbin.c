@@ -178,87 +178,172 @@ static enum status unpack(const char *path, const struct found *found, uint64_t 
                              "%s: a damaged fatbin: its compressed code cannot be unpacked", path);
 }
 
-enum status cubin_images_open(const char *path, const void *data, size_t bytes,
-                              uint32_t architecture, struct cubin_images *out)
+/* -- the code of one architecture -------------------------------------------------------------- */
+
+/* Whether a file in memory is an ELF file of the host: a program, a library, an object. */
+static bool is_host_file(struct bytes file, Elf64_Ehdr *header)
 {
-    const struct bytes file = {data, bytes};
-    struct search search = {.path = path};
-    Elf64_Ehdr header = {0};
+    return take(file, 0, header, sizeof(*header)) &&
+           memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+           header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELFDATA2LSB &&
+           header->e_machine != EM_CUDA;
+}
+
+static enum status search_host_file(struct search *search, struct bytes file,
+                                    const Elf64_Ehdr *header)
+{
+    const struct cubin sections = {.data = file.data,
+                                   .bytes = file.count,
+                                   .sections = {header->e_shoff,
+                                                header->e_shnum * sizeof(Elf64_Shdr)},
+                                   .section_names = header->e_shstrndx};
+    /* Code that is linked stands for the objects that it was linked of. */
+    const enum status status = read_sections(search, &sections, ".nv_fatbin");
+
+    return status == STATUS_OK && search->count == 0
+               ? read_sections(search, &sections, "__nv_relfatbin")
+               : status;
+}
+
+/* A file that is a cubin has itself. */
+static enum status search_cubin(struct search *search, struct bytes file)
+{
     char reason[CUBIN_REASON_BYTES];
-    bool there[ARCHITECTURES] = {false};
-    uint64_t unpacked_bytes = 0;
-    uint32_t newest = 0;
     struct cubin cubin;
-    enum status status = STATUS_OK;
 
-    *out = (struct cubin_images){0};
-    if (bytes >= sizeof(fatbin_magic) && memcmp(data, &fatbin_magic, sizeof(fatbin_magic)) == 0)
-        status = read_fatbins(&search, file);
-    else if (take(file, 0, &header, sizeof(header)) &&
-             memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
-             header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB &&
-             header.e_machine != EM_CUDA) {
-        cubin = (struct cubin){.data = data,
-                               .bytes = bytes,
-                               .sections = {header.e_shoff, header.e_shnum * sizeof(Elf64_Shdr)},
-                               .section_names = header.e_shstrndx};
-        /* Code that is linked stands for the objects that it was linked of. */
-        status = read_sections(&search, &cubin, ".nv_fatbin");
-        if (status == STATUS_OK && search.count == 0)
-            status = read_sections(&search, &cubin, "__nv_relfatbin");
-    } else if (!cubin_open(data, bytes, &cubin, reason))
-        status = log_error(STATUS_USAGE, "%s: %s", path, reason);
-    else if (!memory_grow(&search.all, 0, sizeof(*search.all)))
-        status = log_memory("the cubin of %s", path);
+    if (!cubin_open(file.data, file.count, &cubin, reason))
+        return log_error(STATUS_USAGE, "%s: %s", search->path, reason);
+    if (!memory_grow(&search->all, 0, sizeof(*search->all)))
+        return log_memory("the cubin of %s", search->path);
+    search->all[search->count++] = (struct found){{.architecture = cubin.architecture}, file};
+    return STATUS_OK;
+}
+
+static enum status search_file(struct search *search, struct bytes file)
+{
+    Elf64_Ehdr header = {0};
+    enum status status;
+
+    if (file.count >= sizeof(fatbin_magic) &&
+        memcmp(file.data, &fatbin_magic, sizeof(fatbin_magic)) == 0)
+        status = read_fatbins(search, file);
+    else if (is_host_file(file, &header))
+        status = search_host_file(search, file, &header);
     else
-        search.all[search.count++] = (struct found){{.architecture = cubin.architecture}, file};
-    if (status == STATUS_OK && search.count == 0)
-        status = log_error(STATUS_USAGE,
-                           "%s: no machine code of a GPU; if it has PTX, cuobjdump -xptx all FILE "
-                           "takes it out, and "
-                           "ptxas -arch=sm_90 FILE.ptx -o FILE.cubin compiles it",
-                           path);
-    if (status == STATUS_OK && !(out->all = calloc(search.count, sizeof(*out->all))))
-        status = log_memory("%zu cubins", search.count);
-    for (size_t i = 0; i < search.count; i++) {
-        const uint32_t its = search.all[i].entry.architecture;
+        status = search_cubin(search, file);
+    if (status != STATUS_OK || search->count > 0)
+        return status;
+    return log_error(STATUS_USAGE,
+                     "%s: no machine code of a GPU; if it has PTX, cuobjdump -xptx all FILE "
+                     "takes it out, and ptxas -arch=sm_90 FILE.ptx -o FILE.cubin compiles it",
+                     search->path);
+}
 
-        if (architecture_known(its) != architecture_known(newest) ? architecture_known(its)
-                                                                  : its > newest)
-            newest = its;
+/* The newest architecture whose code can be read here, or the newest. */
+static uint32_t newest_of(const struct search *search)
+{
+    uint32_t newest = 0;
+
+    for (size_t i = 0; i < search->count; i++) {
+        const uint32_t architecture = search->all[i].entry.architecture;
+        const bool known = architecture_known(architecture);
+
+        if (known != architecture_known(newest) ? known : architecture > newest)
+            newest = architecture;
     }
-    out->architecture = architecture ? architecture : newest;
-    for (size_t i = 0; status == STATUS_OK && i < search.count; i++) {
-        const uint32_t its = search.all[i].entry.architecture;
-        struct cubin_image *image = &out->all[out->count];
-        struct cubin_function function = {.kernel = false};
+    return newest;
+}
 
-        there[its < ARCHITECTURES ? its : 0] = true;
-        if (its != out->architecture)
+/* Whether a cubin has a kernel: programs also have code without. One that is damaged counts: it is
+ * said where it is read. */
+static bool has_kernel(const struct cubin_image *image)
+{
+    struct cubin_function function;
+    char reason[CUBIN_REASON_BYTES];
+    struct cubin cubin;
+
+    if (!cubin_open(image->data, image->bytes, &cubin, reason))
+        return true;
+    for (uint64_t place = 0; cubin_next(&cubin, &place, &function);)
+        if (function.kernel)
+            return true;
+    return false;
+}
+
+/* Unpacks the cubins of the architecture that have kernels. */
+static enum status take_images(const struct search *search, struct cubin_images *out)
+{
+    uint64_t unpacked_bytes = 0;
+
+    for (size_t i = 0; i < search->count; i++) {
+        struct cubin_image *image = &out->all[out->count];
+        enum status status;
+
+        if (search->all[i].entry.architecture != out->architecture)
             continue;
         out->count++;
-        status = unpack(path, &search.all[i], &unpacked_bytes, image);
-        if (status != STATUS_OK || !cubin_open(image->data, image->bytes, &cubin, reason))
-            continue; /* it is said where it is read */
-        /* Programs also have code without kernels. */
-        for (uint64_t at = 0; !function.kernel && cubin_next(&cubin, &at, &function);)
+        status = unpack(search->path, &search->all[i], &unpacked_bytes, image);
+        if (status != STATUS_OK)
+            return status;
+        if (has_kernel(image))
             continue;
-        if (!function.kernel) {
-            free(image->unpacked);
-            out->count--;
-        }
+        free(image->unpacked);
+        out->count--;
+    }
+    return STATUS_OK;
+}
+
+/* Names the other architectures of a file. Whether it has the one that was asked for. */
+static bool list_others(const struct search *search, struct cubin_images *out)
+{
+    bool there[ARCHITECTURES] = {false};
+
+    for (size_t i = 0; i < search->count; i++) {
+        const uint32_t architecture = search->all[i].entry.architecture;
+
+        there[architecture < ARCHITECTURES ? architecture : 0] = true;
     }
     for (uint32_t i = 1; i < ARCHITECTURES; i++)
         if (there[i] && i != out->architecture)
             text_join(out->others, sizeof(out->others), " ", "sm_%" PRIu32, i);
-    if (status == STATUS_OK && out->count == 0 && !there[out->architecture % ARCHITECTURES])
-        status = log_error(STATUS_USAGE, "%s: no machine code of sm_%" PRIu32 "; it has %s", path,
-                           out->architecture, out->others);
-    else if (status == STATUS_OK && out->count == 0)
-        status = log_error(STATUS_USAGE,
-                           "%s: code of sm_%" PRIu32
-                           " without kernels; name a file with a __global__ function",
-                           path, out->architecture);
+    return there[out->architecture % ARCHITECTURES];
+}
+
+/* Why a file has no cubin that can be taken. */
+static enum status refuse(const struct search *search, const struct cubin_images *images,
+                          bool there)
+{
+    if (!there)
+        return log_error(STATUS_USAGE, "%s: no machine code of sm_%" PRIu32 "; it has %s",
+                         search->path, images->architecture, images->others);
+    return log_error(STATUS_USAGE,
+                     "%s: code of sm_%" PRIu32
+                     " without kernels; name a file with a __global__ function",
+                     search->path, images->architecture);
+}
+
+enum status cubin_images_open(const char *path, const void *data, size_t bytes,
+                              uint32_t architecture, struct cubin_images *out)
+{
+    struct search search = {.path = path};
+    enum status status;
+    bool there;
+
+    *out = (struct cubin_images){0};
+    status = search_file(&search, (struct bytes){data, bytes});
+    if (status != STATUS_OK)
+        goto out;
+    out->architecture = architecture ? architecture : newest_of(&search);
+    out->all = calloc(search.count, sizeof(*out->all));
+    if (!out->all) {
+        status = log_memory("%zu cubins", search.count);
+        goto out;
+    }
+    status = take_images(&search, out);
+    there = list_others(&search, out);
+    if (status == STATUS_OK && out->count == 0)
+        status = refuse(&search, out, there);
+out:
     free(search.all);
     if (status != STATUS_OK)
         cubin_images_close(out);
