@@ -54,7 +54,6 @@ NAMED_LATER = (
     "tests/simulated/compiler/",
     "tests/unit/test_code.c",
     "tests/unit/test_kernels.c",
-    "tests/unit/test_divergence.c",
 )
 # What the code of C consists of: comments, literals, names, and all else.
 TOKEN = re.compile(

@@ -25,10 +25,28 @@ enum {
     LOCAL_WORDS = 64,
     PT = 7,
     RZ = 255,
+    STACK_POINTER = 1,
     FIRST_64_BITS = 100, /* architecture */
     COUNTER = 0, /* the register that loops count in, where they do */
     OF_BLOCK = 3, /* a predicate that differs by block */
     OF_LANE = 2
+};
+
+/* Forms: what is at bit 32. */
+enum { REGISTERS = 1, NUMBER_LAST = 2, LONG_REGISTERS = 3, NUMBER = 4, BANK = 5, UNIFORM = 6 };
+
+/* Special registers, and places in the bank of parameters before sm_100 and from there on. */
+enum {
+    LANE_ID = 0x00,
+    TID_X = 0x21,
+    CTAID_X = 0x25,
+    LANE_MASK_LT = 0x39,
+    AND_PT = 0x70, /* of a comparison: no other predicate */
+    PARAMETERS_FIRST = 0x200,
+    PARAMETERS_LATE = 0x20, /* behind BLOCK_DIM_LATE */
+    BLOCK_DIM_LATE = 0x360,
+    STACK_FIRST = 0x28,
+    STACK_LATE = 0x37c
 };
 
 /* -- programs ---------------------------------------------------------------------------------- */
@@ -47,19 +65,19 @@ static uint32_t random_below(struct program *program, uint32_t limit)
     return (uint32_t)((program->state >> 33) % limit);
 }
 
-static void set(uint64_t words[2], unsigned at, unsigned count, uint64_t value)
+static void set(uint64_t words[2], unsigned first, unsigned count, uint64_t value)
 {
     value &= count < 64 ? (1ull << count) - 1 : UINT64_MAX;
-    words[at / 64] |= value << at % 64;
-    if (at / 64 == 0 && at + count > 64)
-        words[1] |= value >> (64 - at);
+    words[first / 64] |= value << first % 64;
+    if (first / 64 == 0 && first + count > 64)
+        words[1] |= value >> (64 - first);
 }
 
-static uint64_t get(const uint64_t words[2], unsigned at, unsigned count)
+static uint64_t get(const uint64_t words[2], unsigned first, unsigned count)
 {
-    const uint64_t value = at >= 64  ? words[1] >> (at - 64)
-                           : at == 0 ? words[0]
-                                     : words[0] >> at | words[1] << (64 - at);
+    const uint64_t value = first >= 64  ? words[1] >> (first - 64)
+                           : first == 0 ? words[0]
+                                        : words[0] >> first | words[1] << (64 - first);
 
     return value & ((1ull << count) - 1);
 }
@@ -119,11 +137,16 @@ static uint32_t small(struct program *program)
     return numbers[random_below(program, sizeof(numbers) / sizeof(numbers[0]))];
 }
 
+static void append_exit(struct program *program)
+{
+    set(append(program, OPCODE_EXIT, NUMBER, 0, 0, 0, 0), 87, 3, PT);
+}
+
 /* Where the program branches to: of architectures from sm_90 on, the low byte of the offset is at
  * bit 16. */
-static void set_target(const struct program *program, uint64_t *words, size_t at, size_t to)
+static void set_target(const struct program *program, uint64_t *words, size_t from, size_t to)
 {
-    const int64_t units = ((int64_t)to - (int64_t)at - 1) * 4;
+    const int64_t units = ((int64_t)to - (int64_t)from - 1) * 4;
     const uint64_t above = (uint64_t)(program->architecture >= 90 ? units >> 8 : units);
 
     if (program->architecture >= 90)
@@ -132,72 +155,116 @@ static void set_target(const struct program *program, uint64_t *words, size_t at
     set(words, 64, 18, above >> 30);
 }
 
+/* The operands of an instruction that is drawn. */
+struct drawn {
+    bool immediate; /* b is a number */
+    uint32_t result, a, b, c;
+    unsigned form;
+};
+
+static uint32_t one_of(struct program *program, const uint8_t *numbers, uint32_t count)
+{
+    return numbers[random_below(program, count)];
+}
+
+#define ONE_OF(program, ...) \
+    one_of(program, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
+
+/* A sum, or the low or both words of a product. */
+static void append_sum(struct program *program, const struct drawn *drawn)
+{
+    uint64_t *words =
+        append(program, OPCODE_IADD3, drawn->form, drawn->result, drawn->a, drawn->b, drawn->c);
+
+    set(words, 72, 1, random_below(program, 4) == 0);
+    set(words, 75, 1, random_below(program, 4) == 0);
+    set(words, 77, 3, PT);
+    set_predicates(words, PT, PT, true);
+}
+
+static void append_product(struct program *program, const struct drawn *drawn, bool wide)
+{
+    const uint32_t result = wide ? pair(program) : drawn->result;
+    const uint32_t c = !wide ? drawn->c : random_below(program, 2) ? RZ : pair(program);
+    uint64_t *words = append(program, wide ? OPCODE_IMAD_WIDE : OPCODE_IMAD, drawn->form, result,
+                             drawn->a, drawn->b, c);
+
+    set(words, 73, 1, wide ? random_below(program, 2) : 1);
+    set_predicates(words, PT, PT, true);
+}
+
+static void append_shifted_sum(struct program *program, const struct drawn *drawn)
+{
+    uint64_t *words =
+        append(program, OPCODE_LEA, REGISTERS, drawn->result, drawn->a, any_register(program), RZ);
+
+    set(words, 75, 5, random_below(program, 32));
+    set(words, 73, 1, random_below(program, 2));
+    set(words, 80, 1, random_below(program, 2));
+    set_predicates(words, PT, PT, true);
+}
+
+static void append_shift(struct program *program, const struct drawn *drawn, bool right)
+{
+    uint32_t by = drawn->b;
+    uint64_t *words;
+
+    if (drawn->immediate)
+        by = right && random_below(program, 2) ? 31 : random_below(program, 34);
+    words = append(program, OPCODE_SHF, drawn->form, drawn->result, right ? RZ : drawn->a, by,
+                   right ? drawn->a : RZ);
+    set(words, 73, 3, right ? SHIFT_S32 + random_below(program, 2) : SHIFT_U32);
+    set(words, 76, 1, right);
+    set(words, 80, 1, right);
+}
+
+static void append_logic(struct program *program, const struct drawn *drawn)
+{
+    uint64_t *words =
+        append(program, OPCODE_LOP3, drawn->form, drawn->result, drawn->a, drawn->b, drawn->c);
+
+    set(words, 72, 8,
+        random_below(program, 3) ? ONE_OF(program, 0xc0, 0xfc, 0x3c, 0xf8)
+                                 : random_below(program, 256));
+    set_predicates(words, PT, PT, true);
+}
+
 /* Arithmetic, of kinds 0 to 10. */
 static void append_arithmetic(struct program *program, unsigned kind)
 {
-    const bool immediate = random_below(program, 3) == 0;
-    const uint32_t result = result_register(program), a = any_register(program),
-                   c = any_register(program);
-    const uint32_t b = immediate ? small(program) : any_register(program);
-    const unsigned form = immediate ? 4 : 1;
-    uint64_t *words;
+    struct drawn drawn = {.immediate = random_below(program, 3) == 0};
 
+    drawn.result = result_register(program);
+    drawn.a = any_register(program);
+    drawn.c = any_register(program);
+    drawn.b = drawn.immediate ? small(program) : any_register(program);
+    drawn.form = drawn.immediate ? NUMBER : REGISTERS;
     switch (kind) {
     case 0:
-        words = append(program, 0x119, 4, result, 0, 0, 0);
-        set(words, 72, 8,
-            (const uint8_t[]){0x21, 0x21, 0x00, 0x25, 0x39}[random_below(program, 5)]);
+        set(append(program, OPCODE_S2R, NUMBER, drawn.result, 0, 0, 0), 72, 8,
+            ONE_OF(program, TID_X, TID_X, LANE_ID, CTAID_X, LANE_MASK_LT));
         break;
     case 1:
-        append(program, 0x002, 4, result, 0, small(program), 0);
+        append(program, OPCODE_MOV, NUMBER, drawn.result, 0, small(program), 0);
         break;
     case 2:
     case 3:
-        words = append(program, 0x010, form, result, a, b, c);
-        set(words, 72, 1, random_below(program, 4) == 0);
-        set(words, 75, 1, random_below(program, 4) == 0);
-        set(words, 77, 3, PT);
-        set_predicates(words, PT, PT, true);
+        append_sum(program, &drawn);
         break;
     case 4:
-        words = append(program, 0x024, form, result, a, b, c);
-        set(words, 73, 1, 1);
-        set_predicates(words, PT, PT, true);
-        break;
     case 5:
-        words = append(program, 0x025, form, pair(program), a, b,
-                       random_below(program, 2) ? RZ : pair(program));
-        set(words, 73, 1, random_below(program, 2));
-        set_predicates(words, PT, PT, true);
+        append_product(program, &drawn, kind == 5);
         break;
     case 6:
-        words = append(program, 0x011, 1, result, a, any_register(program), RZ);
-        set(words, 75, 5, random_below(program, 32));
-        set(words, 73, 1, random_below(program, 2));
-        set(words, 80, 1, random_below(program, 2));
-        set_predicates(words, PT, PT, true);
+        append_shifted_sum(program, &drawn);
         break;
     case 7:
-        words =
-            append(program, 0x019, form, result, a, immediate ? random_below(program, 34) : b, RZ);
-        set(words, 73, 3, 3);
-        break;
     case 8:
-        words =
-            append(program, 0x019, form, result, RZ,
-                   immediate ? random_below(program, 2) ? 31 : random_below(program, 34) : b, a);
-        set(words, 73, 3, 2 + random_below(program, 2));
-        set(words, 76, 1, 1);
-        set(words, 80, 1, 1);
+        append_shift(program, &drawn, kind == 8);
         break;
     case 9:
     case 10:
-        words = append(program, 0x012, form, result, a, b, c);
-        set(words, 72, 8,
-            random_below(program, 3)
-                ? (const uint8_t[]){0xc0, 0xfc, 0x3c, 0xf8}[random_below(program, 4)]
-                : random_below(program, 256));
-        set_predicates(words, PT, PT, true);
+        append_logic(program, &drawn);
         break;
     default:
         fail();
@@ -215,7 +282,7 @@ static void append_predicates(struct program *program, unsigned kind)
 
     switch (kind) {
     case 0: /* ISETP.EX, and comparisons that are combined with a predicate */
-        words = append(program, 0x00c, form, 0, a, b, 0);
+        words = append(program, OPCODE_ISETP, form, 0, a, b, 0);
         set(words, 68, 3, negated ? random_below(program, PREDICATES) : PT);
         set(words, 72, 2, negated + 2 * random_below(program, 2));
         set(words, 74, 2, random_below(program, 3));
@@ -224,7 +291,7 @@ static void append_predicates(struct program *program, unsigned kind)
                        random_below(program, 2));
         break;
     case 1: /* PLOP3 */
-        words = append(program, 0x01c, 4, 0, 0, 0, random_below(program, 8));
+        words = append(program, OPCODE_PLOP3, 4, 0, 0, 0, random_below(program, 8));
         set(words, 68, 4, random_below(program, 16) & 11);
         set(words, 72, 5, random_below(program, 32));
         set(words, 77, 4, random_below(program, 16) & 11);
@@ -232,14 +299,14 @@ static void append_predicates(struct program *program, unsigned kind)
         break;
     case 2: /* IADD3 with a carry, and the word above it */
     case 3:
-        words = append(program, 0x010, form, result_register(program), a, b, RZ);
+        words = append(program, OPCODE_IADD3, form, result_register(program), a, b, RZ);
         set(words, 74, 1, negated);
         set(words, 77, 4,
             negated && random_below(program, 2) ? random_below(program, PREDICATES) : 8 | PT);
         set_predicates(words, negated ? PT : predicate, negated ? predicate : PT, !negated);
         break;
     default: /* R2P */
-        append(program, 0x004, 4, 0, a, random_below(program, 1 << PREDICATES), 0);
+        append(program, OPCODE_R2P, 4, 0, a, random_below(program, 1 << PREDICATES), 0);
         break;
     }
 }
@@ -255,34 +322,84 @@ static void append_long(struct program *program, unsigned kind)
     switch (kind) {
     case 0:
     case 1:
-        words = append(program, 0x035, form, pair(program), pair(program),
+        words = append(program, OPCODE_IADD_64, form, pair(program), pair(program),
                        immediate ? b : pair(program), 0);
         set(words, 72, 1, random_below(program, 4) == 0);
         set_predicates(words, PT, PT, true);
         break;
     case 2:
-        words = append(program, 0x002, 1, pair(program), 0, pair(program), 0);
+        words = append(program, OPCODE_MOV, 1, pair(program), 0, pair(program), 0);
         set(words, 80, 1, 1);
         break;
     default:
-        words = append(program, 0x007, immediate ? 2 : 3, pair(program), pair(program),
+        words = append(program, OPCODE_SEL, immediate ? 2 : 3, pair(program), pair(program),
                        immediate ? b : pair(program), 0);
         set_predicates(words, 0, predicate, negated);
         break;
     }
 }
 
+static void append_comparison(struct program *program, const struct drawn *drawn,
+                              uint32_t predicate)
+{
+    const bool late = program->architecture >= FIRST_64_BITS;
+    uint64_t *words = append(program, OPCODE_ISETP, drawn->form, 0, drawn->a, drawn->b, AND_PT);
+
+    set(words, 73, 1, random_below(program, 2));
+    set(words, 76, 3, random_below(program, 8));
+    set(words, 80, 1, late && random_below(program, 4) == 0);
+    if (get(words, 80, 1) && !drawn->immediate)
+        words[0] = (words[0] & ~(0xffull << 24 | 0xffull << 32)) | (uint64_t)pair(program) << 24 |
+                   (uint64_t)pair(program) << 32;
+    else if (get(words, 80, 1))
+        words[0] = (words[0] & ~(0xffull << 24)) | (uint64_t)pair(program) << 24;
+    set_predicates(words, predicate, PT, false);
+}
+
+/* A load from the bank of parameters: a parameter, or blockDim.x. */
+static void append_parameter(struct program *program, uint32_t result)
+{
+    const bool late = program->architecture >= FIRST_64_BITS;
+    uint64_t *words = append(program, OPCODE_LDC, BANK, result, RZ, 0, 0);
+
+    set(words, 38, 16,
+        (late ? BLOCK_DIM_LATE : 0) +
+            (random_below(program, 3)
+                 ? (late ? PARAMETERS_LATE : PARAMETERS_FIRST) + 4 * random_below(program, 3)
+                 : 0));
+    set(words, 73, 3, SIZE_WORD);
+}
+
+/* A load or store of a word, at a register and an offset. */
+static void append_memory(struct program *program, unsigned opcode, uint32_t result, uint32_t a,
+                          uint32_t data)
+{
+    uint64_t *words = append(program, opcode, NUMBER, result, a, data, 0);
+
+    set(words, 40, 24, 4 * random_below(program, 8));
+    set(words, 73, 3, SIZE_WORD);
+}
+
+/* Two bytes where they are and some others, or any four. */
+static void append_permutation(struct program *program, const struct drawn *drawn, bool halves)
+{
+    const uint32_t selector =
+        halves ? random_below(program, 0x100) << 8 | 0x10 : random_below(program, 0x10000);
+
+    append(program, OPCODE_PRMT, NUMBER, drawn->result, drawn->a, selector, any_register(program));
+}
+
 static void append_random(struct program *program)
 {
-    const bool late = program->architecture >= FIRST_64_BITS,
-               immediate = random_below(program, 3) == 0;
-    const uint32_t result = result_register(program), a = any_register(program);
-    const uint32_t b = immediate ? small(program) : any_register(program);
+    struct drawn drawn = {.immediate = random_below(program, 3) == 0};
+
+    drawn.result = result_register(program);
+    drawn.a = any_register(program);
+    drawn.b = drawn.immediate ? small(program) : any_register(program);
+    drawn.form = drawn.immediate ? NUMBER : REGISTERS;
     const uint32_t predicate = random_below(program, PREDICATES);
-    const unsigned form = immediate ? 4 : 1;
     const bool negated = random_below(program, 2);
-    const unsigned kind = random_below(program, late ? 27 : 23);
-    uint64_t *words;
+    const unsigned kind = random_below(program, program->architecture >= FIRST_64_BITS ? 27 : 23);
 
     if (kind < 11) {
         append_arithmetic(program, kind);
@@ -294,44 +411,25 @@ static void append_random(struct program *program)
     }
     switch (kind) {
     case 11:
-        words = append(program, 0x007, form, result, a, b, 0);
-        set_predicates(words, 0, predicate, negated);
+        set_predicates(append(program, OPCODE_SEL, drawn.form, drawn.result, drawn.a, drawn.b, 0),
+                       0, predicate, negated);
         break;
     case 12:
     case 13:
-        words = append(program, 0x00c, form, 0, a, b, 0x70);
-        set(words, 73, 1, random_below(program, 2));
-        set(words, 76, 3, random_below(program, 8));
-        set(words, 80, 1, late && random_below(program, 4) == 0);
-        if (get(words, 80, 1) && !immediate)
-            words[0] = (words[0] & ~(0xffull << 24 | 0xffull << 32)) |
-                       (uint64_t)pair(program) << 24 | (uint64_t)pair(program) << 32;
-        else if (get(words, 80, 1))
-            words[0] = (words[0] & ~(0xffull << 24)) | (uint64_t)pair(program) << 24;
-        set_predicates(words, predicate, PT, false);
+        append_comparison(program, &drawn, predicate);
         break;
     case 14:
-        append(program, 0x016, 4, result, a,
-               negated ? random_below(program, 0x100) << 8 | 0x10 : random_below(program, 0x10000),
-               any_register(program));
+        append_permutation(program, &drawn, negated);
         break;
-    case 15: /* a parameter, or blockDim.x */
-        words = append(program, 0x182, 5, result, RZ, 0, 0);
-        set(words, 38, 16,
-            (late ? 0x360 : 0) + (random_below(program, 3)
-                                      ? (late ? 0x20u : 0x200u) + 4 * random_below(program, 3)
-                                      : 0));
-        set(words, 73, 3, 4);
+    case 15:
+        append_parameter(program, drawn.result);
         break;
-    case 16: /* shared memory: data */
-        words = append(program, 0x184, 4, result, a, 0, 0);
-        set(words, 40, 24, 4 * random_below(program, 8));
-        set(words, 73, 3, 4);
+    case 16: /* data */
+        append_memory(program, OPCODE_LDS, drawn.result, drawn.a, 0);
         break;
     case 17: /* the stack */
-        words = append(program, negated ? 0x187 : 0x183, 4, result, 1, negated ? result : 0, 0);
-        set(words, 40, 24, 4 * random_below(program, 8));
-        set(words, 73, 3, 4);
+        append_memory(program, negated ? OPCODE_STL : OPCODE_LDL, drawn.result, STACK_POINTER,
+                      negated ? drawn.result : 0);
         break;
     default:
         fail();
@@ -345,14 +443,14 @@ static void append_load(struct program *program)
     uint64_t *words;
 
     if (kind == 0) {
-        words = append(program, 0x182, 5, result, any_register(program), 0, 0);
+        words = append(program, OPCODE_LDC, 5, result, any_register(program), 0, 0);
         set(words, 38, 16, 4 * random_below(program, 4));
         set(words, 54, 5, 3);
     } else if (kind == 1) {
-        words = append(program, 0x184, 4, result, any_register(program), 0, 0);
+        words = append(program, OPCODE_LDS, 4, result, any_register(program), 0, 0);
         set(words, 40, 24, 4 * random_below(program, 4));
     } else {
-        words = append(program, 0x181, 4, result, pair(program), 0, 0);
+        words = append(program, OPCODE_LDG, 4, result, pair(program), 0, 0);
         set(words, 32, 8, 4);
         set(words, 72, 1, 1);
         set(words, 81, 3, PT);
@@ -364,7 +462,7 @@ static void append_load(struct program *program)
 static uint64_t *append_compare(struct program *program, uint32_t predicate, uint32_t a,
                                 unsigned form, uint32_t b)
 {
-    uint64_t *words = append(program, 0x00c, form, 0, a, b, 0x70);
+    uint64_t *words = append(program, OPCODE_ISETP, form, 0, a, b, 0x70);
 
     set(words, 73, 1, 1);
     set(words, 76, 3, 1 + random_below(program, 6));
@@ -372,89 +470,127 @@ static uint64_t *append_compare(struct program *program, uint32_t predicate, uin
     return words;
 }
 
-static void make_program(struct program *program, uint64_t seed)
+/* The stack, a value for each register, and some that differ as data, lanes and blocks do. */
+static void append_values(struct program *program)
 {
-    /* loops: where they branch back, and to where */
-    uint32_t from[2] = {BODY, BODY}, to[2] = {0, 0};
-    size_t starts[BODY + 1], branches[BODY];
-    uint32_t targets[BODY], count = 0;
-
-    *program = (struct program){.state = seed};
-    program->architecture = (const uint32_t[]){80, 90, 120}[random_below(program, 3)];
     const bool late = program->architecture >= FIRST_64_BITS;
 
-    /* The stack, and each register a value. */
-    set(append(program, 0x182, 5, 1, RZ, 0, 0), 73, 3, 4);
-    set(program->words[0], 38, 16, late ? 0x37c : 0x28);
+    set(append(program, OPCODE_LDC, BANK, STACK_POINTER, RZ, 0, 0), 73, 3, SIZE_WORD);
+    set(program->words[0], 38, 16, late ? STACK_LATE : STACK_FIRST);
     for (unsigned i = 0; i < DATA_REGISTERS + PREDICATES; i++)
         append_random(program);
     if (random_below(program, 2)) {
-        set(append(program, 0x119, 4, 8, 0, 0, 0), 72, 8, 0x25);
-        append_compare(program, OF_BLOCK, 8, 4, random_below(program, 2));
-        set(append(program, 0x119, 4, 9, 0, 0, 0), 72, 8, 0);
-        append_compare(program, OF_LANE, 9, 4, random_below(program, 32));
+        set(append(program, OPCODE_S2R, NUMBER, 8, 0, 0, 0), 72, 8, CTAID_X);
+        append_compare(program, OF_BLOCK, 8, NUMBER, random_below(program, 2));
+        set(append(program, OPCODE_S2R, NUMBER, 9, 0, 0, 0), 72, 8, LANE_ID);
+        append_compare(program, OF_LANE, 9, NUMBER, random_below(program, 32));
     }
     /* one number of a warp from memory, and a function of the thread and a parameter */
     if (random_below(program, 2)) {
-        set(append(program, 0x184, 4, 8, RZ, 0, 0), 73, 3, 4);
-        append_compare(program, 0, 8, 4, 0);
-        set(append(program, 0x182, 5, 4, RZ, 0, 0), 73, 3, 4);
+        set(append(program, OPCODE_LDS, NUMBER, 8, RZ, 0, 0), 73, 3, SIZE_WORD);
+        append_compare(program, 0, 8, NUMBER, 0);
+        set(append(program, OPCODE_LDC, BANK, 4, RZ, 0, 0), 73, 3, SIZE_WORD);
         set(program->words[program->count - 1], 38, 16, late ? 0x384 : 0x204);
-        set(append(program, 0x119, 4, 9, 0, 0, 0), 72, 8, 0x21);
-        set(append(program, 0x019, 1, 4, RZ, 4, 9), 73, 4, 11);
+        set(append(program, OPCODE_S2R, NUMBER, 9, 0, 0, 0), 72, 8, TID_X);
+        set(append(program, OPCODE_SHF, REGISTERS, 4, RZ, 4, 9), 73, 4, SHIFT_U32 | 1 << 3);
         set(program->words[program->count - 1], 80, 1, 1);
     }
-    append(program, 0x002, 4, COUNTER, 0, small(program), 0);
-    if (random_below(program, 2)) {
-        to[0] = random_below(program, BODY - 4);
-        from[0] = to[0] + 2 + random_below(program, BODY - 2 - to[0]);
-        if (random_below(program, 3) == 0 && from[0] - to[0] > 6) { /* one within */
-            to[1] = to[0] + 1 + random_below(program, 3);
-            from[1] = to[1] + 1 + random_below(program, from[0] - to[1] - 2);
-        }
+    append(program, OPCODE_MOV, NUMBER, COUNTER, 0, small(program), 0);
+}
+
+/* The body: loops, where they branch back and to where; instructions and branches by their place in
+ * the body. */
+struct body {
+    uint32_t from[2], to[2];
+    size_t starts[BODY + 1], branches[BODY];
+    uint32_t targets[BODY], count;
+};
+
+static void draw_loops(struct program *program, struct body *body)
+{
+    body->from[0] = body->from[1] = BODY;
+    if (!random_below(program, 2))
+        return;
+    body->to[0] = random_below(program, BODY - 4);
+    body->from[0] = body->to[0] + 2 + random_below(program, BODY - 2 - body->to[0]);
+    if (random_below(program, 3) != 0 || body->from[0] - body->to[0] <= 6)
+        return;
+    /* one within */
+    body->to[1] = body->to[0] + 1 + random_below(program, 3);
+    body->from[1] = body->to[1] + 1 + random_below(program, body->from[0] - body->to[1] - 2);
+}
+
+/* Counts a round of a loop, and compares. */
+static void append_round(struct program *program, uint32_t predicate)
+{
+    uint64_t *words =
+        append(program, OPCODE_IADD3, NUMBER, COUNTER, COUNTER, 1 + random_below(program, 4), RZ);
+
+    set(words, 77, 3, PT);
+    set_predicates(words, PT, PT, true);
+    append_compare(program, predicate, COUNTER, REGISTERS, result_register(program));
+}
+
+/* A branch. Where nothing returns, a call is a jump. BRA.DIV is taken by warps whose lanes are
+ * apart. */
+static void append_branch(struct program *program, struct body *body, uint32_t place, bool call,
+                          bool diverging)
+{
+    const bool outer = place == body->from[0], back = outer || place == body->from[1];
+    const size_t index = program->count;
+    const uint32_t inner_target = body->to[1];
+
+    body->branches[body->count] = index;
+    if (back)
+        program->back[!outer] = index;
+    body->targets[body->count++] = outer  ? body->to[0]
+                                   : back ? inner_target
+                                          : place + 1 + random_below(program, BODY - place);
+    set(append(program, call ? OPCODE_CALL_REL : OPCODE_BRA, NUMBER, 0, 0, 0, 0), 87, 3, PT);
+    set(program->words[index], 91, 1, diverging);
+}
+
+/* One place of the body: a branch, a load that is checked, or any instruction, under a guard or
+ * not. */
+static void append_place(struct program *program, struct body *body, uint32_t place)
+{
+    const bool back = place == body->from[0] || place == body->from[1];
+    const uint32_t kind = random_below(program, 12), predicate = random_below(program, PREDICATES);
+    const bool diverging = !back && kind == 0 && predicate == 1;
+    size_t index;
+
+    body->starts[place] = program->count;
+    if (back && random_below(program, 4))
+        append_round(program, predicate);
+    index = program->count;
+    if (back || (kind == 0 && place + 2 < BODY))
+        append_branch(program, body, place, !back && predicate == 0, diverging);
+    else if (kind <= 3)
+        append_load(program);
+    else
+        append_random(program);
+    if ((back || kind == 0 || random_below(program, 4) == 0) && !diverging) {
+        program->words[index][0] &= ~(0xfull << 12);
+        set(program->words[index], 12, 3, predicate);
+        set(program->words[index], 15, 1, random_below(program, 2));
     }
-    for (uint32_t i = 0; i < BODY; i++) {
-        const bool back = i == from[0] || i == from[1];
-        const uint32_t kind = random_below(program, 12),
-                       predicate = random_below(program, PREDICATES);
+}
 
-        starts[i] = program->count;
-        if (back && random_below(program, 4)) {
-            uint64_t *words =
-                append(program, 0x010, 4, COUNTER, COUNTER, 1 + random_below(program, 4), RZ);
+static void make_program(struct program *program, uint64_t seed)
+{
+    struct body body = {0};
 
-            set(words, 77, 3, PT);
-            set_predicates(words, PT, PT, true);
-            append_compare(program, predicate, COUNTER, 1, result_register(program));
-        }
-        const bool diverging = !back && kind == 0 && predicate == 1;
-        const size_t at = program->count;
-
-        if (back || (kind == 0 && i + 2 < BODY)) {
-            branches[count] = at;
-            if (back)
-                program->back[i != from[0]] = at;
-            targets[count++] =
-                back ? (i == from[0] ? to[0] : to[1]) : i + 1 + random_below(program, BODY - i);
-            /* Where nothing returns, a call is a jump. BRA.DIV is taken by warps whose lanes are
-             * apart. */
-            set(append(program, !back && predicate == 0 ? 0x144 : 0x147, 4, 0, 0, 0, 0), 87, 3, PT);
-            set(program->words[at], 91, 1, diverging);
-        } else if (kind <= 3) {
-            append_load(program);
-        } else {
-            append_random(program);
-        }
-        if ((back || kind == 0 || random_below(program, 4) == 0) && !diverging) {
-            program->words[at][0] &= ~(0xfull << 12);
-            set(program->words[at], 12, 3, predicate);
-            set(program->words[at], 15, 1, random_below(program, 2));
-        }
-    }
-    starts[BODY] = program->count;
-    for (uint32_t i = 0; i < count; i++)
-        set_target(program, program->words[branches[i]], branches[i], starts[targets[i]]);
-    set(append(program, 0x14d, 4, 0, 0, 0, 0), 87, 3, PT);
+    *program = (struct program){.state = seed};
+    program->architecture = ONE_OF(program, 80, 90, 120);
+    append_values(program);
+    draw_loops(program, &body);
+    for (uint32_t place = 0; place < BODY; place++)
+        append_place(program, &body, place);
+    body.starts[BODY] = program->count;
+    for (uint32_t i = 0; i < body.count; i++)
+        set_target(program, program->words[body.branches[i]], body.branches[i],
+                   body.starts[body.targets[i]]);
+    append_exit(program);
 }
 
 /* -- the interpreter --------------------------------------------------------------------------- */
@@ -462,7 +598,7 @@ static void make_program(struct program *program, uint64_t seed)
 struct lane {
     uint32_t registers[256], local[LOCAL_WORDS];
     bool predicates[8], done;
-    size_t at, rounds[2]; /* of the outer and the inner loop */
+    size_t next, rounds[2]; /* of the outer and the inner loop */
 };
 
 struct launch {
@@ -493,11 +629,11 @@ static bool address_of(const struct lane *lane, const uint64_t words[2], uint64_
     const uint64_t a = get(words, 24, 8);
     const int64_t offset = (int64_t)(get(words, 40, 24) << 40) >> 40;
 
-    if (get(words, 0, 9) == 0x182 && get(words, 54, 5) == 3)
+    if (get(words, 0, 9) == OPCODE_LDC && get(words, 54, 5) == 3)
         *address = (uint32_t)(lane->registers[a] + get(words, 38, 16));
-    else if (get(words, 0, 9) == 0x184)
+    else if (get(words, 0, 9) == OPCODE_LDS)
         *address = (uint32_t)(lane->registers[a] + (uint64_t)offset);
-    else if (get(words, 0, 9) == 0x181)
+    else if (get(words, 0, 9) == OPCODE_LDG)
         *address = long_of(lane, a) + (uint64_t)offset;
     else
         return false;
@@ -513,29 +649,30 @@ static bool value_of_memory(struct lane *lane, const uint64_t words[2], const st
     uint64_t address;
 
     switch (get(words, 0, 9)) {
-    case 0x182:
+    case OPCODE_LDC:
         if (get(words, 54, 5) == 3) {
             address_of(lane, words, &address);
             *value = hash_of(address + (is_given ? 0 : launch->memory));
         } else {
-            const uint64_t base = architecture >= FIRST_64_BITS ? 0x360 : 0,
+            const uint64_t base = architecture >= FIRST_64_BITS ? BLOCK_DIM_LATE : 0,
                            offset = get(words, 38, 16);
 
-            *value = offset == base ? launch->block_size
-                     : offset == (architecture >= FIRST_64_BITS ? 0x37cu : 0x28u)
-                         ? 0xfffc00
-                         : launch->parameters[offset / 4 % 4];
+            *value =
+                offset == base ? launch->block_size
+                : offset == (architecture >= FIRST_64_BITS ? (unsigned)STACK_LATE : STACK_FIRST)
+                    ? 0xfffc00
+                    : launch->parameters[offset / 4 % 4];
         }
         break;
-    case 0x181:
-    case 0x184:
+    case OPCODE_LDG:
+    case OPCODE_LDS:
         address_of(lane, words, &address);
         *value = hash_of(address + launch->memory);
         break;
-    case 0x183:
+    case OPCODE_LDL:
         *value = lane->local[(lane->registers[number_a] + get(words, 40, 24)) / 4 % LOCAL_WORDS];
         break;
-    case 0x187:
+    case OPCODE_STL:
         lane->local[(lane->registers[number_a] + get(words, 40, 24)) / 4 % LOCAL_WORDS] =
             lane->registers[number_b];
         return false;
@@ -575,9 +712,9 @@ static void execute_predicate_logic(struct lane *lane, const uint64_t words[2])
     unsigned row = 0;
 
     for (unsigned i = 0; i < 3; i++) {
-        const unsigned at = (const unsigned[]){87, 77, 68}[i];
+        const unsigned place = (const unsigned[]){87, 77, 68}[i];
 
-        row = row << 1 | (lane->predicates[get(words, at, 3)] != get(words, at + 3, 1));
+        row = row << 1 | (lane->predicates[get(words, place, 3)] != get(words, place + 3, 1));
     }
     lane->predicates[get(words, 81, 3)] = results >> row & 1;
 }
@@ -633,13 +770,13 @@ static bool execute_predicates(struct lane *lane, const uint64_t words[2], uint3
                                uint64_t long_b, uint32_t architecture)
 {
     switch (get(words, 0, 9)) {
-    case 0x00c:
+    case OPCODE_ISETP:
         execute_compare(lane, words, a, b, long_b, architecture);
         return true;
-    case 0x01c:
+    case OPCODE_PLOP3:
         execute_predicate_logic(lane, words);
         return true;
-    case 0x004:
+    case OPCODE_R2P:
         execute_mask(lane, a, b);
         return true;
     default:
@@ -647,95 +784,151 @@ static bool execute_predicates(struct lane *lane, const uint64_t words[2], uint3
     }
 }
 
+/* An instruction that a lane executes, with its operands. */
+struct operation {
+    const uint64_t *words;
+    unsigned opcode, form;
+    uint64_t result, number_a, number_c; /* of registers */
+    uint32_t a, b, c;
+    uint64_t long_b;
+};
+
+static struct operation operation_of(const struct lane *lane, const uint64_t words[2])
+{
+    struct operation out = {.words = words,
+                            .opcode = (unsigned)get(words, 0, 9),
+                            .form = (unsigned)get(words, 9, 3),
+                            .result = get(words, 16, 8),
+                            .number_a = get(words, 24, 8),
+                            .number_c = get(words, 64, 8)};
+    const uint64_t number_b = get(words, 32, 8);
+    const bool by_number = out.form == NUMBER || out.form == NUMBER_LAST;
+
+    out.a = lane->registers[out.number_a];
+    out.c = lane->registers[out.number_c];
+    out.b = by_number ? (uint32_t)get(words, 32, 32) : lane->registers[number_b];
+    out.long_b = by_number ? (uint64_t)(int64_t)(int32_t)out.b : long_of(lane, number_b);
+    return out;
+}
+
+/* Writes the high word of a pair; returns the low one. */
+static uint32_t write_high(struct lane *lane, const struct operation *operation, uint64_t value)
+{
+    write_result(lane, operation->result + 1, (uint32_t)(value >> 32));
+    return (uint32_t)value;
+}
+
+static uint32_t special_of(const struct operation *operation, uint32_t block, uint32_t thread)
+{
+    switch (get(operation->words, 72, 8)) {
+    case TID_X:
+        return thread;
+    case LANE_ID:
+        return thread % LANES;
+    case CTAID_X:
+        return block;
+    default:
+        return (1u << thread % LANES) - 1;
+    }
+}
+
+static uint64_t wide_product(const struct lane *lane, const struct operation *operation)
+{
+    const uint64_t product =
+        get(operation->words, 73, 1)
+            ? (uint64_t)((int64_t)(int32_t)operation->a * (int32_t)operation->b)
+            : (uint64_t)operation->a * operation->b;
+
+    return product + long_of(lane, operation->number_c);
+}
+
+static uint32_t shifted_sum(const struct operation *operation)
+{
+    const uint64_t both = get(operation->words, 73, 1)
+                              ? (uint64_t)(int32_t)operation->a
+                              : (uint64_t)operation->c << 32 | operation->a;
+    const uint64_t shifted = both << get(operation->words, 75, 5);
+
+    return operation->b + (uint32_t)(get(operation->words, 80, 1) ? shifted >> 32 : shifted);
+}
+
+static uint32_t shifted(const struct operation *operation)
+{
+    const uint32_t given = operation->b & 0xff, by = given < 32 ? given : 32;
+
+    if (!get(operation->words, 76, 1))
+        return by < 32 ? operation->a << by : 0;
+    if (get(operation->words, 73, 3) == SHIFT_S32)
+        return (uint32_t)((int32_t)operation->c >> (by < 32 ? by : 31));
+    return by < 32 ? operation->c >> by : 0;
+}
+
+static uint32_t selected(struct lane *lane, const struct operation *operation)
+{
+    const bool chosen =
+        lane->predicates[get(operation->words, 87, 3)] != get(operation->words, 90, 1);
+
+    if (operation->form != NUMBER_LAST && operation->form != LONG_REGISTERS)
+        return chosen ? operation->a : operation->b;
+    return write_high(lane, operation,
+                      chosen ? long_of(lane, operation->number_a) : operation->long_b);
+}
+
+static uint64_t long_sum(const struct lane *lane, const struct operation *operation)
+{
+    const uint64_t a = long_of(lane, operation->number_a);
+
+    return (get(operation->words, 72, 1) ? -a : a) + operation->long_b;
+}
+
 /* Executes an instruction in a lane; thread: in the block. */
 static void step(struct lane *lane, const uint64_t words[2], const struct launch *launch,
                  uint32_t block, uint32_t thread, uint32_t architecture, bool is_given)
 {
-    const unsigned operation = (unsigned)get(words, 0, 9), form = (unsigned)get(words, 9, 3);
-    const uint64_t result = get(words, 16, 8), number_a = get(words, 24, 8),
-                   number_b = get(words, 32, 8), number_c = get(words, 64, 8);
-    const bool by_number = form == 4 || form == 2;
-    uint32_t a = lane->registers[number_a], c = lane->registers[number_c];
-    const uint32_t b = by_number ? (uint32_t)get(words, 32, 32) : lane->registers[number_b];
-    const uint64_t long_b = by_number ? (uint64_t)(int64_t)(int32_t)b : long_of(lane, number_b);
-    const unsigned reads = (unsigned)get(words, 87, 3);
-    const bool chosen = lane->predicates[reads] != get(words, 90, 1);
-    uint64_t sum;
+    const struct operation in = operation_of(lane, words);
     uint32_t value = 0;
 
-    if (execute_predicates(lane, words, a, b, long_b, architecture))
+    if (execute_predicates(lane, words, in.a, in.b, in.long_b, architecture))
         return;
-    switch (operation) {
-    case 0x119: {
-        const unsigned number = (unsigned)get(words, 72, 8);
-
-        value = number == 0x21   ? thread
-                : number == 0x00 ? thread % LANES
-                : number == 0x25 ? block
-                                 : (1u << thread % LANES) - 1;
+    switch (in.opcode) {
+    case OPCODE_S2R:
+        value = special_of(&in, block, thread);
         break;
-    }
-    case 0x002:
-        if (get(words, 80, 1)) {
-            write_result(lane, result + 1, (uint32_t)(long_b >> 32));
-            value = (uint32_t)long_b;
-        } else
-            value = b;
+    case OPCODE_MOV:
+        value = get(words, 80, 1) ? write_high(lane, &in, in.long_b) : in.b;
         break;
-    case 0x010:
-        value = execute_sum(lane, words, a, b, c);
+    case OPCODE_IADD3:
+        value = execute_sum(lane, words, in.a, in.b, in.c);
         break;
-    case 0x024:
-        value = a * b + c;
+    case OPCODE_IMAD:
+        value = in.a * in.b + in.c;
         break;
-    case 0x025:
-        sum = (get(words, 73, 1) ? (uint64_t)((int64_t)(int32_t)a * (int32_t)b) : (uint64_t)a * b) +
-              long_of(lane, number_c);
-        write_result(lane, result + 1, (uint32_t)(sum >> 32));
-        value = (uint32_t)sum;
+    case OPCODE_IMAD_WIDE:
+        value = write_high(lane, &in, wide_product(lane, &in));
         break;
-    case 0x011: {
-        const unsigned by = (unsigned)get(words, 75, 5);
-
-        sum = (get(words, 73, 1) ? (uint64_t)(int32_t)a : (uint64_t)c << 32 | a) << by;
-        value = b + (uint32_t)(get(words, 80, 1) ? sum >> 32 : sum);
+    case OPCODE_LEA:
+        value = shifted_sum(&in);
         break;
-    }
-    case 0x019: {
-        const unsigned by = (b & 0xff) < 32 ? b & 0xff : 32;
-
-        if (!get(words, 76, 1))
-            value = by < 32 ? a << by : 0;
-        else if (get(words, 73, 3) == 2)
-            value = (uint32_t)((int32_t)c >> (by < 32 ? by : 31));
-        else
-            value = by < 32 ? c >> by : 0;
+    case OPCODE_SHF:
+        value = shifted(&in);
         break;
-    }
-    case 0x012:
-        value = logic_of(a, b, c, (unsigned)get(words, 72, 8));
+    case OPCODE_LOP3:
+        value = logic_of(in.a, in.b, in.c, (unsigned)get(words, 72, 8));
         break;
-    case 0x007:
-        if (form == 2 || form == 3) {
-            sum = chosen ? long_of(lane, number_a) : long_b;
-            write_result(lane, result + 1, (uint32_t)(sum >> 32));
-            value = (uint32_t)sum;
-        } else
-            value = chosen ? a : b;
+    case OPCODE_SEL:
+        value = selected(lane, &in);
         break;
-    case 0x016:
-        value = bytes_of((uint64_t)c << 32 | a, b);
+    case OPCODE_PRMT:
+        value = bytes_of((uint64_t)in.c << 32 | in.a, in.b);
         break;
-    case 0x035:
-        sum = (get(words, 72, 1) ? -long_of(lane, number_a) : long_of(lane, number_a)) + long_b;
-        write_result(lane, result + 1, (uint32_t)(sum >> 32));
-        value = (uint32_t)sum;
+    case OPCODE_IADD_64:
+        value = write_high(lane, &in, long_sum(lane, &in));
         break;
     default:
         if (!value_of_memory(lane, words, launch, architecture, is_given, &value))
             return;
     }
-    write_result(lane, result, value);
+    write_result(lane, in.result, value);
 }
 
 /* -- what was proven, and what is executed ----------------------------------------------------- */
@@ -750,7 +943,7 @@ struct proven {
 
 /* The addresses of a load whose distances no data decides. */
 struct moment {
-    size_t at, rounds[2];
+    size_t index, rounds[2];
     uint32_t active;
     uint64_t addresses[LANES];
 };
@@ -768,48 +961,48 @@ struct checked {
 static void note_load(const struct analysed_load *load, void *context)
 {
     struct checked *checked = context;
-    struct proven *of = &checked->all[load->instruction];
+    struct proven *proven = &checked->all[load->instruction];
 
-    of->load = *load;
-    of->is_load = true;
-    of->depth = flow_depth(checked->flow, load->block);
+    proven->load = *load;
+    proven->is_load = true;
+    proven->depth = flow_depth(checked->flow, load->block);
 }
 
 /* A contradiction to the class of a load that lanes execute together; NULL: none. */
-static const char *contradiction(struct proven *of, const uint64_t addresses[LANES],
+static const char *contradiction(struct proven *proven, const uint64_t addresses[LANES],
                                  uint32_t active, uint32_t block, uint32_t block_size)
 {
-    const struct analysed_load *load = &of->load;
-    const unsigned one = (unsigned)__builtin_ctz(active);
-    const uint64_t address = addresses[one];
+    const struct analysed_load *load = &proven->load;
+    const unsigned first = (unsigned)__builtin_ctz(active);
+    const uint64_t address = addresses[first];
 
     if (load->variation >= VARIATION_THREAD || (load->condition && block_size % LANES != 0))
         return NULL;
-    for (unsigned i = one + 1; i < LANES; i++) {
+    for (unsigned i = first + 1; i < LANES; i++) {
         const uint64_t apart = addresses[i] - address;
 
         if (!(active >> i & 1))
             continue;
         if (load->variation < VARIATION_AFFINE ? apart != 0
             : load->addresses
-                ? (uint32_t)apart != load->lanes[i] - load->lanes[one]
-                : (uint32_t)apart != (uint32_t)(addresses[one + 1] - address) * (i - one) &&
-                      (active >> (one + 1) & 1))
+                ? (uint32_t)apart != load->lanes[i] - load->lanes[first]
+                : (uint32_t)apart != (uint32_t)(addresses[first + 1] - address) * (i - first) &&
+                      (active >> (first + 1) & 1))
             return "lanes";
     }
     /* In loops, rounds of different warps are not known to belong together. */
     if (load->variation == VARIATION_CONSTANT ||
-        (load->variation == VARIATION_GRID && of->depth == 0)) {
-        if (of->grid_seen && of->grid != address)
+        (load->variation == VARIATION_GRID && proven->depth == 0)) {
+        if (proven->grid_seen && proven->grid != address)
             return "the grid";
-        of->grid_seen = true;
-        of->grid = address;
+        proven->grid_seen = true;
+        proven->grid = address;
     }
-    if (load->variation == VARIATION_BLOCK && of->depth == 0) {
-        if (of->block_seen[block] && of->block[block] != address)
+    if (load->variation == VARIATION_BLOCK && proven->depth == 0) {
+        if (proven->block_seen[block] && proven->block[block] != address)
             return "the block";
-        of->block_seen[block] = true;
-        of->block[block] = address;
+        proven->block_seen[block] = true;
+        proven->block[block] = address;
     }
     return NULL;
 }
@@ -823,122 +1016,182 @@ static bool apart_as_before(struct checked *checked, const struct moment *now)
         const struct moment *before = &checked->moments[k];
         const uint32_t active = before->active & now->active;
 
-        if (before->at != now->at ||
+        if (before->index != now->index ||
             memcmp(before->rounds, now->rounds, sizeof(now->rounds)) != 0 || !active)
             continue;
-        const unsigned one = (unsigned)__builtin_ctz(active);
+        const unsigned first = (unsigned)__builtin_ctz(active);
 
         checked->compared += (active & (active - 1)) != 0;
         for (unsigned i = 0; i < LANES; i++)
-            same &=
-                !(active >> i & 1) || (uint32_t)(now->addresses[i] - now->addresses[one]) ==
-                                          (uint32_t)(before->addresses[i] - before->addresses[one]);
+            if (active >> i & 1)
+                same &= (uint32_t)(now->addresses[i] - now->addresses[first]) ==
+                        (uint32_t)(before->addresses[i] - before->addresses[first]);
     }
     return same;
 }
 
 /* Whether lanes shift numbers on both sides of zero to the right as unsigned ones: an index has
  * overflowed, which the analysis takes not to happen. */
-static bool overflows(const struct lane lanes[LANES], const uint64_t words[2], size_t at)
+static bool overflows(const struct lane lanes[LANES], const uint64_t words[2], size_t index)
 {
-    const bool shift = get(words, 0, 9) == 0x019 && get(words, 76, 1) && get(words, 73, 3) != 2;
-    const bool high = get(words, 0, 9) == 0x011 && get(words, 80, 1) && !get(words, 73, 1);
+    const bool shift =
+        get(words, 0, 9) == OPCODE_SHF && get(words, 76, 1) && get(words, 73, 3) != 2;
+    const bool high = get(words, 0, 9) == OPCODE_LEA && get(words, 80, 1) && !get(words, 73, 1);
     const uint64_t number = get(words, shift ? 64 : 24, 8);
     uint32_t seen = 0;
 
     for (unsigned i = 0; i < LANES && (shift || high); i++)
-        if (!lanes[i].done && lanes[i].at == at)
+        if (!lanes[i].done && lanes[i].next == index)
             seen |= 1u << (lanes[i].registers[number] >> 31);
     return seen == 3;
 }
 
+/* A warp that runs. */
+struct warp {
+    struct checked *checked;
+    const struct launch *launch;
+    uint32_t block, number; /* number: in the block */
+    struct lane lanes[LANES];
+};
+
+static void start_warp(struct warp *warp)
+{
+    const uint64_t memory = warp->launch->memory;
+
+    for (uint32_t i = 0; i < LANES; i++) {
+        struct lane *lane = &warp->lanes[i];
+
+        *lane = (struct lane){.done = warp->number * LANES + i >= warp->launch->block_size};
+        for (unsigned k = 0; k < DATA_REGISTERS; k++)
+            lane->registers[k] = hash_of(k + 100 * i + 10000 * (uint64_t)warp->block +
+                                         100000 * (uint64_t)warp->number + memory);
+        for (unsigned k = 0; k < PREDICATES; k++)
+            lane->predicates[k] = hash_of(k + 7 * i + memory) & 1;
+        lane->predicates[PT] = true;
+        for (unsigned k = 0; k < LOCAL_WORDS; k++)
+            lane->local[k] = hash_of(k * 33 + i + memory);
+    }
+}
+
+/* The first instruction that a lane comes to; SIZE_MAX: all are done. */
+static size_t next_instruction(const struct warp *warp)
+{
+    size_t next = SIZE_MAX;
+
+    for (unsigned i = 0; i < LANES; i++)
+        if (!warp->lanes[i].done && warp->lanes[i].next < next)
+            next = warp->lanes[i].next;
+    return next;
+}
+
+static bool is_guarded(const struct lane *lane, const uint64_t words[2])
+{
+    return lane->predicates[get(words, 12, 3)] == get(words, 15, 1);
+}
+
+/* Holds a load against the other warps, and against the same one on other data. NULL: no
+ * contradiction. */
+static const char *check_load(struct warp *warp, size_t index, const uint64_t addresses[LANES],
+                              uint32_t active)
+{
+    struct checked *checked = warp->checked;
+    struct proven *proven = &checked->all[index];
+    const struct launch *launch = warp->launch;
+    const struct lane *first = &warp->lanes[__builtin_ctz(active)];
+    struct moment now = {index, {first->rounds[0], first->rounds[1]}, active, {0}};
+    const char *wrong = NULL;
+
+    checked->proofs += proven->load.variation < VARIATION_DATA;
+    if (launch->memory == 0)
+        wrong = contradiction(proven, addresses, active, warp->block, launch->block_size);
+    if (proven->load.variation != VARIATION_THREAD ||
+        (proven->load.condition && launch->block_size % LANES != 0))
+        return wrong;
+    memcpy(now.addresses, addresses, sizeof(now.addresses));
+    if (launch->memory == 0)
+        checked->moments[checked->moment_count++] = now;
+    else if (!apart_as_before(checked, &now))
+        wrong = "the data";
+    return wrong;
+}
+
+/* Executes an instruction in a lane that has come to it. apart: other lanes have not. */
+static void execute(struct warp *warp, unsigned i, size_t index, bool apart)
+{
+    const struct program *program = warp->checked->program;
+    const uint64_t *words = program->words[index];
+    const unsigned opcode = (unsigned)get(words, 0, 9);
+    struct lane *lane = &warp->lanes[i];
+
+    lane->next++;
+    if (is_guarded(lane, words) || (opcode == OPCODE_BRA && get(words, 91, 1) && !apart))
+        return;
+    if (opcode == OPCODE_EXIT) {
+        lane->done = true;
+        return;
+    }
+    if (opcode != OPCODE_BRA && opcode != OPCODE_CALL_REL) {
+        step(lane, words, warp->launch, warp->block, warp->number * LANES + i,
+             program->architecture, warp->checked->all[index].load.variation <= VARIATION_GRID);
+        return;
+    }
+    lane->next = (size_t)branch_target((const unsigned char *)program->words,
+                                       index * INSTRUCTION_BYTES, program->architecture) /
+                 INSTRUCTION_BYTES;
+    lane->rounds[0] += index == program->back[0];
+    lane->rounds[1] = index == program->back[0] ? 0 : lane->rounds[1] + (index == program->back[1]);
+}
+
+/* Executes an instruction in all lanes that have come to it. Returns a contradiction; NULL. */
+static const char *execute_together(struct warp *warp, size_t index)
+{
+    const uint64_t *words = warp->checked->program->words[index];
+    uint64_t addresses[LANES] = {0};
+    uint32_t come = 0, active = 0;
+    const char *wrong = NULL;
+
+    for (unsigned i = 0; i < LANES; i++) {
+        const struct lane *lane = &warp->lanes[i];
+
+        if (lane->done || lane->next != index)
+            continue;
+        come |= 1u << i;
+        if (!is_guarded(lane, words) && address_of(lane, words, &addresses[i]))
+            active |= 1u << i;
+    }
+    if (active && warp->checked->all[index].is_load)
+        wrong = check_load(warp, index, addresses, active);
+    if (wrong) {
+        fprintf(stderr, "instruction %zu, block %u, warp %u: ", index, warp->block, warp->number);
+        return wrong;
+    }
+    for (unsigned i = 0; i < LANES; i++)
+        if (come >> i & 1)
+            execute(warp, i, index, come != UINT32_MAX);
+    return NULL;
+}
+
 /* Runs a warp, the lanes at the first instruction together. */
 static const char *run_warp(struct checked *checked, const struct launch *launch, uint32_t block,
-                            uint32_t warp)
+                            uint32_t number)
 {
-    const struct program *program = checked->program;
-    static struct lane lanes[LANES];
+    static struct warp warp;
 
+    warp.checked = checked;
+    warp.launch = launch;
+    warp.block = block;
+    warp.number = number;
+    start_warp(&warp);
     checked->moment_count = launch->memory ? checked->moment_count : 0;
-    for (uint32_t i = 0; i < LANES; i++) {
-        lanes[i] = (struct lane){.done = warp * LANES + i >= launch->block_size};
-        for (unsigned k = 0; k < DATA_REGISTERS; k++)
-            lanes[i].registers[k] = hash_of(k + 100 * i + 10000 * (uint64_t)block +
-                                            100000 * (uint64_t)warp + launch->memory);
-        for (unsigned k = 0; k < PREDICATES; k++)
-            lanes[i].predicates[k] = hash_of(k + 7 * i + launch->memory) & 1;
-        lanes[i].predicates[PT] = true;
-        for (unsigned k = 0; k < LOCAL_WORDS; k++)
-            lanes[i].local[k] = hash_of(k * 33 + i + launch->memory);
-    }
     for (unsigned steps = 0; steps < STEPS_MAX; steps++) {
-        size_t at = SIZE_MAX;
-        uint64_t addresses[LANES] = {0};
-        uint32_t active = 0;
-        const uint64_t *words;
+        const size_t index = next_instruction(&warp);
+        const char *wrong;
 
-        for (unsigned i = 0; i < LANES; i++)
-            at = !lanes[i].done && lanes[i].at < at ? lanes[i].at : at;
-        if (at == SIZE_MAX)
+        if (index == SIZE_MAX || overflows(warp.lanes, checked->program->words[index], index))
             return NULL;
-        words = program->words[at];
-        if (overflows(lanes, words, at))
-            return NULL;
-        for (unsigned i = 0; i < LANES; i++)
-            if (!lanes[i].done && lanes[i].at == at &&
-                lanes[i].predicates[get(words, 12, 3)] != get(words, 15, 1) &&
-                address_of(&lanes[i], words, &addresses[i]))
-                active |= 1u << i;
-        if (active && checked->all[at].is_load) {
-            const struct analysed_load *load = &checked->all[at].load;
-            const char *wrong = launch->memory ? NULL
-                                               : contradiction(&checked->all[at], addresses, active,
-                                                               block, launch->block_size);
-
-            if (load->variation == VARIATION_THREAD &&
-                !(load->condition && launch->block_size % LANES != 0)) {
-                const struct lane *one = &lanes[__builtin_ctz(active)];
-                struct moment now = {at, {one->rounds[0], one->rounds[1]}, active, {0}};
-
-                memcpy(now.addresses, addresses, sizeof(addresses));
-                if (launch->memory == 0)
-                    checked->moments[checked->moment_count++] = now;
-                else if (!apart_as_before(checked, &now))
-                    wrong = "the data";
-            }
-            checked->proofs += checked->all[at].load.variation < VARIATION_DATA;
-            if (wrong) {
-                fprintf(stderr, "instruction %zu, block %u, warp %u: ", at, block, warp);
-                return wrong;
-            }
-        }
-        bool apart = false;
-
-        for (unsigned i = 0; i < LANES; i++)
-            apart |= lanes[i].done || lanes[i].at != at;
-        for (unsigned i = 0; i < LANES; i++) {
-            const unsigned operation = (unsigned)get(words, 0, 9);
-
-            if (lanes[i].done || lanes[i].at != at)
-                continue;
-            lanes[i].at++;
-            if (lanes[i].predicates[get(words, 12, 3)] == get(words, 15, 1))
-                continue;
-            if (operation == 0x14d)
-                lanes[i].done = true;
-            else if (operation == 0x147 && get(words, 91, 1) && !apart)
-                continue;
-            else if (operation == 0x147 || operation == 0x144) {
-                lanes[i].at = (size_t)branch_target((const unsigned char *)program->words, at * 16,
-                                                    program->architecture) /
-                              16;
-                lanes[i].rounds[0] += at == program->back[0];
-                lanes[i].rounds[1] =
-                    at == program->back[0] ? 0 : lanes[i].rounds[1] + (at == program->back[1]);
-            } else
-                step(&lanes[i], words, launch, block, warp * LANES + i, program->architecture,
-                     checked->all[at].load.variation <= VARIATION_GRID);
-        }
+        wrong = execute_together(&warp, index);
+        if (wrong)
+            return wrong;
     }
     return NULL;
 }
@@ -957,8 +1210,8 @@ TEST(what_is_proven_holds_when_random_programs_run)
 
         make_program(&program, seed);
         checked = (struct checked){.program = &program, .flow = &flow, .moments = moments};
-        assert_int_equal(flow_open(program.words, program.count * 16, program.architecture, NULL, 0,
-                                   &flow),
+        assert_int_equal(flow_open(program.words, program.count * INSTRUCTION_BYTES,
+                                   program.architecture, NULL, 0, &flow),
                          STATUS_OK);
         assert_int_equal(divergence_visit_loads(&flow, &facts, note_load, &checked), STATUS_OK);
         for (size_t i = 0; i < program.count; i++)
@@ -1000,13 +1253,15 @@ TEST(a_uniform_register_gets_the_value_of_a_register)
     static struct checked checked = {.program = &program, .flow = &flow};
     const struct code_facts facts = {0};
 
-    append(&program, 0x082, 4, 2, 0, 5, 0); /* UMOV UR2, 5: not R2 */
-    set(append(&program, 0x119, 4, 2, 0, 0, 0), 72, 8, 0x25); /* S2R R2, SR_CTAID.X */
-    set_predicates(append(&program, 0x1c2, 1, 4, 2, 0, 0), PT, PT, false); /* R2UR UR4, R2 */
-    append(&program, 0x002, 6, 3, 0, 4, 0); /* MOV R3, UR4 */
-    set(append(&program, 0x182, 5, 4, 3, 0, 0), 54, 5, 3);
-    set(append(&program, 0x14d, 4, 0, 0, 0, 0), 87, 3, PT);
-    assert_int_equal(flow_open(program.words, program.count * 16, 90, NULL, 0, &flow), STATUS_OK);
+    append(&program, OPCODE_UMOV, 4, 2, 0, 5, 0); /* UMOV UR2, 5: not R2 */
+    set(append(&program, OPCODE_S2R, 4, 2, 0, 0, 0), 72, 8, CTAID_X); /* S2R R2, SR_CTAID.X */
+    set_predicates(append(&program, OPCODE_R2UR, 1, 4, 2, 0, 0), PT, PT, false); /* R2UR UR4, R2 */
+    append(&program, OPCODE_MOV, 6, 3, 0, 4, 0); /* MOV R3, UR4 */
+    set(append(&program, OPCODE_LDC, 5, 4, 3, 0, 0), 54, 5, 3);
+    append_exit(&program);
+    assert_int_equal(flow_open(program.words, program.count * INSTRUCTION_BYTES, 90, NULL, 0,
+                               &flow),
+                     STATUS_OK);
     assert_int_equal(divergence_visit_loads(&flow, &facts, note_load, &checked), STATUS_OK);
     assert_int_equal(checked.all[4].load.variation, VARIATION_BLOCK);
     flow_close(&flow);
@@ -1019,17 +1274,19 @@ TEST(a_warp_whose_lanes_are_apart_takes_a_copy_of_the_code)
     static struct checked checked = {.program = &program, .flow = &flow};
     const struct code_facts facts = {0};
 
-    set(append(&program, 0x119, 4, 2, 0, 0, 0), 72, 8, 0x25); /* S2R R2, SR_CTAID.X */
-    set(append(&program, 0x147, 6, 0, 0, 0, 0), 87, 3, PT); /* BRA.DIV */
+    set(append(&program, OPCODE_S2R, 4, 2, 0, 0, 0), 72, 8, CTAID_X); /* S2R R2, SR_CTAID.X */
+    set(append(&program, OPCODE_BRA, 6, 0, 0, 0, 0), 87, 3, PT); /* BRA.DIV */
     set(program.words[1], 91, 1, 1);
-    append(&program, 0x002, 1, 3, 0, 2, 0); /* MOV R3, R2, here and behind EXIT */
-    set(append(&program, 0x182, 5, 4, 3, 0, 0), 54, 5, 3);
-    set(append(&program, 0x14d, 4, 0, 0, 0, 0), 87, 3, PT);
-    append(&program, 0x002, 1, 3, 0, 2, 0);
-    set(append(&program, 0x147, 4, 0, 0, 0, 0), 87, 3, PT);
+    append(&program, OPCODE_MOV, 1, 3, 0, 2, 0); /* MOV R3, R2, here and behind EXIT */
+    set(append(&program, OPCODE_LDC, 5, 4, 3, 0, 0), 54, 5, 3);
+    append_exit(&program);
+    append(&program, OPCODE_MOV, 1, 3, 0, 2, 0);
+    set(append(&program, OPCODE_BRA, 4, 0, 0, 0, 0), 87, 3, PT);
     set_target(&program, program.words[1], 1, 5);
     set_target(&program, program.words[6], 6, 3);
-    assert_int_equal(flow_open(program.words, program.count * 16, 90, NULL, 0, &flow), STATUS_OK);
+    assert_int_equal(flow_open(program.words, program.count * INSTRUCTION_BYTES, 90, NULL, 0,
+                               &flow),
+                     STATUS_OK);
     assert_int_equal(divergence_visit_loads(&flow, &facts, note_load, &checked), STATUS_OK);
     assert_int_equal(checked.all[3].load.variation, VARIATION_WARP);
     flow_close(&flow);
@@ -1056,49 +1313,50 @@ enum {
 #define LESS    (1ull << 9 | 1ull << 12)
 #define ALL_AND (1ull << 8) /* of PLOP3 */
 
-/* Instructions that take a predicate at bit `at`. All that they read beside it is of the grid. */
+/* Instructions that take a predicate at bit `place`. All that they read beside it is of the grid.
+ */
 static const struct predicated {
     const char *text;
-    unsigned operation, form, at;
+    unsigned operation, form, place;
     uint64_t high;
     uint32_t from, flags; /* from: an architecture that has it */
 } predicated[] = {
-    {"ISETP.EX", 0x00c, 1, 68, LESS | 1u << 8 | NO_IN3 | TO(1) | NO_IN, 80, ANSWER},
-    {"ISETP", 0x00c, 1, 87, LESS | NO_IN3 | TO(1) | NO_IN, 80, ANSWER},
-    {"FSETP", 0x00b, 1, 87, 1u << 12 | TO(1) | NO_IN, 80, ANSWER},
-    {"PLOP3 1", 0x01c, 4, 87, ALL_AND | NO_IN3 | NO_IN2 | TO(1) | NO_IN, 80, ANSWER},
-    {"PLOP3 2", 0x01c, 4, 77, ALL_AND | NO_IN3 | NO_IN2 | TO(1) | NO_IN, 80, ANSWER},
-    {"PLOP3 3", 0x01c, 4, 68, ALL_AND | NO_IN3 | NO_IN2 | TO(1) | NO_IN, 80, ANSWER},
-    {"PLOP3 3 uniform", 0x01c, 4, 68, ALL_AND | 1u << 3 | NO_IN3 | NO_IN2 | TO(1) | NO_IN, 80,
-     ANSWER | OF_BLOCK_INPUT},
-    {"LOP3", 0x012, 1, 87, C_RZ | 0xc0u << 8 | TO(1) | NO_IN, 80, ANSWER},
-    {"IADD3.X carry", 0x010, 1, 87, C_RZ | X | NO_IN2 | TO(1) | NO_IN, 80, ANSWER},
-    {"IADD3.X 1", 0x010, 1, 87, C_RZ | X | NO_IN2 | TO(7) | NO_IN, 80, 0},
-    {"IADD3.X 2", 0x010, 1, 77, C_RZ | X | NO_IN2 | TO(7) | NO_IN, 80, 0},
-    {"IMAD.X", 0x024, 1, 87, C_RZ | X | TO(7) | NO_IN, 80, 0},
-    {"IMAD.WIDE.X", 0x025, 1, 87, C_RZ | X | TO(7) | NO_IN, 80, 0},
-    {"IMAD.WIDE.X carry", 0x025, 1, 87, C_RZ | X | TO(1) | NO_IN, 80, ANSWER},
-    {"IMAD.HI.X", 0x027, 1, 87, C_RZ | X | TO(7) | NO_IN, 80, 0},
-    {"LEA.HI.X", 0x011, 1, 87, C_RZ | X | 1u << 16 | TO(7) | NO_IN, 80, 0},
-    {"IADD.64.X", 0x035, 1, 87, X | TO(7) | NO_IN, 120, 0},
-    {"SEL", 0x007, 1, 87, NO_IN, 80, 0},
-    {"FSEL", 0x008, 1, 87, NO_IN, 80, 0},
-    {"FMNMX", 0x009, 1, 87, NO_IN, 80, 0},
-    {"IMNMX", 0x017, 1, 87, NO_IN, 80, 0},
-    {"VIMNMX", 0x048, 1, 87, TO(7) | NO_IN, 90, 0},
-    {"VIADDMNMX", 0x046, 1, 87, C_RZ | NO_IN, 90, 0},
-    {"HFMA2.RELU", 0x031, 1, 87, C_RZ | 1u << 15 | NO_IN, 80, 0},
-    {"LDG", 0x181, 4, 64, 1u << 8 | 4u << 9 | TO(7) | 1u << 26, 80, LOADS},
-    {"UISETP.EX", 0x08c, 1, 68, LESS | 1u << 8 | NO_IN3 | TO(1) | NO_IN, 80, UR | ANSWER},
-    {"UISETP", 0x08c, 1, 87, LESS | NO_IN3 | TO(1) | NO_IN, 80, UR | ANSWER},
-    {"UPLOP3 2", 0x09c, 4, 77, ALL_AND | NO_IN3 | NO_IN2 | TO(1) | NO_IN, 80, UR | ANSWER},
-    {"UPLOP3 3", 0x09c, 4, 68, ALL_AND | NO_IN3 | NO_IN2 | TO(1) | NO_IN, 80, UR | ANSWER},
-    {"UIADD3.X 1", 0x090, 1, 87, C_URZ | X | NO_IN2 | TO(7) | NO_IN, 80, UR},
-    {"UIADD3.X 2", 0x090, 1, 77, C_URZ | X | NO_IN2 | TO(7) | NO_IN, 80, UR},
-    {"UIADD3.64.X", 0x097, 1, 87, C_RZ | X | NO_IN2 | TO(7) | NO_IN, 120, UR},
-    {"UIMAD.WIDE.X", 0x0a5, 1, 87, C_URZ | X | TO(7) | NO_IN, 80, UR},
-    {"ULEA.HI.X", 0x091, 1, 87, C_URZ | X | 1u << 16 | TO(7) | NO_IN, 80, UR},
-    {"USEL", 0x087, 1, 87, NO_IN, 80, UR},
+    {"ISETP.EX", OPCODE_ISETP, 1, 68, LESS | 1u << 8 | NO_IN3 | TO(1) | NO_IN, 80, ANSWER},
+    {"ISETP", OPCODE_ISETP, 1, 87, LESS | NO_IN3 | TO(1) | NO_IN, 80, ANSWER},
+    {"FSETP", OPCODE_FSETP, 1, 87, 1u << 12 | TO(1) | NO_IN, 80, ANSWER},
+    {"PLOP3 1", OPCODE_PLOP3, 4, 87, ALL_AND | NO_IN3 | NO_IN2 | TO(1) | NO_IN, 80, ANSWER},
+    {"PLOP3 2", OPCODE_PLOP3, 4, 77, ALL_AND | NO_IN3 | NO_IN2 | TO(1) | NO_IN, 80, ANSWER},
+    {"PLOP3 3", OPCODE_PLOP3, 4, 68, ALL_AND | NO_IN3 | NO_IN2 | TO(1) | NO_IN, 80, ANSWER},
+    {"PLOP3 3 uniform", OPCODE_PLOP3, 4, 68, ALL_AND | 1u << 3 | NO_IN3 | NO_IN2 | TO(1) | NO_IN,
+     80, ANSWER | OF_BLOCK_INPUT},
+    {"LOP3", OPCODE_LOP3, 1, 87, C_RZ | 0xc0u << 8 | TO(1) | NO_IN, 80, ANSWER},
+    {"IADD3.X carry", OPCODE_IADD3, 1, 87, C_RZ | X | NO_IN2 | TO(1) | NO_IN, 80, ANSWER},
+    {"IADD3.X 1", OPCODE_IADD3, 1, 87, C_RZ | X | NO_IN2 | TO(7) | NO_IN, 80, 0},
+    {"IADD3.X 2", OPCODE_IADD3, 1, 77, C_RZ | X | NO_IN2 | TO(7) | NO_IN, 80, 0},
+    {"IMAD.X", OPCODE_IMAD, 1, 87, C_RZ | X | TO(7) | NO_IN, 80, 0},
+    {"IMAD.WIDE.X", OPCODE_IMAD_WIDE, 1, 87, C_RZ | X | TO(7) | NO_IN, 80, 0},
+    {"IMAD.WIDE.X carry", OPCODE_IMAD_WIDE, 1, 87, C_RZ | X | TO(1) | NO_IN, 80, ANSWER},
+    {"IMAD.HI.X", OPCODE_IMAD_HI, 1, 87, C_RZ | X | TO(7) | NO_IN, 80, 0},
+    {"LEA.HI.X", OPCODE_LEA, 1, 87, C_RZ | X | 1u << 16 | TO(7) | NO_IN, 80, 0},
+    {"IADD.64.X", OPCODE_IADD_64, 1, 87, X | TO(7) | NO_IN, 120, 0},
+    {"SEL", OPCODE_SEL, 1, 87, NO_IN, 80, 0},
+    {"FSEL", OPCODE_FSEL, 1, 87, NO_IN, 80, 0},
+    {"FMNMX", OPCODE_FMNMX, 1, 87, NO_IN, 80, 0},
+    {"IMNMX", OPCODE_IMNMX, 1, 87, NO_IN, 80, 0},
+    {"VIMNMX", OPCODE_VIMNMX, 1, 87, TO(7) | NO_IN, 90, 0},
+    {"VIADDMNMX", OPCODE_VIADDMNMX, 1, 87, C_RZ | NO_IN, 90, 0},
+    {"HFMA2.RELU", OPCODE_HFMA2, 1, 87, C_RZ | 1u << 15 | NO_IN, 80, 0},
+    {"LDG", OPCODE_LDG, 4, 64, 1u << 8 | 4u << 9 | TO(7) | 1u << 26, 80, LOADS},
+    {"UISETP.EX", OPCODE_UISETP, 1, 68, LESS | 1u << 8 | NO_IN3 | TO(1) | NO_IN, 80, UR | ANSWER},
+    {"UISETP", OPCODE_UISETP, 1, 87, LESS | NO_IN3 | TO(1) | NO_IN, 80, UR | ANSWER},
+    {"UPLOP3 2", OPCODE_UPLOP3, 4, 77, ALL_AND | NO_IN3 | NO_IN2 | TO(1) | NO_IN, 80, UR | ANSWER},
+    {"UPLOP3 3", OPCODE_UPLOP3, 4, 68, ALL_AND | NO_IN3 | NO_IN2 | TO(1) | NO_IN, 80, UR | ANSWER},
+    {"UIADD3.X 1", OPCODE_UIADD3, 1, 87, C_URZ | X | NO_IN2 | TO(7) | NO_IN, 80, UR},
+    {"UIADD3.X 2", OPCODE_UIADD3, 1, 77, C_URZ | X | NO_IN2 | TO(7) | NO_IN, 80, UR},
+    {"UIADD3.64.X", OPCODE_UIADD3_64, 1, 87, C_RZ | X | NO_IN2 | TO(7) | NO_IN, 120, UR},
+    {"UIMAD.WIDE.X", OPCODE_UIMAD_WIDE, 1, 87, C_URZ | X | TO(7) | NO_IN, 80, UR},
+    {"ULEA.HI.X", OPCODE_ULEA, 1, 87, C_URZ | X | 1u << 16 | TO(7) | NO_IN, 80, UR},
+    {"USEL", OPCODE_USEL, 1, 87, NO_IN, 80, UR},
 };
 
 static enum variation variation_of(const struct program *program)
@@ -1109,12 +1367,12 @@ static enum variation variation_of(const struct program *program)
     enum variation variation = VARIATION_COUNT;
 
     checked = (struct checked){.program = program, .flow = &flow};
-    assert_int_equal(flow_open(program->words, program->count * 16, program->architecture, NULL, 0,
-                               &flow),
+    assert_int_equal(flow_open(program->words, program->count * INSTRUCTION_BYTES,
+                               program->architecture, NULL, 0, &flow),
                      STATUS_OK);
     assert_int_equal(divergence_visit_loads(&flow, &facts, note_load, &checked), STATUS_OK);
     for (size_t i = 0; i < program->count; i++)
-        if (checked.all[i].is_load && get(program->words[i], 0, 9) == 0x182 &&
+        if (checked.all[i].is_load && get(program->words[i], 0, 9) == OPCODE_LDC &&
             get(program->words[i], 54, 5) == 3)
             variation = checked.all[i].load.variation;
     flow_close(&flow);
@@ -1127,17 +1385,17 @@ static void append_inputs(struct program *program)
 {
     uint64_t *words;
 
-    set(append(program, 0x119, 4, 2, 0, 0, 0), 72, 8, 0x21);
+    set(append(program, OPCODE_S2R, 4, 2, 0, 0, 0), 72, 8, TID_X);
     for (unsigned i = 4; i < 8; i++) {
-        words = append(program, 0x182, 5, i, RZ, 0, 0);
+        words = append(program, OPCODE_LDC, 5, i, RZ, 0, 0);
         set(words, 38, 16, 0x500);
         set(words, 73, 3, 4);
-        words = append(program, 0x1c2, 1, i, i, 0, 0); /* R2UR */
+        words = append(program, OPCODE_R2UR, 1, i, i, 0, 0); /* R2UR */
         set(words, 81, 3, PT);
     }
     append_compare(program, 0, 2, 1, 4);
-    set(append(program, 0x1c3, 4, 2, 0, 0, 0), 72, 8, 0x25); /* S2UR */
-    words = append(program, 0x08c, 1, 0, 2, 4, 0x70);
+    set(append(program, OPCODE_S2UR, 4, 2, 0, 0, 0), 72, 8, CTAID_X); /* S2UR */
+    words = append(program, OPCODE_UISETP, 1, 0, 2, 4, 0x70);
     set(words, 73, 1, 1);
     set(words, 76, 3, 1);
     set(words, 91, 1, 1);
@@ -1146,40 +1404,41 @@ static void append_inputs(struct program *program)
 
 /* A load from c[3] at what the instruction makes of its inputs: with predicate 0, or without one.
  * The predicate of a load is inverted. */
-static enum variation variation_by(const struct predicated *of, bool with)
+static enum variation variation_by(const struct predicated *row, bool with)
 {
     static struct program program;
-    const bool answers = of->flags & ANSWER, uniform = of->flags & UR, loads = of->flags & LOADS;
+    const bool answers = row->flags & ANSWER, uniform = row->flags & UR, loads = row->flags & LOADS;
     uint64_t *words;
 
-    program = (struct program){.architecture = of->from};
+    program = (struct program){.architecture = row->from};
     append_inputs(&program);
-    words = append(&program, of->operation, of->form, answers ? RZ : 8, loads ? RZ : 4,
+    words = append(&program, row->operation, row->form, answers ? RZ : 8, loads ? RZ : 4,
                    loads ? 4 : 6, 0);
-    words[1] = of->high | (uint64_t)uniform << 27;
+    words[1] = row->high | (uint64_t)uniform << 27;
     if (with)
-        words[1] ^= 7ull << (of->at - 64);
+        words[1] ^= 7ull << (row->place - 64);
     if (answers) /* SEL or USEL */
-        set_predicates(append(&program, uniform ? 0x087 : 0x007, 1, 8, 4, 6, 0), 0, 1, false);
+        set_predicates(append(&program, uniform ? OPCODE_USEL : OPCODE_SEL, 1, 8, 4, 6, 0), 0, 1,
+                       false);
     if (uniform)
-        append(&program, 0x002, 6, 8, 0, 8, 0); /* MOV R8, UR8 */
-    set(append(&program, 0x182, 5, 9, 8, 0, 0), 54, 5, 3);
+        append(&program, OPCODE_MOV, 6, 8, 0, 8, 0); /* MOV R8, UR8 */
+    set(append(&program, OPCODE_LDC, 5, 9, 8, 0, 0), 54, 5, 3);
     set(program.words[program.count - 1], 73, 3, 4);
-    set(append(&program, 0x14d, 4, 0, 0, 0, 0), 87, 3, PT);
+    append_exit(&program);
     return variation_of(&program);
 }
 
 TEST(a_predicate_that_an_instruction_takes_is_an_input_of_its_result)
 {
     for (size_t i = 0; i < sizeof(predicated) / sizeof(predicated[0]); i++) {
-        const struct predicated *of = &predicated[i];
-        const enum variation with = variation_by(of, true), without = variation_by(of, false);
-        const enum variation expected = of->flags & LOADS                   ? VARIATION_DATA
-                                        : of->flags & (UR | OF_BLOCK_INPUT) ? VARIATION_BLOCK
-                                                                            : VARIATION_THREAD;
+        const struct predicated *row = &predicated[i];
+        const enum variation with = variation_by(row, true), without = variation_by(row, false);
+        const enum variation expected = row->flags & LOADS                   ? VARIATION_DATA
+                                        : row->flags & (UR | OF_BLOCK_INPUT) ? VARIATION_BLOCK
+                                                                             : VARIATION_THREAD;
 
-        if (with != expected || without != (of->flags & LOADS ? VARIATION_WARP : VARIATION_GRID))
-            fail_msg("%s: with the predicate %d, without %d", of->text, with, without);
+        if (with != expected || without != (row->flags & LOADS ? VARIATION_WARP : VARIATION_GRID))
+            fail_msg("%s: with the predicate %d, without %d", row->text, with, without);
     }
 }
 
@@ -1202,19 +1461,20 @@ TEST(predicates_that_an_instruction_writes)
 {
     enum { UP1 = 1 << 9, UP2 = 1 << 10 };
 
-    assert_int_equal(written_by(0x046, 1, 6, C_RZ | NO_IN), 0); /* VIADDMNMX */
-    assert_int_equal(written_by(0x048, 1, 6, 1u << 17 | 2u << 20 | NO_IN), 6); /* VIMNMX */
-    assert_int_equal(written_by(0x04a, 1, 6, 1u << 17 | 2u << 20 | NO_IN), UP1 | UP2);
-    assert_int_equal(written_by(0x086, 4, 0, TO(1) | NO_IN), UP1); /* VOTEU: its input is P7 */
-    assert_int_equal(written_by(0x0ca, 1, 0, TO(1)), 2); /* R2UR */
-    assert_int_equal(written_by(0x014, 1, 6, C_RZ | TO(1)), 2); /* VABSDIFF */
-    assert_int_equal(written_by(0x004, 4, 0x7f, 0), 0x7f); /* R2P */
-    assert_int_equal(written_by(0x004, 4, 0x2d, 0), 0x2d);
-    assert_int_equal(written_by(0x004, 1, 6, 0), 0x7f); /* its mask is in a register */
-    assert_int_equal(written_by(0x180, 4, 4, 1u << 8 | 4u << 9 | 1u << 26), 0); /* LD */
-    assert_int_equal(written_by(0x180, 4, 4, 1u << 8 | 4u << 9 | 1u << 17 | 1u << 23), 2);
-    assert_int_equal(written_by(0x181, 4, 4, 1u << 8 | 4u << 9 | TO(1)), 2);
-    assert_int_equal(written_by(0x184, 4, 0, 4u << 9), 0); /* LDS */
+    assert_int_equal(written_by(OPCODE_VIADDMNMX, 1, 6, C_RZ | NO_IN), 0); /* VIADDMNMX */
+    assert_int_equal(written_by(OPCODE_VIMNMX, 1, 6, 1u << 17 | 2u << 20 | NO_IN), 6); /* VIMNMX */
+    assert_int_equal(written_by(OPCODE_UVIMNMX, 1, 6, 1u << 17 | 2u << 20 | NO_IN), UP1 | UP2);
+    assert_int_equal(written_by(OPCODE_VOTEU, 4, 0, TO(1) | NO_IN),
+                     UP1); /* VOTEU: its input is P7 */
+    assert_int_equal(written_by(OPCODE_R2UR_EARLY, 1, 0, TO(1)), 2); /* R2UR */
+    assert_int_equal(written_by(OPCODE_VABSDIFF, 1, 6, C_RZ | TO(1)), 2); /* VABSDIFF */
+    assert_int_equal(written_by(OPCODE_R2P, 4, 0x7f, 0), 0x7f); /* R2P */
+    assert_int_equal(written_by(OPCODE_R2P, 4, 0x2d, 0), 0x2d);
+    assert_int_equal(written_by(OPCODE_R2P, 1, 6, 0), 0x7f); /* its mask is in a register */
+    assert_int_equal(written_by(OPCODE_LD, 4, 4, 1u << 8 | 4u << 9 | 1u << 26), 0); /* LD */
+    assert_int_equal(written_by(OPCODE_LD, 4, 4, 1u << 8 | 4u << 9 | 1u << 17 | 1u << 23), 2);
+    assert_int_equal(written_by(OPCODE_LDG, 4, 4, 1u << 8 | 4u << 9 | TO(1)), 2);
+    assert_int_equal(written_by(OPCODE_LDS, 4, 0, 4u << 9), 0); /* LDS */
 }
 
 TEST(a_predicate_that_is_not_followed_leaves_nothing_proven)
@@ -1226,15 +1486,15 @@ TEST(a_predicate_that_is_not_followed_leaves_nothing_proven)
         program = (struct program){.architecture = 90};
         append_inputs(&program);
         if (kind < 2) { /* FMNMX and FMNMX.IS_A, which writes a predicate at another place */
-            words = append(&program, 0x009, 1, 8, 4, 6, 0);
+            words = append(&program, OPCODE_FMNMX, 1, 8, 4, 6, 0);
             words[1] = NO_IN | (uint64_t)kind << 1;
         } else { /* R2P, whose mask is not known, after a comparison of the grid */
             append_compare(&program, 1, 4, 1, 6);
-            append(&program, 0x004, kind == 2 ? 4 : 1, 0, 4, kind == 2 ? 2 : 6, 0);
+            append(&program, OPCODE_R2P, kind == 2 ? 4 : 1, 0, 4, kind == 2 ? 2 : 6, 0);
         }
-        set_predicates(append(&program, 0x007, 1, 8, 4, 6, 0), 0, kind < 2 ? PT : 1, false);
-        set(append(&program, 0x182, 5, 9, 8, 0, 0), 54, 5, 3);
-        set(append(&program, 0x14d, 4, 0, 0, 0, 0), 87, 3, PT);
+        set_predicates(append(&program, OPCODE_SEL, 1, 8, 4, 6, 0), 0, kind < 2 ? PT : 1, false);
+        set(append(&program, OPCODE_LDC, 5, 9, 8, 0, 0), 54, 5, 3);
+        append_exit(&program);
         assert_int_equal(variation_of(&program), kind % 2 ? VARIATION_UNKNOWN : VARIATION_GRID);
     }
 }
@@ -1247,15 +1507,15 @@ TEST(a_call_by_a_predicate_is_one_of_some_threads)
 
         program = (struct program){.architecture = 90};
         append_inputs(&program);
-        append(&program, 0x002, 1, 8, 0, 4, 0);
-        append(&program, 0x002, 4, 20, 0, 16 * ((uint32_t)program.count + 2), 0);
+        append(&program, OPCODE_MOV, 1, 8, 0, 4, 0);
+        append(&program, OPCODE_MOV, 4, 20, 0, 16 * ((uint32_t)program.count + 2), 0);
         call = program.count;
-        set(append(&program, 0x144, 4, 0, 0, 0, 0), 87, 3, number); /* CALL.REL.NOINC */
-        set(append(&program, 0x182, 5, 9, 8, 0, 0), 54, 5, 3);
-        set(append(&program, 0x14d, 4, 0, 0, 0, 0), 87, 3, PT);
+        set(append(&program, OPCODE_CALL_REL, 4, 0, 0, 0, 0), 87, 3, number); /* CALL.REL.NOINC */
+        set(append(&program, OPCODE_LDC, 5, 9, 8, 0, 0), 54, 5, 3);
+        append_exit(&program);
         set_target(&program, program.words[call], call, program.count);
-        append(&program, 0x002, 1, 8, 0, 6, 0);
-        set(append(&program, 0x150, 4, 0, 20, 0, 0), 87, 3, PT); /* RET */
+        append(&program, OPCODE_MOV, 1, 8, 0, 6, 0);
+        set(append(&program, OPCODE_RET, 4, 0, 20, 0, 0), 87, 3, PT); /* RET */
         assert_int_equal(variation_of(&program), number == PT ? VARIATION_GRID : VARIATION_THREAD);
     }
 }
