@@ -11,6 +11,19 @@
 
 enum { WHAT_BYTES = 256, MESSAGE_BYTES = 16384 };
 
+static struct {
+    char *text; /* NULL: messages go to stderr */
+    size_t bytes;
+} captured;
+
+void log_capture(char *text, size_t bytes)
+{
+    captured.text = text;
+    captured.bytes = bytes;
+    if (text)
+        *text = '\0';
+}
+
 enum status log_message(const char *kind, enum status status, const char *format, ...)
 {
     char text[MESSAGE_BYTES];
@@ -21,7 +34,10 @@ enum status log_message(const char *kind, enum status status, const char *format
     va_end(arguments);
     /* a message is one line, whatever names and texts it contains */
     text_clean(text, sizeof(text));
-    fprintf(stderr, "cbank: %s%s\n", kind, text);
+    if (!captured.text || status == STATUS_OK)
+        fprintf(stderr, "cbank: %s%s\n", kind, text);
+    else if (!*captured.text)
+        snprintf(captured.text, captured.bytes, "%s", text);
     return status;
 }
 

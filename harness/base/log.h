@@ -2,6 +2,8 @@
  * Messages on stderr: "cbank: error: ...", one line each, with the remedy after a semicolon. */
 #pragma once
 
+#include <stddef.h>
+
 #include "status.h"
 
 /* Prints a message of that kind and returns `status`. */
@@ -16,6 +18,11 @@ enum status log_message(const char *kind, enum status status, const char *format
 
 /* Prints a message unless `quiet` is set. */
 #define log_note(quiet, ...) ((void)((quiet) ? STATUS_OK : log_message("", STATUS_OK, __VA_ARGS__)))
+
+/* Until it is called with NULL, the first error goes into `text` and not to stderr, and the others
+ * are dropped. For a command that answers many questions and reports the error of each in its
+ * answer. */
+void log_capture(char *text, size_t bytes);
 
 /* Logs, once in a process, the purpose for which memory is missing, and returns STATUS_ENVIRONMENT.
  * After one failed allocation others fail, too: one message is enough. */

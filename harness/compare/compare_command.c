@@ -1,5 +1,9 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * cbank compare: two sides of results, or with --batch many questions about times. */
+#include <errno.h>
+#include <string.h>
 
+#include "batch.h"
 #include "command.h"
 #include "compare_report.h"
 #include "log.h"
@@ -7,6 +11,7 @@
 struct compare_command_options {
     struct comparing_options comparing;
     bool across;
+    const char *batch_path;
     struct output_options look;
 };
 
@@ -17,6 +22,14 @@ static const struct option_row rows[] = {
              "the exit code is 0",
      .kind = &option_flag,
      .offset = offsetof(struct compare_command_options, across)},
+    {.name = "batch",
+     .topic = TOPIC_VIEW,
+     .argument = "FILE",
+     .help =
+         "in place of BASE and NEW: judge times, a question in JSON a line, and print an answer "
+         "a line",
+     .kind = &option_text,
+     .offset = offsetof(struct compare_command_options, batch_path)},
 };
 
 static const struct option_group groups[] = {
@@ -24,6 +37,21 @@ static const struct option_group groups[] = {
     OPTION_GROUP(comparing_option_rows, offsetof(struct compare_command_options, comparing)),
     OPTION_GROUP(output_option_rows, offsetof(struct compare_command_options, look)),
 };
+
+/* Answers the questions of a file, or of standard input for "-". */
+static enum status compare_batch(const char *path)
+{
+    const bool piped = strcmp(path, "-") == 0;
+    FILE *questions = piped ? stdin : fopen(path, "re");
+    enum status status;
+
+    if (!questions)
+        return log_error(STATUS_USAGE, "cannot read %s: %s", path, strerror(errno));
+    status = batch_answer(questions, stdout);
+    if (!piped)
+        fclose(questions);
+    return status;
+}
 
 static enum status compare(const void *parsed, const struct invocation *invocation)
 {
@@ -33,6 +61,11 @@ static enum status compare(const void *parsed, const struct invocation *invocati
     struct comparing comparing;
     enum status status;
 
+    if (options->batch_path && invocation->given_count == 1 && invocation->argument_count == 0)
+        return compare_batch(options->batch_path);
+    if (options->batch_path || invocation->argument_count != SIDES)
+        return log_error(STATUS_USAGE,
+                         "compare needs BASE NEW, or --batch FILE alone; try cbank compare --help");
     if (options->across && (options->comparing.allowed.count || options->comparing.junit_path ||
                             options->comparing.strict))
         return log_error(STATUS_USAGE,
@@ -58,7 +91,7 @@ const struct command compare_command = {
     .name = "compare",
     .summary = "Compare results cell by cell: is NEW worse than BASE?",
     .arguments = "BASE NEW",
-    .arguments_min = 2,
+    .arguments_min = 0,
     .arguments_max = 2,
     OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct compare_command_options),
@@ -68,6 +101,9 @@ const struct command compare_command = {
                "regressed, is missing or is invalid, 3\n"
                "when the sides are not comparable, and 4 when no cell could be decided. For any "
                "file, - is standard output.\n"
+               "\n"
+               "With --batch, lines hold times, and docs/comparing.md says how; the exit code is 2 "
+               "when a line was no question.\n"
                "\n"
                "With --across, BASE and NEW are two GPUs, of one model or two. Intervals hold what "
                "boards of a model differ by.",

@@ -7,6 +7,7 @@
 #include "compare_report.h"
 #include "device_json.h"
 #include "document.h"
+#include "judge_json.h"
 
 /* A value that follows from the struct at base, or from a member of it. */
 #define WRITER(name)                                                                      \
@@ -143,48 +144,20 @@ static const struct field change_rows[] = {
 static const struct objects change_list =
     OBJECTS_OF(change_rows, struct counter_change, struct comparison_cell, change_count);
 
-WRITER(ratio)
+/* The judge's question and answer, which cbank compare --batch writes alike. */
+WRITER(judged)
 {
-    const struct ratio *ratio = &((const struct comparison_cell *)base)->judged.ratio;
-    cJSON *out = json_add(object, field->key,
-                          isnan(ratio->value) ? cJSON_CreateNull() : cJSON_CreateObject());
-
-    if (isnan(ratio->value))
-        return;
-    json_add_double(out, "value", ratio->value);
-    json_add_double(out, "ci_low", ratio->ci_low);
-    json_add_double(out, "ci_high", ratio->ci_high);
-    json_add_double(out, "p", ratio->p);
+    (void)field;
+    fields_write(object, &judged_fields, &((const struct comparison_cell *)base)->judged);
 }
 
-static const struct object deviation_object = {.fields = {deviation_rows, DEVIATION_ROWS},
-                                               .given = offsetof(struct comparison_cell,
-                                                                 judged.has_deviation)};
-
-static const struct object board_object = {.fields = {deviation_rows, DEVIATION_ROWS},
-                                           .given =
-                                               offsetof(struct comparison_cell, judged.has_board)};
-
 #define CELL(kind, key, member, presence) FIELD(kind, struct comparison_cell, key, member, presence)
-
-#define JUDGED(kind, key, member, presence) CELL(kind, key, judged.member, presence)
 
 static const struct field cell_rows[] = {
     {CELL(field_cell, "", cell, REQUIRED)},
     {.key = "uuid", .kind = &kind_uuid},
     {CELL(kind_verdict, "verdict", verdict, REQUIRED)},
-    {JUDGED(field_number, "base_ns", sides[BASE].estimate.ns, NULLABLE)},
-    {JUDGED(field_number, "new_ns", sides[NEW].estimate.ns, NULLABLE)},
-    {.key = "ratio", .kind = &kind_ratio},
-    {JUDGED(field_number, "clock_ratio", clock_ratio, REQUIRED)},
-    {JUDGED(field_number, "adjusted_p", adjusted_p, NULLABLE)},
-    {JUDGED(field_number, "noise", noise, NULLABLE)},
-    {JUDGED(field_object, "process_deviation", deviation, NULLABLE), .of = &deviation_object},
-    {JUDGED(field_object, "board_deviation", board, NULLABLE), .of = &board_object},
-    {JUDGED(field_number, "occasion_error", occasion_error, REQUIRED)},
-    {JUDGED(field_number, "degrees_of_freedom_of_sides", side_degrees, REQUIRED)},
-    {JUDGED(field_uint64, "processes_to_decide", settle, NULLABLE)},
-    {JUDGED(field_bool, "same_data", same_data, REQUIRED)},
+    {.kind = &kind_judged},
     {CELL(field_bool, "sass_differs", sass_differs, REQUIRED)},
     {.key = "code", .kind = &kind_code},
     {CELL(field_bits, "code_moved", code_moved, REQUIRED), .of = &code_parts},

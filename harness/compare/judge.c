@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "log.h"
+#include "medians.h"
 #include "stats.h"
 #include "student.h"
 
@@ -86,14 +87,20 @@ static struct deviation occasions_of(const struct judged_cell *cell,
                                      const struct judge_options *options)
 {
     const double ns = cell->sides[BASE].estimate.ns;
-    const bool counts =
-        !options->boards_differ && !(cell->sides[BASE].modelled && cell->sides[NEW].modelled);
+    const bool counts = !options->boards_differ && !options->nights &&
+                        !(cell->sides[BASE].modelled && cell->sides[NEW].modelled);
     const struct deviation parts[] = {deviation_default(CAUSE_OCCASION, cell->cold, cell->copies,
                                                         ns),
                                       deviation_default(CAUSE_LATER, cell->cold, cell->copies, ns)};
 
     return deviation_sum(parts, (const double[]){counts * cell->occasions, counts * cell->later},
                          2);
+}
+
+/* How often the variance of one board counts in a ratio of two sides. */
+static double boards_weight(const struct judged_cell *cell)
+{
+    return 1 + deviation_of_median(cell->boards > 0 ? cell->boards : 1);
 }
 
 /* Standard error of the ratio's logarithm with `counts` processes, whose deviation is `process`.
@@ -108,7 +115,9 @@ static struct deviation error_of(const struct judged_cell *cell,
     struct deviation parts[] = {*process, occasions_of(cell, options),
                                 deviation_default(CAUSE_PLAN, cell->cold, cell->copies, ns),
                                 *board};
-    double weights[] = {0, 1, 2 * cell->plans_differ, 2 * options->boards_differ}, placed = 0;
+    double weights[] = {0, 1, 2 * cell->plans_differ,
+                        options->boards_differ ? boards_weight(cell) : 0};
+    double placed = 0;
 
     for (size_t i = 0; i < SIDES; i++) {
         placed += cell->sides[i].estimate.placed * cell->sides[i].estimate.placed;
@@ -118,6 +127,24 @@ static struct deviation error_of(const struct judged_cell *cell,
     if (weights[0] == 0) /* predictions do not vary */
         weights[1] = weights[2] = weights[3] = 0;
     return deviation_sum(parts, weights, 4);
+}
+
+/* Two-sided p of a distance of medians over nights. Where boards differ, too, the distance is
+ * divided between both in the way that is most likely. */
+static double nights_p(const struct judged_cell *cell, const struct judge_options *options,
+                       double distance)
+{
+    static const double shares[] = {0.5, 0.6, 0.7, 0.8, 0.9}; /* of boards */
+    const double z = distance / cell->deviation.value,
+                 boards = cell->board.value * sqrt(boards_weight(cell));
+    double p = 1;
+
+    if (!options->boards_differ)
+        return medians_p(z, cell->nights[BASE], cell->nights[NEW]);
+    for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
+        p = fmin(p, student_p(shares[i] * distance / boards, cell->board.degrees) +
+                        medians_tail(cell->nights[NEW], (1 - shares[i]) * z));
+    return p;
 }
 
 /* Two-sided p for a change, up or down, that is no larger than the threshold; NaN if it is not
@@ -133,6 +160,10 @@ static double change_p(const struct judged_cell *cell, const struct judge_option
         return NAN;
     if (excess <= 0)
         return 1;
+    if (options->nights && !cell->sides[NEW].modelled)
+        return cell->gap > log1p(options->threshold)
+                   ? nights_p(cell, options, cell->gap - log1p(options->threshold))
+                   : 1;
     p = student_p(excess / cell->error.value, cell->error.degrees);
     if (options->boards_differ) {
         const struct deviation furthest =
@@ -223,9 +254,21 @@ static bool settles(const struct judged_cell *cell, const struct judge_options *
     return reach >= 0 && student_p(reach, error.degrees) <= p;
 }
 
+/* The deviation of a process among those of many nights, by that on one occasion. */
+static struct deviation on_nights(const struct judged_cell *cell, const struct deviation *process)
+{
+    const double ns = cell->sides[BASE].estimate.ns;
+    const struct deviation parts[] = {*process,
+                                      deviation_default(CAUSE_OCCASION, cell->cold, cell->copies,
+                                                        ns),
+                                      deviation_default(CAUSE_LATER, cell->cold, cell->copies, ns)};
+
+    return deviation_sum(parts, (const double[]){1, 1, 1}, 3);
+}
+
 /* What the sides of a cell say of the deviation between processes, and of that between boards. */
-static void find_evidence(const struct judged_cell *cell, struct deviation_evidence *processes,
-                          struct deviation_evidence *boards)
+static void find_evidence(const struct judged_cell *cell, const struct judge_options *options,
+                          struct deviation_evidence *processes, struct deviation_evidence *boards)
 {
     const struct estimate *base = &cell->sides[BASE].estimate,
                           *new_one = &cell->sides[NEW].estimate;
@@ -237,6 +280,7 @@ static void find_evidence(const struct judged_cell *cell, struct deviation_evide
     boards->own = cell->other_boards;
     *processes = (struct deviation_evidence){.flush = cell->cold,
                                              .own = deviation_pool(&base->own, &new_one->own)};
+    processes->own = deviation_pool(&processes->own, &cell->seen);
     if (isnan(within)) /* too few samples: the default says nothing of such times */
         return;
     processes->before = cell->before.degrees > 0
@@ -244,6 +288,8 @@ static void find_evidence(const struct judged_cell *cell, struct deviation_evide
                             : deviation_default(CAUSE_PROCESS, cell->cold, cell->copies, base->ns);
     /* The prior may come from more samples. */
     processes->before.value = fmax(processes->before.value, within);
+    if (options->nights)
+        processes->before = on_nights(cell, &processes->before);
 }
 
 /* Where clocks differ, times may have followed them or not: the interval holds both ratios, and p
@@ -274,6 +320,8 @@ static void find_ratio(struct judged_cell *cell, const struct judge_options *opt
     if (clocks_differ)
         hold_cycles(cell, clocks, quantile);
     cell->noise = sqrt(cell->ratio.ci_high / cell->ratio.ci_low) - 1;
+    if (options->nights && !isnan(cell->ratio.p) && !new_side->modelled)
+        cell->ratio.p = cell->gap > 0 ? nights_p(cell, options, cell->gap) : 1;
     if (cell->same_data)
         cell->ratio = (struct ratio){1, 1, 1, 1};
     cell->adjusted_p = change_p(cell, options, counts);
@@ -336,13 +384,16 @@ enum status judge(struct judged_cell *const *cells, size_t count,
         goto out;
     }
     for (size_t i = 0; i < count; i++)
-        find_evidence(cells[i], &processes[i], &boards[i]);
+        find_evidence(cells[i], options, &processes[i], &boards[i]);
     deviation_conclude(processes, count, false);
     deviation_conclude(boards, count, true);
     for (size_t i = 0; i < count; i++) {
         struct judged_cell *cell = cells[i];
 
         cell->deviation = processes[i].concluded;
+        /* Nights that differ by more than was known differ by so much. */
+        if (options->nights)
+            cell->deviation.value = fmax(cell->deviation.value, processes[i].own.value);
         cell->has_deviation = cell->deviation.degrees > 0;
         cell->has_board = options->boards_differ;
         cell->board = boards[i].concluded;

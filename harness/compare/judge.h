@@ -90,6 +90,14 @@ struct judged_cell {
                     * slower by ten times the threshold */
     bool same_data; /* both sides are the same samples of the same processes */
     struct deviation before; /* between processes, from earlier data; no degrees: the default */
+    /* between processes, from other data of the same time, such as of other GPUs; no degrees: none
+     */
+    struct deviation seen;
+    size_t boards; /* GPUs that BASE is the median of, where boards differ; 0 counts as one */
+    size_t nights[SIDES]; /* of `options.nights`: on how many the processes of each side ran */
+    /* The same: from the times nearest to the middle of one side to those of the other, of the
+     * logarithm; 0 where they are not in the order of the medians. */
+    double gap;
     /* between other GPUs of the model; no degrees: the default alone */
     struct deviation other_boards;
 
@@ -121,6 +129,9 @@ struct judge_options {
     bool base_fixed; /* BASE gets no more processes */
     bool boards_differ; /* the difference between GPUs of a model is added */
     bool clocks_allowed; /* times are compared even if SM clocks differ */
+    /* Processes are of many nights, and a night may be far off. p is that of medians (medians.h),
+     * and deviations hold what occasions add. */
+    bool nights;
 };
 
 enum { PROCESSES_TO_SETTLE_MOST = 50 }; /* on each side */

@@ -73,6 +73,11 @@ def process(cell):
     )
 
 
+def of_median(n):
+    """The variance of the median of so many normal values of variance 1."""
+    return 1 / n if n < 3 else math.pi / 2 / (n + (0.48 if n % 2 else 1.3))
+
+
 def side(results, identity):
     cells = [cell for result in results for cell in result["cells"] if cell["identity"] == identity]
     found = [process(cell) for cell in cells]
@@ -82,7 +87,7 @@ def side(results, identity):
     return {
         "n": n,
         "ns": numpy.median(values),
-        "of_median": 1 / n if n < 3 else math.pi / 2 / (n + (0.48 if n % 2 else 1.3)),
+        "of_median": of_median(n),
         "within": math.sqrt((errors**2).mean()),
         "placed": (placed**2).mean(),
         "sd": numpy.log(values).std(ddof=1) if n > 1 else 0,
@@ -109,118 +114,126 @@ def scale_excess(factor, own, degrees, squares, prior):
     return (own * ((own + degrees) * x / (degrees + own * x) - 1)).sum() + prior * (1 / factor - 1)
 
 
+def pair(base, new, cell):
+    """What is known of a cell of both sides."""
+    b, n = side(base, cell["identity"]), side(new, cell["identity"])
+    copies = cell["parameters"].get("refill_bytes") and cell["path"] != "param"
+    kind = "copies" if copies else cell["cache_state"]
+    within = math.sqrt((b["within"] ** 2 + n["within"] ** 2) / 2)
+    return known_of(b, n, kind, within)
+
+
+def known_of(b, n, kind, within=0):
+    """What is known of two sides. kind: hot, cold or copies, which are hot."""
+    own = b["n"] + n["n"] - 2
+    squares = (b["n"] - 1) * b["sd"] ** 2 + (n["n"] - 1) * n["sd"] ** 2
+    sd, degrees = default("process", kind, b["ns"])
+    return {
+        "b": b,
+        "n": n,
+        "kind": kind,
+        "cache_state": "cold" if kind == "cold" else "hot",
+        "own": own,
+        "sd_own": math.sqrt(squares / own) if own else 0,
+        "prior": (0, 0) if math.isnan(within) else (max(sd, within), degrees),
+    }
+
+
+def scale_of(cells):
+    """The factor of the prior's variance by what cells show, and the degrees of that."""
+    seen = [c for c in cells if c["own"] and c["prior"][1]]
+    if not seen:
+        return 1, math.inf
+    total, prior = sum(c["own"] for c in seen), max(c["prior"][1] for c in seen)
+    squares = numpy.array(
+        [(c["own"], c["prior"][1], (c["sd_own"] / c["prior"][0]) ** 2) for c in seen]
+    ).T
+    factor = optimize.brentq(scale_excess, 1e-9, 1e9, args=(*squares, prior))
+    return factor, max(c["own"] for c in seen) * ((prior + total) / total) ** 2
+
+
+def error_of(c, scaled, plans, apart):
+    """The standard error of a ratio's logarithm and its degrees of freedom, by Satterthwaite; nan
+    and 0 where nothing is known."""
+    (b, n, (sd, degrees)), (factor, known) = (c["b"], c["n"], c["prior"]), scaled
+    degrees = 1 / (1 / degrees + 1 / known) if degrees else 0
+    both = degrees + c["own"]
+    if not both:
+        return math.nan, 0
+    variance = (degrees * factor * sd**2 + c["own"] * c["sd_own"] ** 2) / both
+    parts = [(variance * (b["of_median"] + n["of_median"]), both)]
+    for cause, weight in apart.items():
+        value, freedom = default(cause, c["kind"], b["ns"])
+        parts.append((weight * value**2, freedom))
+    if plans or b["table_offsets"] != n["table_offsets"] or b["copies"] != n["copies"]:
+        plan, freedom = default("plan", c["kind"], b["ns"])
+        parts.append((2 * (plan**2 + (b["placed"] + n["placed"]) / 2), freedom))
+    total = sum(part for part, _ in parts)
+    return math.sqrt(total), total**2 / sum(part**2 / df for part, df in parts if part)
+
+
+def ratio_of(c, error, freedom, threshold):
+    """The ratio, its interval, and p of a change beyond the threshold, before any correction."""
+    b, n = c["b"], c["n"]
+    ratio, clocks = n["ns"] / b["ns"], b["clock"] / n["clock"]
+    clocks = clocks if clocks > 1.003 or 1 / clocks > 1.003 else 1
+    logs = sorted((math.log(ratio), math.log(ratio / clocks)))
+    half = stats.t.ppf(0.975, freedom) * error if freedom else math.inf
+    change = min(map(abs, logs)) if logs[0] * logs[1] > 0 else 0
+    excess = (change - math.log1p(threshold)) / error
+    return {
+        "ratio": ratio,
+        "low": math.exp(logs[0] - half),
+        "high": math.exp(logs[1] + half),
+        "p": None if not freedom else 2 * stats.t.sf(excess, freedom) if excess > 0 else 1,
+        "doubtful": b["doubtful"] or n["doubtful"],
+        "severe": ratio > 1 and math.expm1(change) > 10 * threshold,
+        "exact": n["own"]
+        or any(
+            read.get(key, value) != value
+            for read in n["exact"]
+            for key, value in b["exact"][0].items()
+        ),
+    }
+
+
+def verdict_of(cell, threshold):
+    significant = cell["p"] is not None and cell["p"] < 0.05
+    if cell["exact"] or significant and (cell["severe"] or not cell["doubtful"]):
+        return "regressed" if cell["exact"] or cell["ratio"] > 1 else "improved"
+    alike = 1 / (1 + threshold) <= cell["low"] and cell["high"] <= 1 + threshold
+    return "same" if alike else "inconclusive"
+
+
 def judge(base, new, threshold, apart):
-    """{identity: (verdict, ratio)} of the cells that both sides have, all of status ok."""
+    """{identity: what is said of it} of the cells that both sides have, all of status ok."""
     names = [
         {cell["identity"]: cell for result in results for cell in result["cells"]}
         for results in (base, new)
     ]
-    common = [
-        name for name in names[0] if all(of.get(name, {}).get("status") == "ok" for of in names)
-    ]
-    plans = set(names[0]) != set(names[1])
-    cells, judged = {}, {}
-    for name in common:
-        b, n = side(base, name), side(new, name)
-        cell = names[0][name]
-        kind = (
-            "copies"
-            if cell["parameters"].get("refill_bytes") and cell["path"] != "param"
-            else cell["cache_state"]
-        )
-        within, own = math.sqrt((b["within"] ** 2 + n["within"] ** 2) / 2), b["n"] + n["n"] - 2
-        sd, degrees = default("process", kind, b["ns"])
-        pooled = (
-            math.sqrt(((b["n"] - 1) * b["sd"] ** 2 + (n["n"] - 1) * n["sd"] ** 2) / own)
-            if own
-            else 0
-        )
-        cells[name] = {
-            "b": b,
-            "n": n,
-            "kind": kind,
-            "cache_state": cell["cache_state"],
-            "own": own,
-            "sd_own": pooled,
-            "prior": (0, 0) if math.isnan(within) else (max(sd, within), degrees),
-        }
+    plans, judged = set(names[0]) != set(names[1]), {}
+    cells = {
+        name: pair(base, new, names[0][name])
+        for name in names[0]
+        if all(of.get(name, {}).get("status") == "ok" for of in names)
+    }
     for cache_state in ("hot", "cold"):
-        seen = [
-            c
-            for c in cells.values()
-            if c["cache_state"] == cache_state and c["own"] and c["prior"][1]
-        ]
-        total, prior = sum(c["own"] for c in seen), max((c["prior"][1] for c in seen), default=0)
-        squares = numpy.array(
-            [(c["own"], c["prior"][1], (c["sd_own"] / c["prior"][0]) ** 2) for c in seen]
-        ).T
-        factor = optimize.brentq(scale_excess, 1e-9, 1e9, args=(*squares, prior)) if seen else 1
-        known = max(c["own"] for c in seen) * ((prior + total) / total) ** 2 if seen else math.inf
-        for name, c in ((name, c) for name, c in cells.items() if c["cache_state"] == cache_state):
-            b, n, (sd, degrees) = c["b"], c["n"], c["prior"]
-            degrees = 1 / (1 / degrees + 1 / known) if degrees else 0
-            both = degrees + c["own"]
-            variance = (
-                (degrees * factor * sd**2 + c["own"] * c["sd_own"] ** 2) / both
-                if both
-                else math.nan
-            )
-            parts = [(variance * (b["of_median"] + n["of_median"]), both)]
-            parts += [
-                (
-                    of * default(cause, c["kind"], b["ns"])[0] ** 2,
-                    default(cause, c["kind"], b["ns"])[1],
-                )
-                for cause, of in apart.items()
-            ]
-            if plans or b["table_offsets"] != n["table_offsets"] or b["copies"] != n["copies"]:
-                plan, plan_degrees = default("plan", c["kind"], b["ns"])
-                parts.append((2 * (plan**2 + (b["placed"] + n["placed"]) / 2), plan_degrees))
-            error = math.sqrt(sum(part for part, _ in parts))
-            freedom = (
-                sum(part for part, _ in parts) ** 2
-                / sum(part**2 / df for part, df in parts if part)
-                if both
-                else 0
-            )
-            ratio, clocks = n["ns"] / b["ns"], b["clock"] / n["clock"]
-            clocks = clocks if clocks > 1.003 or 1 / clocks > 1.003 else 1
-            logs = sorted((math.log(ratio), math.log(ratio / clocks)))
-            half = stats.t.ppf(0.975, freedom) * error if both else math.inf
-            change = min(map(abs, logs)) if logs[0] * logs[1] > 0 else 0
-            excess = (change - math.log1p(threshold)) / error
-            p = None if not both else 2 * stats.t.sf(excess, freedom) if excess > 0 else 1
-            judged[name] = {
-                "ratio": ratio,
-                "low": math.exp(logs[0] - half),
-                "high": math.exp(logs[1] + half),
-                "p": p,
-                "change": math.expm1(change),
-                "doubtful": b["doubtful"] or n["doubtful"],
-                "severe": ratio > 1 and math.expm1(change) > 10 * threshold,
-                "exact": n["own"]
-                or any(
-                    read.get(key, value) != value
-                    for read in n["exact"]
-                    for key, value in b["exact"][0].items()
-                ),
-            }
-    tested = sorted((c for c in judged.values() if c["p"] is not None), key=lambda c: c["p"])
+        own = {name: c for name, c in cells.items() if c["cache_state"] == cache_state}
+        scaled = scale_of(own.values())
+        for name, c in own.items():
+            judged[name] = ratio_of(c, *error_of(c, scaled, plans, apart), threshold)
+    judge_together(judged.values(), threshold)
+    return judged
+
+
+def judge_together(cells, threshold):
+    """Corrects p for all cells (Holm 1979), and sets their verdicts."""
+    tested = sorted((c for c in cells if c["p"] is not None), key=lambda c: c["p"])
     least = 0
     for rank, cell in enumerate(tested):
         cell["p"] = least = max(least, min(1, cell["p"] * (len(tested) - rank)))
-    for cell in judged.values():
-        if cell["exact"] or (
-            cell["p"] is not None and cell["p"] < 0.05 and (cell["severe"] or not cell["doubtful"])
-        ):
-            cell["verdict"] = "regressed" if cell["exact"] or cell["ratio"] > 1 else "improved"
-        else:
-            cell["verdict"] = (
-                "same"
-                if 1 / (1 + threshold) <= cell["low"] and cell["high"] <= 1 + threshold
-                else "inconclusive"
-            )
-    return judged
+    for cell in cells:
+        cell["verdict"] = verdict_of(cell, threshold)
 
 
 class SecondJudge(Scratch):
