@@ -18,11 +18,11 @@ import time
 import numpy as np
 
 from . import text
-from .change_points import medians
 from .errors import FINDING, Failure, printable, say
-from .fleet_statistics import AGAINST, LEVELS, PAST, Change, Limits
+from .fleet_groups import AGAINST, LEVELS, PAST, Change, Limits
 from .fleet_verdict import CLOCK_SLACK_MS, KINDS, LAST_VALUES, Row, Verdict
 from .nights import Fleet, Gpu, Model
+from .robust import medians
 from .store import command_line, reading, write_time
 
 # ---- Output --------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def path_changes(model: Model, paths: list[str]) -> dict[str, np.ndarray]:
     half of a few, are held against those before, or the baseline. The change of a path is the
     median over its cells."""
     of_path = {}
-    for path, (log_ns, *_) in zip(paths, model.cells):
+    for path, log_ns in zip(paths, (cell.log_ns for cell in model.cells)):
         known = ~np.isnan(log_ns)
         new = known if model.base is None else known & ~model.base
         most = (
@@ -221,7 +221,7 @@ def document(verdict: Verdict) -> dict:
         "limits": {
             "threshold": limits.threshold,
             "peer_threshold": limits.peer_threshold,
-            "false_findings": limits.false_findings,
+            "false_findings": limits.rate,
         },
         "findings": [finding(row) for row in verdict.rows],
         "gpus": [gpu(index, of) for index, of in enumerate(fleet.gpus)],

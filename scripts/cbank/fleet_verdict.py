@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .errors import Failure, printable, say
-from .fleet_statistics import LEVELS, PAST, PEERS, Finding, Limits, find, judge, members_of
+from .fleet_groups import LEVELS, PAST, PEERS, Change, Limits, judge
 from .nights import Fleet, Model, place
+from .robust import medians
 from .store import BAD
 
 CLOCK_SLACK_MS = 600_000
@@ -50,6 +51,72 @@ class Row:
     drift: bool = False
     why: str = ""  # what else changed then
     finding: object = None  # whose cells it is of
+
+
+# ---- Findings ------------------------------------------------------------------------------------
+
+
+@dataclass
+class Finding:
+    """Changes of cells that are of the same GPUs and in one direction: told once."""
+
+    changes: list  # by cell
+    surest: Change  # the largest multiple of its deviation: it dates the finding
+    change: float  # of the logarithm, the median over the cells
+    members: int  # the most of any cell
+    covered: int
+
+
+def members_of(change: Change, groups: dict[str, np.ndarray], gpus: int) -> range | list[int]:
+    """Numbers of the GPUs that a change is of."""
+    name = LEVELS[change.level]
+    if name == "model":
+        return range(gpus)
+    return (
+        [change.group] if name == "gpu" else np.flatnonzero(groups[name] == change.group).tolist()
+    )
+
+
+def find(changes: list[Change], groups: dict[str, np.ndarray]) -> list[Finding]:
+    """Findings: the slower ones first, the coarsest level first, the largest first. A difference
+    from the others is left out where the GPU, or a group of it below the model, changed in that
+    direction."""
+
+    def key(change: Change) -> tuple:
+        return change.against, change.level, change.group, change.change < 0
+
+    past = [change for change in changes if change.against == PAST]
+    explained = {
+        (gpu, change.change < 0)
+        for change in past
+        if change.level > 0
+        for gpu in members_of(change, groups, 0)
+    }
+    by_key = {}
+    for change in sorted(changes, key=lambda change: change.cell):
+        if change.against == PAST or (change.group, change.change < 0) not in explained:
+            by_key.setdefault(key(change), []).append(change)
+    found = []
+    for same in by_key.values():
+        most = max(same, key=lambda change: change.covered)
+        sizes = np.array([change.change for change in same])
+        found.append(
+            Finding(
+                same,
+                max(
+                    same,
+                    key=lambda change: (
+                        abs(change.change / change.deviation) if change.deviation else math.inf
+                    ),
+                ),
+                float(medians(sizes[None], np.array([len(sizes)]))[0]),
+                most.members,
+                most.covered,
+            )
+        )
+    return sorted(
+        found, key=lambda of: (of.change < 0, of.surest.level, -abs(of.change), of.surest.group)
+    )
 
 
 # ---- The verdict ---------------------------------------------------------------------------------
@@ -314,7 +381,7 @@ class Verdict:
             limits = Limits(
                 self.limits.threshold,
                 self.limits.peer_threshold,
-                self.limits.false_findings * len(model.gpus) / self.answered,
+                self.limits.rate * len(model.gpus) / self.answered,
             )
             for finding in find(
                 judge(

@@ -197,6 +197,7 @@ class View:
 def change_json(history: History, change: Change) -> dict:
     """A change as JSON has it; changes are relative."""
     before, after = history.setup(change.before), history.setup(change.after)
+    step, noise = change.step, change.step.noise
     since, until = (
         write_time(int(history.runs["started"][run])) for run in (change.after, change.before)
     )
@@ -208,19 +209,20 @@ def change_json(history: History, change: Change) -> dict:
         "host": after["host"],
         "slot": after["slot"],
         "cell": change.cell,
-        "change": change.change,
-        "ci_low": change.low,
-        "ci_high": change.high,
-        "runs_before": change.runs_before,
-        "runs_after": change.runs_after,
+        "change": step.ratio["value"] - 1,
+        "ci_low": step.ratio["ci_low"] - 1,
+        "ci_high": step.ratio["ci_high"] - 1,
+        "p": step.p,
+        "runs_before": step.before,
+        "runs_after": step.after,
         "driver_before": before["driver"],
         "driver_after": after["driver"],
         "vbios_before": before["vbios"],
         "vbios_after": after["vbios"],
         "with": change.together or None,
-        "noise": change.noise.deviation if change.noise else 0.0,
-        "noise_degrees_of_freedom": change.noise.degrees if change.noise else 0.0,
-        "noise_origin": change.noise.origin if change.noise else None,
+        "noise": noise["value"] if noise else 0.0,
+        "noise_degrees_of_freedom": noise["degrees_of_freedom"] if noise else 0.0,
+        "noise_origin": noise["origin"] if noise else None,
     }
 
 
@@ -331,7 +333,7 @@ def main(words: list[str]) -> int:
         arrays = (f'"{key}": [' + ",\n".join(map(encode, of)) + "]" for key, of in parts.items())
         text.write(
             "-",
-            '{"schema": {"name": "cbank-history", "version": "1.0"},\n'
+            '{"schema": {"name": "cbank-history", "version": "1.1"},\n'
             + ",\n".join(arrays)
             + "}\n",
         )

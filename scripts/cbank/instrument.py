@@ -87,3 +87,18 @@ def call(
 def ask(words: list[str], statuses: tuple[int, ...] = (0,), text: str | None = None) -> object:
     """The JSON document that `cbank WORDS...` writes to standard output."""
     return json.loads(call(words, statuses, text))
+
+
+def judge(questions: list[dict]) -> list[list[dict]]:
+    """The verdicts on the cells of each question, by one run of `cbank compare --batch`: the same
+    judge as of two results. docs/comparing.md says what questions and answers hold."""
+    if not questions:
+        return []
+    text = "".join(json.dumps(question) + "\n" for question in questions)
+    said = [
+        json.loads(line) for line in call(["compare", "--batch", "-"], (0, 2), text).splitlines()
+    ]
+    for answer in said:
+        if "error" in answer:
+            raise Failure(f"the instrument takes no such question: {answer['error']}", ENVIRONMENT)
+    return [answer["cells"] for answer in said]

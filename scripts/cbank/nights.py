@@ -11,8 +11,9 @@ import numpy as np
 
 from . import text
 from .errors import Failure, printable
-from .fleet_statistics import LEVELS
-from .noise import Deviation, Known, error_within, on_days
+from .calibrated import Known
+from .changes import Cell
+from .fleet_groups import LEVELS
 from .store import hashes, modulo, read_time, time_hash
 
 HOUR_MS, DAY_MS = 3600_000, 86400_000
@@ -73,8 +74,7 @@ class Model:
     uuids: set = field(default_factory=set)  # of these, where they are known
     groups: dict = field(default_factory=dict)  # {level: number of the group of each GPU}
     base: np.ndarray | None = None  # [GPUs, rounds]: of the baseline
-    # (log_ns [GPUs, rounds], known deviation, whether caches are flushed) of each cell of the fleet
-    cells: list = field(default_factory=list)
+    cells: list = field(default_factory=list)  # of the fleet, each a changes.Cell
 
 
 class Fleet:
@@ -298,29 +298,23 @@ class Fleet:
                 log_ns = np.full((len(model.gpus), self.rounds), np.nan)
                 log_ns[self.member[runs[of]], self.round[runs[of]]] = logs[of]
                 last = np.flatnonzero(of & latest)
-                before = (
-                    self.known_before(
-                        known, model, identity_id, identity, ns[of][0], runs[last[-1]]
-                    )
-                    if len(last)
-                    else Deviation(0.0, 0)
-                )
-                model.cells.append((log_ns, before, parts[5] == "cold"))
+                cell = Cell(identity, log_ns)
+                if len(last):
+                    self.know(known, model, identity_id, cell, runs[last[-1]])
+                model.cells.append(cell)
         self.fits(np.flatnonzero(self.model >= 0), sums, self.time_sum)
 
-    def known_before(
-        self, known: Known, model: Model, identity_id: int, identity: str, ns: float, run: int
-    ) -> Deviation:
-        """How far processes differ, at least as far as the time of a run is unsure within its
-        own. ns: of the past."""
+    def know(self, known: Known, model: Model, identity_id: int, cell: Cell, run: int) -> None:
+        """Sets what is known of the noise of a cell: by calibrations, and by the interval of a
+        time of the last night."""
         _, _, _, low, high, *_, kernel_id, _ = self.last[identity_id, int(self.run_id[run])]
         sha = self.store.execute(
             "SELECT max(sass_sha256) FROM kernels WHERE kernel_id = ?", (kernel_id,)
         ).fetchone()[0]
         gpu = self.gpus[model.gpus[0]]
-        noise = known.find(identity, float(ns), model.uuids, gpu.name, gpu.driver, sha)
-        process = Deviation(max(noise.deviation, error_within(low, high)), noise.degrees)
-        return on_days(process, identity, ns) if self.nights > 1 else process
+        cell.known = known.find(cell.identity, model.uuids, gpu.name, gpu.driver, sha)
+        if low and high and low > 0:
+            cell.interval_ns = (low, high)
 
     def setup_of(self, run: int) -> dict:
         return self.setups[int(self.setup[run])]

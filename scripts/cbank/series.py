@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 import contextlib
 import fnmatch
-import math
 import os
 import re
 import sqlite3
@@ -14,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .change_points import compress, difference_scale, levels, partition
+from .calibrated import Known
+from .changes import RUNS_OF_A_LEVEL, Series, Step, find_steps
 from .errors import Failure, printable, say
 from .ingest import add_all, files_of
-from .noise import EFFICIENCY_OF_DIFFERENCE, Deviation, Known, Noise, on_days, pool, scaled
 from .store import (
     is_store,
     modulo,
@@ -30,8 +28,6 @@ from .store import (
 )
 
 DOUBTFUL = {"unstable", "multimodal", "contended"}  # flags of a time that nothing is concluded from
-RUNS_OF_A_LEVEL = 2
-CONFIDENCE = 0.95
 RUN_TEXTS = ("uuid", "name", "engine", "modelled", "host", "slot", "driver", "vbios")
 
 
@@ -258,12 +254,7 @@ class Change:
     cell: str
     before: int  # the last run of the old level
     after: int  # the first one of the new level
-    change: float  # of the level, relative, with the interval of 95 %
-    low: float
-    high: float
-    runs_before: int
-    runs_after: int
-    noise: Noise | None  # of a value, that it was held against; None: of predictions
+    step: Step
     together: str  # what changed at the same time: driver, VBIOS, code
 
 
@@ -273,108 +264,36 @@ def find_changes(history: History, threshold: float) -> list[Change]:
     points = history.points
     good = np.flatnonzero((points["ns"] > 0) & ~points["doubtful"])
     number = np.searchsorted(history.starts, good, side="right") - 1  # of the series
-    series, first, counts = np.unique(number, return_index=True, return_counts=True)
-    long = np.flatnonzero(counts >= 2 * RUNS_OF_A_LEVEL)
-    if not len(long):
-        return []
-    values = np.full((len(long), counts[long].max()), np.nan)
-    known = np.arange(values.shape[1]) < counts[long][:, None]
-    values[known] = np.log(points["ns"][good[np.isin(number, series[long])]])
-    values, counted = compress(values)
-    noise, spread = noise_of(history, good[first[long]], values, counted)
-    last = partition(values, counted, np.full(len(long), RUNS_OF_A_LEVEL), *spread)
+    members = [
+        of
+        for of in np.split(good, np.flatnonzero(np.diff(number)) + 1)
+        if len(of) >= 2 * RUNS_OF_A_LEVEL
+    ]
     found = []
-    for row in np.flatnonzero(last[np.arange(len(long)), counted] > 0):
-        own = values[row, : counted[row]]
-        members = good[first[long[row]] : first[long[row]] + counted[row]]
-        found += changes_of(
-            history, members, own, levels(own, last[row], counted[row]), noise[row], threshold
-        )
+    for step in find_steps([series_of(history, of) for of in members], threshold):
+        before, after = members[step.series][step.first - 1 : step.first + 1]
+        runs = [int(points["run"][at]) for at in (before, after)]
+        found.append(Change(history.name(after), *runs, step, together(history, before, after)))
     order = {name: index for index, name in enumerate(history.names)}
     return sorted(found, key=lambda change: (-change.after, order[change.cell]))
 
 
-def noise_of(
-    history: History, firsts: np.ndarray, values: np.ndarray, counts: np.ndarray
-) -> tuple[list[Noise | None], np.ndarray]:
-    """How far values of several occasions differ, by the first point of each series: what is
-    known, scaled to all cells of a model, None of predictions; and the deviation with what each
-    series shows."""
-    points, models, found = history.points, {}, [None] * len(firsts)
-    own = [
-        Deviation(float(scale), EFFICIENCY_OF_DIFFERENCE * (count - 1))
-        for scale, count in zip(difference_scale(values, counts), counts)
-    ]
-    for row, point in enumerate(firsts):
-        of, ns, name = (
-            history.setup(points["run"][point]),
-            float(points["ns"][point]),
-            history.name(point),
+def series_of(history: History, members: np.ndarray) -> Series:
+    """The series of some points."""
+    points, first = history.points, members[0]
+    setup, name, known = history.setup(points["run"][first]), history.name(first), []
+    if history.known.cells and not setup["modelled"]:
+        sha = list(history.hashes)[points["kernel"][first]]
+        known = history.known.find(
+            name, {setup["uuid"]} - {None}, setup["name"], setup["driver"] or "", sha
         )
-        if not of["modelled"]:
-            sha = list(history.hashes)[points["kernel"][point]] if history.known.cells else None
-            known = history.known.find(
-                name, ns, {of["uuid"]} - {None}, of["name"], of["driver"] or "", sha
-            )
-            before = on_days(Deviation(known.deviation, known.degrees), name, ns)
-            models.setdefault(of["name"], []).append(
-                (row, known.origin, ("/cold" in name, before, own[row]))
-            )
-    for series in models.values():
-        for (row, origin, _), of in zip(series, scaled([evidence for *_, evidence in series])):
-            found[row] = Noise(*of, origin)
-    return (
-        found,
-        np.array(
-            [
-                pool(Deviation(*of[:2]), each) if of else Deviation(0.0, 1e5)
-                for of, each in zip(found, own)
-            ]
-        ).T,
+    return Series(
+        name,
+        int(points["gpu"][first]),
+        np.log(points["ns"][members]),
+        known,
+        bool(setup["modelled"]),
     )
-
-
-def changes_of(
-    history: History,
-    members: np.ndarray,
-    values: np.ndarray,
-    found: list[tuple[int, int, float]],
-    noise: Noise | None,
-    threshold: float,
-) -> Iterator[Change]:
-    """The changes of one series. members: its points; values: their logarithms; threshold:
-    relative."""
-    from scipy.special import stdtrit  # which takes long to import, and is for changes alone
-
-    rest = len(values) - len(found)
-    spread = (
-        math.sqrt(
-            sum(((values[first : first + count] - mean) ** 2).sum() for first, count, mean in found)
-            / rest
-        )
-        if rest
-        else 0.0
-    )
-    deviation = pool(
-        Deviation(noise.deviation, noise.degrees) if noise else Deviation(0.0, 0),
-        Deviation(spread, rest),
-    )
-    quantile = -float(stdtrit(deviation.degrees, (1 - CONFIDENCE) / 2))
-    for (_, n, old), (first, m, new) in zip(found, found[1:]):
-        half = deviation.value * math.sqrt(1 / n + 1 / m) * quantile
-        size = new - old
-        if abs(np.expm1(size)) >= threshold:
-            before, after = members[first - 1], members[first]
-            runs = [int(history.points["run"][at]) for at in (before, after)]
-            yield Change(
-                history.name(after),
-                *runs,
-                *(float(np.expm1(x)) for x in (size, size - half, size + half)),
-                n,
-                m,
-                noise,
-                together(history, before, after),
-            )
 
 
 def together(history: History, before: int, after: int) -> str:

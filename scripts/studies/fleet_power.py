@@ -33,8 +33,9 @@ import numpy as np
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import make_fleet
 import trials
-from cbank import noise
-from cbank.fleet_statistics import LEVELS, Limits, find, judge
+from cbank.changes import Cell
+from cbank.fleet_groups import LEVELS, Limits, judge
+from cbank.fleet_verdict import find
 
 NODE, PLANTED, BOARD, DRIFT_NIGHTS = 8, 20, 0.01, 30
 PROCESS_NS = 1.7  # the difference of hot cells between the processes of a pair
@@ -118,15 +119,7 @@ class Fleet:
     def __init__(self, rng, gpus, rounds, resampled):
         cells = make_fleet.known_cells()
         self.path = np.array([make_fleet.PATHS.index(cell["path"]) for cell, _, _ in cells])
-        known = noise.Known()
-        self.known = [
-            noise.on_days(
-                noise.Deviation(*known.find(cell["identity"], ns, set(), "", "", None)[:2]),
-                cell["identity"],
-                ns,
-            )
-            for cell, ns, _ in cells
-        ]
+        self.cells = [(cell["identity"], math.log(ns)) for cell, ns, _ in cells]
         deviation = np.array([deviation for _, _, deviation in cells])
         shape = (len(cells), gpus, rounds)
 
@@ -149,7 +142,10 @@ class Fleet:
             "vbios": np.zeros(gpus, dtype=int),
             "node": np.arange(gpus) // NODE,
         }
-        cells = [(log_ns, of, False) for log_ns, of in zip(self.log_ns, self.known)]
+        cells = [
+            Cell(identity, log_ns + usual)
+            for (identity, usual), log_ns in zip(self.cells, self.log_ns)
+        ]
         return find(
             judge(cells, gpus, groups, Limits(), firsts=np.arange(0, self.log_ns.shape[2], runs)),
             groups,

@@ -14,10 +14,11 @@ compare them: no decision is made here. Times, deviations between processes and 
 those of the process-*.json of a folder: ten processes of one GPU (default results/h200/processes).
 Noise of 2 and 4 is as many times what processes differ by. Heavy tails: Student's t of 3 degrees of
 freedom, scaled to the same deviation. All cells of a process share half of their variance. NEW is
-of another day than BASE: each side is moved by what occasions differ by (scripts/cbank/noise.py),
-likewise. Programs of a gate take turns on one occasion. Cells that did not settle count as settled:
-flags are not what is simulated. In NEW two cells, the shortest and the longest, are slower by 1.5
-times the threshold; an alarm is a regression or an improvement of another.
+of another day than BASE: each side is moved by what occasions differ by
+(harness/compare/deviation.c), likewise. Programs of a gate take turns on one occasion. Cells that
+did not settle count as settled: flags are not what is simulated. In NEW two cells, the shortest and
+the longest, are slower by 1.5 times the threshold; an alarm is a regression or an improvement of
+another.
 
 With --gate it is cbank gate that decides: its programs take one result after the other, as many as
 it comes to. It ends when more would decide nothing, or at 20 a side.
@@ -45,7 +46,6 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import process_deviation
 import trials
-from cbank import noise
 
 SAMPLES = 20
 BUFFER_SETS = 5  # of so many samples
@@ -84,15 +84,17 @@ def template(folder, cache_state):
 
 def of_an_occasion(tried, rng, of, factors):
     """The factors of cells on an occasion of its own."""
-    (result, truth), shared = template(tried.processes, of["cache_state"]), rng.gauss(0, 1)
+    (_, truth), shared = template(tried.processes, of["cache_state"]), rng.gauss(0, 1)
     return [
         factor
         * math.exp(
-            noise.on_days(noise.Deviation(0, 1), cell["identity"], ns).value
+            math.hypot(
+                *(trials.deviation(cause, of["cache_state"], ns) for cause in ("occasion", "later"))
+            )
             * (shared + rng.gauss(0, 1))
             / math.sqrt(2)
         )
-        for factor, cell, (ns, _, _) in zip(factors, result["cells"], truth)
+        for factor, (ns, _, _) in zip(factors, truth)
     ]
 
 
@@ -105,7 +107,7 @@ def of_boards(tried, rng, of, count):
             [board[cell["identity"]] / usual for cell, (usual, *_) in zip(result["cells"], truth)]
             for board in times
         ]
-    value, degrees = noise.BOARD
+    value, _, degrees = trials.DEVIATIONS["board", "hot"]
     cells = [
         min(
             BOARDS[of["boards"]] * value * math.sqrt(degrees / rng.gammavariate(degrees / 2, 2)),
@@ -156,84 +158,76 @@ def write_process(tried, path, rng, of, factors, second, day=1, **device):
         )
 
 
+def write_sides(tried, gate, of, rng, sides, slow):
+    """Results of all sides, in the folders of these names. The second has the slower cells."""
+    boards, most = of.get("boards"), GATE if gate else of["processes"]
+    slower = 1 + (SLOWER if boards else PLANTED * of["threshold_percent"]) / 100
+    result, _ = template(tried.processes, of["cache_state"])
+    factors_of = [
+        [slower if side == 1 and cell["identity"] in slow else 1 for cell in result["cells"]]
+        for side in range(len(sides))
+    ]
+    if boards:
+        factors_of = [
+            [own * factor for own, factor in zip(*pair)]
+            for pair in zip(of_boards(tried, rng, of, len(sides)), factors_of)
+        ]
+    elif not gate:
+        factors_of = [of_an_occasion(tried, rng, of, each) for each in factors_of]
+    for process, side in sorted(
+        itertools.product(range(most), range(len(sides))),
+        key=None if gate else lambda pair: pair[1],
+    ):
+        os.makedirs(sides[side], exist_ok=True)
+        write_process(
+            tried,
+            f"{sides[side]}/{process + 1:03}.json",
+            rng,
+            of,
+            factors_of[side],
+            2 * process + side,
+            1 if gate or boards else 1 + side,
+            **({"uuid": f"GPU-{side}"} if boards else {}),
+        )
+
+
+def gate_words(sides):
+    """The command of a gate. Its programs have results, whose processes come one after the
+    other."""
+    for side in sides:
+        with open(f"{side}.sh", "w", encoding="utf-8") as file:
+            file.write(
+                f'#!/bin/sh\nfor json; do :; done\nset -- {side}/*.json\nexec mv "$1"'
+                ' "${json#--json=}"\n'
+            )
+        os.chmod(f"{side}.sh", 0o755)
+    programs = ("--base-program", f"{sides[0]}.sh", "--new-program", f"{sides[1]}.sh")
+    return ["gate", *programs, "--engine", "cuda", "--processes", str(GATE)]
+
+
+def compare_words(of, sides):
+    return [
+        "compare",
+        *sides[:2],
+        *(["--allow-diff", "uuid"] if of.get("boards") else []),
+        *(["--boards", ",".join(sides[2:])] if sides[2:] else []),
+    ]
+
+
 def trial(tried, gate, of, seed):
     """(whether there was a false alarm, planted cells found, cells undecided, processes a side)
     of a comparison or a gate."""
-    rng, boards, most = random.Random(seed), of.get("boards"), GATE if gate else of["processes"]
+    rng = random.Random(seed)
     result, truth = template(tried.processes, of["cache_state"])
     order = sorted(range(len(truth)), key=lambda i: truth[i][0])
     slow = [result["cells"][i]["identity"] for i in (order[0], order[-1])]
-    slower = 1 + (SLOWER if boards else PLANTED * of["threshold_percent"]) / 100
-    factors_of = [
-        [slower if side == 1 and cell["identity"] in slow else 1 for cell in result["cells"]]
-        for side in range(2 + of.get("others", 0))
-    ]
     with tempfile.TemporaryDirectory() as folder:
-        sides = [
-            os.path.join(folder, side)
-            for side in ("base", "new", *map(str, range(len(factors_of) - 2)))
-        ]
-        if boards:
-            factors_of = [
-                [one * factor for one, factor in zip(*pair)]
-                for pair in zip(of_boards(tried, rng, of, len(sides)), factors_of)
-            ]
-        elif not gate:
-            factors_of = [of_an_occasion(tried, rng, of, each) for each in factors_of]
-        for process, side in sorted(
-            itertools.product(range(most), range(len(sides))),
-            key=None if gate else lambda pair: pair[1],
-        ):
-            os.makedirs(sides[side], exist_ok=True)
-            write_process(
-                tried,
-                f"{sides[side]}/{process + 1:03}.json",
-                rng,
-                of,
-                factors_of[side],
-                2 * process + side,
-                1 if gate or boards else 1 + side,
-                **({"uuid": f"GPU-{side}"} if boards else {}),
-            )
-        # a program whose processes have the results, one after the other
-        for side in sides if gate else ():
-            with open(f"{side}.sh", "w", encoding="utf-8") as file:
-                file.write(
-                    f'#!/bin/sh\nfor json; do :; done\nset -- {side}/*.json\nexec mv "$1"'
-                    ' "${json#--json=}"\n'
-                )
-            os.chmod(f"{side}.sh", 0o755)
-        command = (
-            [
-                "gate",
-                "--base-program",
-                f"{sides[0]}.sh",
-                "--new-program",
-                f"{sides[1]}.sh",
-                "--engine",
-                "cuda",
-                "--processes",
-                str(most),
-            ]
-            if gate
-            else [
-                "compare",
-                *sides[:2],
-                *(["--allow-diff", "uuid"] if boards else []),
-                *(["--boards", ",".join(sides[2:])] if sides[2:] else []),
-            ]
-        )
-        comparison = json.loads(
-            trials.call(
-                tried.program,
-                *command,
-                "--threshold",
-                str(of["threshold_percent"]),
-                "--json",
-                "-",
-                statuses=(0, 1, 4),
-            ).stdout
-        )
+        others = map(str, range(of.get("others", 0)))
+        sides = [os.path.join(folder, side) for side in ("base", "new", *others)]
+        write_sides(tried, gate, of, rng, sides, slow)
+        words = gate_words(sides) if gate else compare_words(of, sides)
+        words += ["--threshold", str(of["threshold_percent"]), "--json", "-"]
+        comparison = json.loads(trials.call(tried.program, *words, statuses=(0, 1, 4)).stdout)
     cells = comparison["cells"]
     return (
         any(

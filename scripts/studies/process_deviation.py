@@ -37,12 +37,12 @@ import re
 import statistics
 import sys
 
+from scipy.special import stdtr
+
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import trials
-from cbank.steps import student_p
 
-TABLE = os.path.join(trials.ROOT, "harness/compare/deviation.c")
-ROW = r"\[CAUSE_(\w+)\]\[CELLS_(\w+)\] = \{([^}]*)\}"  # of that table
+HEADER = os.path.join(trials.ROOT, "harness/compare/deviation.h")
 NORMAL = 1.959964
 # of harness/base/series.h: what intervals have in addition to the samples' part, ...
 SERIES_PROCESS = 5e-4
@@ -169,7 +169,7 @@ def held(cells, board, process):
             relative**2 + (ns / math.exp(logs[0])) ** 2 for relative, ns, _ in (board, process)
         )
         return [
-            float(student_p((one - other) / math.sqrt(variance), board[2]) > 0.05)
+            float(2 * stdtr(board[2], -abs(one - other) / math.sqrt(variance)) > 0.05)
             for one, other in itertools.combinations(logs, 2)
         ]
 
@@ -374,11 +374,8 @@ def main():
         numbers = ", ".join(f"{value:.2g}" for value in values)
         print(f"    [CAUSE_{cause.upper()}][CELLS_{cache_state.upper()}] = {{{numbers}}},")
     print("\n".join(basis))
-    with open(TABLE, encoding="utf-8") as file, open(f"{TABLE[:-2]}.h", encoding="utf-8") as header:
-        have = {
-            (cause.lower(), cache_state.lower()): [float(value) for value in numbers.split(",")]
-            for cause, cache_state, numbers in re.findall(ROW, file.read())
-        }
+    have = trials.DEVIATIONS
+    with open(HEADER, encoding="utf-8") as header:
         said = re.findall('_BASIS +"(.*)"', header.read())
     if sys.argv[1:] and (
         not all(any(text in line for line in basis) for text in said)

@@ -7,6 +7,7 @@ import concurrent.futures
 import json
 import math
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -63,6 +64,25 @@ def compare(program, base, new, *options, planted=None):
             if cell["verdict"] != "regressed"
         ]
     return report
+
+
+def deviations():
+    """The table of harness/compare/deviation.c: {(cause, cells): [relative, ns, degrees]}."""
+    with open(os.path.join(ROOT, "harness/compare/deviation.c"), encoding="utf-8") as file:
+        rows = re.findall(r"\[CAUSE_(\w+)\]\[CELLS_(\w+)\] = \{([^}]*)\}", file.read())
+    return {
+        (cause.lower(), cells.lower()): list(map(float, numbers.split(",")))
+        for cause, cells, numbers in rows
+    }
+
+
+DEVIATIONS = deviations()
+
+
+def deviation(cause, cells, ns):
+    """The deviation of a time by a row of that table."""
+    relative, absolute, _ = DEVIATIONS[cause, cells]
+    return math.hypot(relative, absolute / ns)
 
 
 def draw(rng, tails):

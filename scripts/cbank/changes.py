@@ -1,0 +1,402 @@
+# SPDX-License-Identifier: MIT
+"""What changed over nights: of many GPUs (cbank fleet), and of series (cbank history).
+
+Where a series may have changed is looked for here. Whether a cell is slower, and by how much, the
+instrument says: the times before and since are the two sides of a question (instrument.judge). p is
+that of medians, so that one bad night moves nothing.
+
+One error rate holds for all that is listed, RATE. The p of all wholes that were looked at, or of
+all series, are corrected together (Benjamini and Hochberg 1995). Of what is listed, such a share is
+false on average. Where nothing changed, so rarely is anything listed. p is first multiplied by the
+number of places that were looked at in a series (Bonferroni).
+
+Times are logarithms: 0.01 is 1 %. A cell's times are an array of shape [GPUs, rounds], NaN where
+there is none.
+
+The cells of a GPU or a group make two tests of the whole. The first holds whatever the cells have
+in common (Hommel 1983): it finds a cell that changed much, and many that changed alike. The second
+is for several cells. The common part of a process is taken off, and the rest is taken as
+independent: so many small p are binomial. Cells of ten processes of an H200 and of an H100 have no
+more in common than that (fleet_power.py). The whole is tested in either direction. Its cells are
+named by the procedure of Benjamini and Hochberg, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import instrument
+from .robust import centre, difference_scale, levels, median_of, partition
+
+RATE = 0.01  # of false ones among what is listed, and of nights and histories without a change
+
+# values at the end of a series that are held against those before
+LENGTHS = (1, 2, 3, 5, 8, 13, 21, 30)
+EFFICIENCY_OF_DIFFERENCE = 0.37  # of the median of differences: degrees of freedom of each
+NAMED = 0.01  # of the cells that a finding names, the share that may be chance
+QUARTER = 0.3186  # the deviation of normal values that a quarter is below
+WHOLES_AT_ONCE = 100  # so that memory is bounded
+RUNS_OF_A_LEVEL = 2
+
+
+@dataclass
+class Cell:
+    """A cell of the GPUs of a model."""
+
+    identity: str
+    log_ns: np.ndarray
+    known: list = field(default_factory=list)  # deviations between processes, by calibrations
+    interval_ns: tuple = ()  # of 95 %, of one of its times; empty: not known
+
+    def question(self, base: np.ndarray, new: np.ndarray, **more: object) -> dict:
+        """A question about two sides of logarithms. Members of `more` that are None are left
+        out."""
+        return {
+            "identity": self.identity,
+            "base_ns": np.exp(base).tolist(),
+            "new_ns": np.exp(new).tolist(),
+            "known": self.known,
+            "interval_ns": self.interval_ns,
+            **{key: value for key, value in more.items() if value is not None},
+        }
+
+
+# ---- Many tests ----------------------------------------------------------------------------------
+
+
+def corrected(p: np.ndarray, tests: int) -> np.ndarray:
+    """p of some of so many tests, each as the least rate at which it is listed (Benjamini and
+    Hochberg 1995)."""
+    order = np.argsort(p, kind="stable")
+    least = np.minimum.accumulate((p[order] * tests / np.arange(1, len(p) + 1))[::-1])[::-1]
+    found = np.empty(len(p))
+    found[order] = np.minimum(least, 1)
+    return found
+
+
+def whole_p(p: np.ndarray) -> np.ndarray:
+    """p of each whole that nothing changed, by those of its cells [cells, wholes], whatever
+    these have in common: Simes' least n p_(k) / k times 1 + 1/2 + ... + 1/n (Hommel 1983)."""
+    rank = np.arange(1, len(p) + 1)[:, None]
+    return np.minimum(
+        1, (np.sort(p, axis=0) * len(p) / rank).min(axis=0, initial=1) * (1 / rank).sum()
+    )
+
+
+def several_p(p: np.ndarray) -> np.ndarray:
+    """The same of independent cells, by two of them or more: the least probability that so many
+    p are so small, times their number."""
+    from scipy.special import betainc  # which takes long to import, and is for fleets alone
+
+    rank = np.arange(2, len(p) + 1)[:, None]
+    return np.minimum(
+        1,
+        betainc(rank, len(p) + 1 - rank, np.sort(p, axis=0)[1:]).min(axis=0, initial=1)
+        * max(len(p) - 1, 1),
+    )
+
+
+def named_cells(p: np.ndarray) -> np.ndarray:
+    """The cells of one whole that changed, by their p."""
+    return np.flatnonzero(corrected(p, len(p)) <= NAMED)
+
+
+def evidence(value: float, degrees: float, origin: str = "processes") -> dict:
+    """A deviation as the instrument takes it."""
+    return {"value": value, "degrees_of_freedom": degrees, "origin": origin}
+
+
+# ---- A whole -------------------------------------------------------------------------------------
+
+
+@dataclass
+class Cut:
+    """A whole, a GPU or a group, whose last rounds are held against those before."""
+
+    whole: int
+    base: np.ndarray  # [rounds]: which count on each side
+    new: np.ndarray
+    places: int  # that were looked at
+
+
+@dataclass
+class Sides:
+    """What the instrument says of all cells of a whole: 0 and 1 where nothing can be said."""
+
+    change: np.ndarray  # of the logarithm
+    deviation: np.ndarray  # of a night
+    p: np.ndarray
+
+
+def apart(rows: np.ndarray, side: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(median, sum of the distances from it) of each row's values on a side."""
+    values = np.where(side, rows, np.nan)
+    middle = median_of(values)
+    return middle, np.nansum(np.abs(values - middle[:, None]), axis=1)
+
+
+def find_cuts(
+    values: np.ndarray, base: np.ndarray | None, threshold: float, noise: np.ndarray
+) -> list[Cut]:
+    """Where each whole may have changed: of the cuts at which a cell's medians differ by the
+    threshold, the one where the distances from these, in multiples of its noise, are the least.
+    values: [cells, wholes, rounds]; base: [wholes, rounds], or None; noise: [cells]."""
+    known = ~np.isnan(values)
+    there = known.any(axis=0)
+    from_end = np.cumsum(there[:, ::-1], axis=1)[:, ::-1]
+    counts = there if base is None else base & there
+    after = there.shape[1] if base is None else counts[:, ::-1].argmax(axis=1)
+    is_new = np.arange(there.shape[1]) >= there.shape[1] - np.reshape(after, (-1, 1))
+    most = (there & is_new).sum(axis=1) - (base is None)
+    most[~counts.any(axis=1)] = 0
+    places = np.searchsorted(LENGTHS, most, side="right")
+    with np.errstate(invalid="ignore"):
+        cells, wholes = np.nonzero(
+            np.fmax.reduce(values, axis=2) - np.fmin.reduce(values, axis=2) >= threshold
+        )
+    rows = values[cells, wholes]
+    _, whole_cost = apart(rows, there[wholes])
+    best, cuts = np.zeros(len(there)), {}
+    for length in LENGTHS:
+        chosen = np.flatnonzero(most[wholes] >= length)
+        if not len(chosen):
+            break
+        of = wholes[chosen]
+        new, old = there[of] & (from_end[of] <= length), counts[of] & (from_end[of] > length)
+        (after_middle, after_cost), (before_middle, before_cost) = (
+            apart(rows[chosen], side) for side in (new, old)
+        )
+        if base is not None:
+            _, whole_cost[chosen] = apart(rows[chosen], new | old)
+        gain = (whole_cost[chosen] - after_cost - before_cost) / noise[cells[chosen]]
+        for row in np.flatnonzero(np.abs(after_middle - before_middle) >= threshold):
+            whole = int(of[row])
+            if gain[row] > best[whole]:
+                best[whole] = gain[row]
+                cuts[whole] = Cut(whole, old[row], new[row], int(places[whole]))
+    return [cuts[whole] for whole in sorted(cuts)]
+
+
+def process_part(of: Sides) -> tuple[np.ndarray, np.ndarray]:
+    """How far each cell changed beyond what its whole process did, and by how much the noise of
+    that process is more than is known. The common part of a process is a multiple of the
+    deviations or of the times: what most of its cells do. Where the quietest quarter of them
+    differs by more than is known, the process is noisier."""
+    z = of.change / of.deviation
+    by_noise, by_time = z - centre(z), (of.change - centre(of.change)) / of.deviation
+    away = np.minimum(np.abs(by_noise), np.abs(by_time))
+    noisier = max(1.0, np.sort(away)[(len(away) - 1) // 4] / QUARTER)
+    alike = (np.sign(by_noise) == np.sign(of.change)) & (np.sign(by_time) == np.sign(of.change))
+    return np.where(alike, np.sign(of.change) * away * of.deviation, 0) / noisier, noisier
+
+
+# ---- Wholes --------------------------------------------------------------------------------------
+
+
+@dataclass
+class Wholes:
+    """The cells of GPUs or groups, which are judged as wholes."""
+
+    cells: list[Cell]
+    seen: list[dict | None]  # what all GPUs show of the noise of each
+    nights: np.ndarray  # of each round
+    tests: int  # of the whole verdict
+    rate: float = RATE
+
+    def __post_init__(self):
+        self.typical = [float(np.nanmedian(cell.log_ns)) for cell in self.cells]
+        self.noise = np.array([of["value"] if of and of["value"] > 0 else 1.0 for of in self.seen])
+
+    def question(
+        self, values: np.ndarray, cut: Cut, threshold: float, moved: np.ndarray | None = None
+    ) -> tuple[dict, list[int]]:
+        """A question about a whole, and the cells that it is about. moved: what is added to the
+        values since the cut, of each cell."""
+        cells, numbers = [], []
+        several = len(np.unique(self.nights)) < len(self.nights)
+        for number, cell in enumerate(self.cells):
+            row = values[number, cut.whole] + self.typical[number]
+            base, new = (side & ~np.isnan(row) for side in (cut.base, cut.new))
+            if base.any() and new.any():
+                numbers.append(number)
+                cells.append(
+                    cell.question(
+                        row[base],
+                        row[new] + (0 if moved is None else moved[number]),
+                        seen=self.seen[number],
+                        base_nights=self.nights[base].tolist() if several else None,
+                        new_nights=self.nights[new].tolist() if several else None,
+                    )
+                )
+        return {"nights": True, "threshold": threshold, "cells": cells}, numbers
+
+    def ask(
+        self, values: np.ndarray, cuts: list[Cut], threshold: float, moved: list | None = None
+    ) -> list[Sides]:
+        """What the instrument says of each."""
+        asked = [
+            self.question(values, cut, threshold, moved and moved[i]) for i, cut in enumerate(cuts)
+        ]
+        found = []
+        for answers, (_, numbers) in zip(
+            instrument.judge([question for question, _ in asked]), asked
+        ):
+            of = Sides(*(np.full(len(self.cells), value) for value in (0.0, 1.0, 1.0)))
+            for number, answer in zip(numbers, answers):
+                of.change[number] = math.log(answer["ratio"]["value"])
+                of.deviation[number] = answer["process_deviation"]["value"]
+                of.p[number] = answer["ratio"]["p"]
+            found.append(of)
+        return found
+
+    def changes(
+        self, values: np.ndarray, base: np.ndarray | None, threshold: float
+    ) -> Iterator[tuple[Cut, Sides, float, int]]:
+        """(cut, sides, corrected p of the whole, cell) of changes against the past. values:
+        [cells, wholes, rounds]; base: [wholes, rounds]."""
+        cuts = find_cuts(values, base, threshold, self.noise)
+        sides, p = [], []
+        for first in range(0, len(cuts), WHOLES_AT_ONCE):
+            some = cuts[first : first + WHOLES_AT_ONCE]
+            said = self.ask(values, some, threshold)
+            parts = [process_part(of) for of in said]
+            beyond = self.ask(
+                values, some, threshold, [left - of.change for (left, _), of in zip(parts, said)]
+            )
+            quieter = [i for i, (_, noisier) in enumerate(parts) if noisier > 1]
+            for i, of in zip(
+                quieter,
+                self.ask(
+                    values,
+                    [some[i] for i in quieter],
+                    threshold,
+                    [said[i].change / parts[i][1] - said[i].change for i in quieter],
+                ),
+            ):
+                said[i].p = of.p
+            sides += said
+            for cut, of, rest in zip(some, said, beyond):
+                for direction in (1, -1):
+                    p.append(min(1, cut.places * self.directed_p(of, rest, direction)))
+        for number, whole in enumerate(corrected(np.array(p), self.tests)):
+            of, direction = sides[number // 2], 1 - 2 * (number % 2)
+            if whole <= self.rate:
+                for cell in named_cells(np.where(direction * of.change > 0, of.p, 1)):
+                    if abs(of.change[cell]) >= threshold:
+                        yield cuts[number // 2], of, float(whole), int(cell)
+
+    @staticmethod
+    def directed_p(of: Sides, rest: Sides, direction: int) -> float:
+        """p of a whole that nothing changed in a direction."""
+        own, beyond = (
+            np.where(direction * of.change > 0, each.p, 1)[:, None] for each in (of, rest)
+        )
+        return float(min(whole_p(own)[0], several_p(beyond)[0]))
+
+
+# ---- Series --------------------------------------------------------------------------------------
+
+
+@dataclass
+class Series:
+    """The times of a cell on a GPU, in their order."""
+
+    identity: str
+    gpu: int
+    log_ns: np.ndarray
+    known: list
+    modelled: bool  # predictions, which do not vary
+
+
+@dataclass
+class Step:
+    """Where the level of a series changed."""
+
+    series: int
+    first: int  # value of the new level
+    before: int  # values of either level
+    after: int
+    ratio: dict  # of the levels, as the instrument says it
+    noise: dict | None  # of a value, that it was held against; None: of predictions
+    p: float  # corrected for all series
+
+
+def ask_by_gpu(series: list[Series], asked: list[tuple[int, dict]]) -> list[dict]:
+    """Answers to questions about cells, (series, question). Those of a GPU are judged together:
+    what is known before of their noise is scaled to what they show."""
+    together = {}
+    for place, (number, _) in enumerate(asked):
+        together.setdefault((series[number].gpu, series[number].modelled), []).append(place)
+    answers = [None] * len(asked)
+    for places, said in zip(
+        together.values(),
+        instrument.judge(
+            [
+                {"nights": True, "modelled": modelled, "cells": [asked[at][1] for at in places]}
+                for (_, modelled), places in together.items()
+            ]
+        ),
+    ):
+        for place, answer in zip(places, said):
+            answers[place] = answer
+    return answers
+
+
+def question_of(series: Series, base: np.ndarray, new: np.ndarray, **more: object) -> dict:
+    return Cell(series.identity, series.log_ns, series.known).question(base, new, **more)
+
+
+def levels_of(series: list[Series]) -> list[list[tuple[int, int, float]]]:
+    """(first value, number of values, mean) of the levels of each. They are where it may have
+    changed: a partition by what the instrument knows of the noise and what neighbours show."""
+    width = max(len(of.log_ns) for of in series)
+    values = np.array([np.pad(of.log_ns, (0, width - len(of.log_ns))) for of in series])
+    counts = np.array([len(of.log_ns) for of in series])
+    own = difference_scale(values, counts)
+    asked = [
+        (
+            number,
+            question_of(
+                of,
+                np.median(of.log_ns)[None],
+                np.median(of.log_ns)[None],
+                seen=evidence(float(scale), EFFICIENCY_OF_DIFFERENCE * (count - 1)),
+            ),
+        )
+        for number, (of, scale, count) in enumerate(zip(series, own, counts))
+    ]
+    known = [
+        answer["process_deviation"] or evidence(0.0, 1e5) for answer in ask_by_gpu(series, asked)
+    ]
+    deviation, degrees = (
+        np.array([of[key] for of in known]) for key in ("value", "degrees_of_freedom")
+    )
+    least = np.full(len(series), RUNS_OF_A_LEVEL)
+    last = partition(values, counts, least, deviation, degrees)
+    return [levels(*of) for of in zip(values, last, counts)]
+
+
+def find_steps(series: list[Series], threshold: float) -> list[Step]:
+    """The steps of all series, each of two levels of two values or more. threshold: relative. A
+    step was looked for between any three values of its series: so many places count."""
+    if not series:
+        return []
+    found, asked = [], []
+    for number, of_series in enumerate(levels_of(series)):
+        values = series[number].log_ns
+        for (start, before, _), (first, after, _) in zip(of_series, of_series[1:]):
+            base, new = values[start:first], values[first : first + after]
+            found.append(Step(number, first, before, after, {}, None, 1.0))
+            asked.append((number, question_of(series[number], base, new)))
+    for step, answer in zip(found, ask_by_gpu(series, asked)):
+        step.ratio, step.noise = answer["ratio"], answer["process_deviation"]
+        if abs(step.ratio["value"] - 1) >= threshold:
+            step.p = min(1, step.ratio["p"] * math.comb(len(series[step.series].log_ns) - 1, 3))
+    p = corrected(np.array([step.p for step in found]), max(len(series), len(found)))
+    for step, corrected_p in zip(found, p.tolist()):
+        step.p = corrected_p
+    return [step for step in found if step.p <= RATE and abs(step.ratio["value"] - 1) >= threshold]

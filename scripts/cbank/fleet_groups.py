@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: MIT
+"""Who changed together: GPUs of a model, a driver, a VBIOS, a node, or one alone; and who differs
+from the others. changes.py says what changed.
+
+A GPU is held against its own past. All GPUs of a driver change together with the room or the
+driver. Their median is taken off first, as in Tukey's median polish. Where it reaches the
+threshold, it is a finding of theirs. Groups are judged from the coarsest to the single GPU. A
+change belongs to the coarsest group where 85 % of the members changed alike.
+
+A GPU is also held against the median of the others of its model. The instrument knows what boards
+differ by; Qn of the others is added to that.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import instrument
+from .changes import (
+    EFFICIENCY_OF_DIFFERENCE,
+    RATE,
+    Cell,
+    Cut,
+    Sides,
+    Wholes,
+    corrected,
+    evidence,
+    named_cells,
+    whole_p,
+)
+from .robust import date_step, median_of, medians, qn
+
+LEVELS = ("model", "driver", "vbios", "node", "gpu")  # from the coarsest on
+GPU = LEVELS.index("gpu")
+PAST, PEERS = 0, 1
+AGAINST = ("past", "peers")
+WANDER_LEAST = 5  # GPUs whose median is what they do together
+DIFFERENCES_LEAST = 3  # whose median one step does not move
+PEERS_MANY, PEER_VALUES = 9, 3  # GPUs of a model; values that say where a GPU is
+COVERED_LEAST = 0.85  # of a group, whose change is then the group's
+GROUP_SHARE = 0.5  # of the threshold, for groups
+EFFICIENCY_OF_QN = 0.82
+
+
+@dataclass
+class Limits:
+    threshold: float = 0.01  # of a GPU against its past; of a group half of it
+    peer_threshold: float = 0.03  # of a GPU against the others
+    rate: float = RATE
+
+
+@dataclass
+class Change:
+    """A change of one cell."""
+
+    level: int  # index of LEVELS
+    against: int
+    group: int  # of the level; of a GPU its number
+    cell: int
+    change: float  # of the logarithm
+    deviation: float  # of what it is held against
+    p: float  # of its GPU or group, corrected for all tests
+    last: int  # values that it was seen in
+    since: int = 0  # round, of a change against the past
+    drift: bool = False
+    members: int = 1  # GPUs of the group
+    covered: int = 1  # those that changed alike
+
+
+class Search:
+    """The work on the GPUs of a model."""
+
+    def __init__(
+        self,
+        cells: list[Cell],
+        gpus: int,
+        groups: dict[str, np.ndarray],
+        limits: Limits,
+        base: np.ndarray | None,
+        firsts: np.ndarray | None,
+    ):
+        """base: of the shape of times, or None; groups: {level: number of the group of each GPU}
+        of driver, VBIOS and node; firsts: the first round of each night, since runs of one night
+        may be more alike; None: each is of one round."""
+        # numbers of cells
+        self.there = [i for i, cell in enumerate(cells) if not np.isnan(cell.log_ns).all()]
+        self.cells = [cells[i] for i in self.there]
+        self.base, self.groups, self.limits, self.gpus = base, groups, limits, gpus
+        rounds = np.arange(cells[0].log_ns.shape[1])
+        # of one night alone, all rounds say what they can
+        self.firsts = rounds if firsts is None or len(firsts) == 1 else firsts
+        tests = 2 * (1 + 2 * gpus + sum(int(of.max()) + 1 for of in groups.values()))
+        self.found = []
+        # not explained yet: [cells, GPUs, rounds]
+        self.left = np.array(
+            [cell.log_ns - self.level(cell.log_ns)[:, None] for cell in self.cells]
+        )
+        nights = np.searchsorted(self.firsts, rounds, side="right")
+        seen = [self.seen_of(left) for left in self.left]
+        self.wholes = Wholes(self.cells, seen, nights, tests, limits.rate)
+
+    def level(self, log_ns: np.ndarray) -> np.ndarray:
+        """The median of each GPU: of its baseline, where it has one."""
+        level = median_of(log_ns)
+        if self.base is None:
+            return level
+        based = median_of(np.where(self.base, log_ns, np.nan))
+        return np.where(np.isnan(based), level, based)
+
+    def seen_of(self, left: np.ndarray) -> dict | None:
+        """The deviation of one value of a cell, by the differences of all GPUs from night to
+        night, else within nights. Too few are no evidence: the step that is looked for may be
+        most of them."""
+        for differences in (
+            np.diff(left[:, self.firsts], axis=1),
+            np.delete(np.diff(left, axis=1), self.firsts[1:] - 1, axis=1),
+        ):
+            steps = differences.T  # [times, GPUs]
+            counts = (~np.isnan(steps)).sum(axis=1)
+            wander = counts >= WANDER_LEAST
+            count = int(counts.sum())
+            if count >= DIFFERENCES_LEAST and (len(steps) >= DIFFERENCES_LEAST or wander.any()):
+                sizes = np.abs(steps - np.where(wander, medians(steps, counts), 0)[:, None]).ravel()
+                value = float(median_of(sizes[None])[0]) / (0.6745 * math.sqrt(2))
+                return evidence(value, EFFICIENCY_OF_DIFFERENCE * count)
+        return None
+
+    def describe(
+        self, level: int, group: int, values: np.ndarray, found: tuple[Cut, Sides, float, int]
+    ) -> Change:
+        """A change of a cell, and since when it is there."""
+        cut, of, p, cell = found
+        row = values[cell, cut.whole]
+        rounds = np.flatnonzero(~np.isnan(row))
+        last = int((cut.new & ~np.isnan(row)).sum())
+        since, drift, change = date_step(row[rounds], of.change[cell], last, of.deviation[cell])
+        return Change(
+            level,
+            PAST,
+            group,
+            self.there[cell],
+            change,
+            float(of.deviation[cell]),
+            p,
+            last,
+            int(rounds[since]),
+            drift,
+        )
+
+    # ---- Groups
+
+    def changed_alike(
+        self, cell: int, members: np.ndarray, step: float, since: int
+    ) -> tuple[np.ndarray, int]:
+        """(those members that changed as the group did, by half as much at least; of how many
+        this can be said)."""
+        left = self.left[cell, members]
+        before = left[:, :since]
+        if self.base is not None:
+            before = np.where(self.base[members, :since], before, np.nan)
+        before, after = (
+            median_of(side) if side.shape[1] else np.full(len(members), np.nan)
+            for side in (before, left[:, since:])
+        )
+        change = after - before
+        with np.errstate(invalid="ignore"):
+            return members[change / step > 0.5], int((~np.isnan(change)).sum())
+
+    def judge_group(self, level: int, group: int, members: np.ndarray) -> None:
+        """Judges the median of a group in each round, where half of its GPUs were there."""
+        left = self.left[:, members]  # [cells, members, rounds]
+        there = (~np.isnan(left)).sum(axis=1)
+        together = np.array(
+            [
+                np.where((count > 0) & (2 * count >= len(members)), medians(of.T, count), np.nan)
+                for of, count in zip(left, there)
+            ]
+        )[:, None]
+        base = None
+        if self.base is not None:
+            # Half of those that were there, of all cells: a run has nearly all.
+            based = (self.base[members] & ~np.isnan(left).all(axis=0)).sum(axis=0)
+            base = ((based > 0) & (2 * based >= there.max(axis=0)))[None]
+        tried = set()
+        for of in self.wholes.changes(together, base, GROUP_SHARE * self.limits.threshold):
+            cut, sides, _, cell = of
+            tried.add(cell)
+            found = self.describe(level, group, together, of)
+            alike, found.members = self.changed_alike(
+                cell, members, sides.change[cell], int(cut.new.argmax())
+            )
+            found.covered = len(alike)
+            if found.covered >= 2 and found.covered >= COVERED_LEAST * found.members:
+                self.left[cell, alike] -= np.nan_to_num(together[cell, 0])
+                self.found.append(found)
+        if LEVELS[level] == "driver" and len(members) >= WANDER_LEAST:
+            for cell in set(range(len(left))) - tried:
+                self.left[cell, members] -= np.nan_to_num(together[cell, 0])
+
+    def judge_groups(self) -> None:
+        for level, name in enumerate(LEVELS[:-1]):
+            numbers = self.groups[name] if name in self.groups else np.zeros(self.gpus, dtype=int)
+            order = np.argsort(numbers, kind="stable")
+            starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+            for group, members in enumerate(np.split(order, starts[1:])):
+                if len(members) > 1 and (name in ("model", "driver") or len(members) < self.gpus):
+                    self.judge_group(level, group, members)
+
+    # ---- Peers
+
+    def recent(self, log_ns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(level of each GPU, which values say it) of a cell."""
+        known = ~np.isnan(log_ns)
+        last = known & (np.cumsum(known[:, ::-1], axis=1)[:, ::-1] <= PEER_VALUES)
+        return median_of(np.where(last, log_ns, np.nan)), last
+
+    def judge_peers(self) -> None:
+        """Each of few GPUs is held against the median of the others, and of many against that of
+        all, which one cannot move."""
+        recent = [self.recent(cell.log_ns) for cell in self.cells]
+        levels = np.array([level for level, _ in recent])  # [cells, GPUs]
+        many = self.gpus >= PEERS_MANY
+        others = [
+            self.others_of(levels if many else np.delete(levels, gpu, axis=1))
+            for gpu in range(1 if many else self.gpus)
+        ]
+        medians_of = np.array([[np.nan if of is None else of[0] for of in its] for its in others])
+        distances = np.nan_to_num(levels - medians_of.T)
+        far = np.flatnonzero((np.abs(distances) >= self.limits.peer_threshold).any(axis=0))
+        asked = [
+            self.peer_question(gpu, [last[gpu] for _, last in recent], others[0 if many else gpu])
+            for gpu in far
+        ]
+        p, spread = np.ones((2, len(self.cells), len(far)))
+        for i, ((_, numbers), answers) in enumerate(
+            zip(asked, instrument.judge([question for question, _ in asked]))
+        ):
+            for number, answer in zip(numbers, answers):
+                p[number, i] = answer["ratio"]["p"]
+                spread[number, i] = answer["board_deviation"]["value"]
+        distances = distances[:, far]
+        p[np.abs(distances) < self.limits.peer_threshold] = 1
+        wholes = np.concatenate([np.where(sign * distances > 0, p, 1) for sign in (1, -1)], axis=1)
+        for number, of_whole in enumerate(corrected(whole_p(wholes), self.wholes.tests)):
+            for cell in named_cells(wholes[:, number]) if of_whole <= self.limits.rate else ():
+                gpu = int(far[number % len(far)])
+                self.found.append(
+                    Change(
+                        GPU,
+                        PEERS,
+                        gpu,
+                        self.there[cell],
+                        float(distances[cell, number % len(far)]),
+                        float(spread[cell, number % len(far)]),
+                        float(of_whole),
+                        int(recent[cell][1][gpu].sum()),
+                    )
+                )
+
+    @staticmethod
+    def others_of(levels: np.ndarray) -> list[tuple[float, int, dict | None] | None]:
+        """(median, number, what they differ by) of other GPUs, for each cell; None: there are
+        none."""
+        found = []
+        for of in levels:
+            ordered = np.sort(of[~np.isnan(of)])
+            boards = None
+            if len(ordered) > 1:
+                boards = evidence(qn(ordered), EFFICIENCY_OF_QN * (len(ordered) - 1), "boards")
+            found.append(
+                (float(np.median(ordered)), len(ordered), boards) if len(ordered) else None
+            )
+        return found
+
+    def peer_question(
+        self,
+        gpu: int,
+        recent: list[np.ndarray],
+        others: list[tuple[float, int, dict | None] | None],
+    ) -> tuple[dict, list[int]]:
+        """The question whether a GPU differs from the others, and the cells that it is about.
+        recent: the rounds whose values say where it is."""
+        numbers = [
+            number for number, (of, new) in enumerate(zip(others, recent)) if of and new.any()
+        ]
+        cells = []
+        for number in numbers:
+            (median, count, boards), new = others[number], recent[number]
+            cells.append(
+                self.cells[number].question(
+                    np.array([median]),
+                    self.cells[number].log_ns[gpu, new],
+                    seen=self.wholes.seen[number],
+                    new_nights=self.wholes.nights[new].tolist(),
+                    boards=boards,
+                    base_boards=count,
+                )
+            )
+        return {"nights": True, "boards_differ": True, "cells": cells}, numbers
+
+
+def judge(
+    cells: list[Cell],
+    gpus: int,
+    groups: dict[str, np.ndarray],
+    limits: Limits,
+    base: np.ndarray | None = None,
+    firsts: np.ndarray | None = None,
+) -> list[Change]:
+    """Changes of all cells of a model: see Search."""
+    if all(np.isnan(cell.log_ns).all() for cell in cells):
+        return []
+    work = Search(cells, gpus, groups, limits, base, firsts)
+    work.judge_groups()
+    for found in work.wholes.changes(work.left, base, limits.threshold):
+        work.found.append(work.describe(GPU, found[0].whole, work.left, found))
+    work.judge_peers()
+    return work.found
