@@ -8,28 +8,28 @@
 #include <stdio.h>
 #include <string.h>
 
-static const unsigned char *element_at(const struct cbank_buffer_report *of, const void *values,
+static const unsigned char *element_at(const struct cbank_buffer_report *report, const void *values,
                                        uint64_t index)
 {
-    return (const unsigned char *)values + index * of->element_bytes;
+    return (const unsigned char *)values + index * report->element_bytes;
 }
 
-static bool is_float(const struct cbank_buffer_report *of)
+static bool is_float(const struct cbank_buffer_report *report)
 {
-    return of->type == CBANK_TYPE_FLOAT &&
-           (of->element_bytes == 2 || of->element_bytes == 4 || of->element_bytes == 8);
+    return report->type == CBANK_TYPE_FLOAT &&
+           (report->element_bytes == 2 || report->element_bytes == 4 || report->element_bytes == 8);
 }
 
-static double float_value(const struct cbank_buffer_report *of, const void *at)
+static double float_value(const struct cbank_buffer_report *report, const void *element)
 {
     uint16_t half;
     float single;
     double value;
 
-    if (of->element_bytes == sizeof(half)) {
+    if (report->element_bytes == sizeof(half)) {
         int exponent, fraction;
 
-        memcpy(&half, at, sizeof(half));
+        memcpy(&half, element, sizeof(half));
         exponent = half >> 10 & 31;
         fraction = half & 1023;
         if (exponent == 31)
@@ -38,96 +38,98 @@ static double float_value(const struct cbank_buffer_report *of, const void *at)
             value = exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25);
         return half & 0x8000 ? -value : value;
     }
-    if (of->element_bytes == sizeof(single)) {
-        memcpy(&single, at, sizeof(single));
+    if (report->element_bytes == sizeof(single)) {
+        memcpy(&single, element, sizeof(single));
         return single;
     }
-    memcpy(&value, at, sizeof(value));
+    memcpy(&value, element, sizeof(value));
     return value;
 }
 
-uint64_t elements_differ(const struct cbank_buffer_report *of, const void *found,
+uint64_t elements_differ(const struct cbank_buffer_report *report, const void *found,
                          const void *expected)
 {
     /* Equal bytes need no look at each element. */
-    if (memcmp(found, expected, of->elements * of->element_bytes) == 0)
-        return of->elements;
-    for (uint64_t i = 0; i < of->elements; i++) {
-        const unsigned char *a = element_at(of, found, i), *b = element_at(of, expected, i);
-        double one, other;
+    if (memcmp(found, expected, report->elements * report->element_bytes) == 0)
+        return report->elements;
+    for (uint64_t i = 0; i < report->elements; i++) {
+        const unsigned char *a = element_at(report, found, i), *b = element_at(report, expected, i);
+        double value, due;
         bool equal;
 
-        if (memcmp(a, b, of->element_bytes) == 0)
+        if (memcmp(a, b, report->element_bytes) == 0)
             continue;
-        if (!is_float(of))
+        if (!is_float(report))
             return i;
-        one = float_value(of, a);
-        other = float_value(of, b);
-        equal = isinf(other) ? one == other
-                             : fabs(one - other) <=
-                                   of->tolerance_absolute + of->tolerance_relative * fabs(other);
-        if (!equal && !(isnan(one) && isnan(other)))
+        value = float_value(report, a);
+        due = float_value(report, b);
+        equal = isinf(due) ? value == due
+                           : fabs(value - due) <= report->tolerance_absolute +
+                                                      report->tolerance_relative * fabs(due);
+        if (!equal && !(isnan(value) && isnan(due)))
             return i;
     }
-    return of->elements;
+    return report->elements;
 }
 
-uint64_t elements_not_finite(const struct cbank_buffer_report *of, const void *values,
+uint64_t elements_not_finite(const struct cbank_buffer_report *report, const void *values,
                              bool infinite)
 {
-    for (uint64_t i = 0; is_float(of) && i < of->elements; i++) {
-        const double value = float_value(of, element_at(of, values, i));
+    for (uint64_t i = 0; is_float(report) && i < report->elements; i++) {
+        const double value = float_value(report, element_at(report, values, i));
 
         if (isnan(value) || (infinite && isinf(value)))
             return i;
     }
-    return of->elements;
+    return report->elements;
 }
 
-static bool is_filled(const unsigned char *at, uint32_t bytes, int byte)
+static bool is_filled(const unsigned char *element, uint32_t bytes, int byte)
 {
     for (uint32_t i = 0; i < bytes; i++)
-        if (at[i] != byte)
+        if (element[i] != byte)
             return false;
     return true;
 }
 
-uint64_t elements_untouched(const struct cbank_buffer_report *of, const void *values_a, int a,
+uint64_t elements_untouched(const struct cbank_buffer_report *report, const void *values_a, int a,
                             const void *values_b, int b)
 {
     uint64_t i = 0;
 
-    while (i < of->elements && !(is_filled(element_at(of, values_a, i), of->element_bytes, a) &&
-                                 is_filled(element_at(of, values_b, i), of->element_bytes, b)))
+    while (i < report->elements &&
+           !(is_filled(element_at(report, values_a, i), report->element_bytes, a) &&
+             is_filled(element_at(report, values_b, i), report->element_bytes, b)))
         i++;
     return i;
 }
 
-const char *element_text(const struct cbank_buffer_report *of, const void *values, uint64_t index,
-                         char text[ELEMENT_TEXT_BYTES])
+const char *element_text(const struct cbank_buffer_report *report, const void *values,
+                         uint64_t index, char text[ELEMENT_TEXT_BYTES])
 {
     enum { BYTES_SHOWN = 8 };
-    const unsigned char *at = element_at(of, values, index);
-    const bool whole = of->element_bytes <= sizeof(uint64_t),
-               is_signed = of->type == CBANK_TYPE_SIGNED;
-    const uint32_t shown = of->element_bytes < BYTES_SHOWN ? of->element_bytes : BYTES_SHOWN;
+    const unsigned char *element = element_at(report, values, index);
+    const bool whole = report->element_bytes <= sizeof(uint64_t),
+               is_signed = report->type == CBANK_TYPE_SIGNED;
+    const uint32_t shown =
+        report->element_bytes < BYTES_SHOWN ? report->element_bytes : BYTES_SHOWN;
     uint64_t number = 0;
     size_t used = 0;
 
-    if (is_float(of)) {
-        snprintf(text, ELEMENT_TEXT_BYTES, "%.9g", float_value(of, at));
-    } else if (whole && (is_signed || of->type == CBANK_TYPE_UNSIGNED)) {
-        memcpy(&number, at, of->element_bytes);
-        if (is_signed && of->element_bytes < sizeof(number) &&
-            number >> (8 * of->element_bytes - 1) & 1)
-            number |= UINT64_MAX << 8 * of->element_bytes;
+    if (is_float(report)) {
+        snprintf(text, ELEMENT_TEXT_BYTES, "%.9g", float_value(report, element));
+    } else if (whole && (is_signed || report->type == CBANK_TYPE_UNSIGNED)) {
+        memcpy(&number, element, report->element_bytes);
+        if (is_signed && report->element_bytes < sizeof(number) &&
+            number >> (8 * report->element_bytes - 1) & 1)
+            number |= UINT64_MAX << 8 * report->element_bytes;
         snprintf(text, ELEMENT_TEXT_BYTES, is_signed ? "%" PRId64 : "%" PRIu64, number);
     } else {
         for (uint32_t i = 0; i < shown; i++)
             used += (size_t)snprintf(text + used, ELEMENT_TEXT_BYTES - used, "%s%02x", i ? " " : "",
-                                     at[i]);
+                                     element[i]);
         snprintf(text + used, ELEMENT_TEXT_BYTES - used, "%s",
-                 of->element_bytes > shown ? " ..." : "");
+                 report->element_bytes > shown ? " ..." : "");
     }
     return text;
 }

@@ -40,8 +40,8 @@ static void take_records(CUcontext context, uint32_t stream, uint8_t *buffer, si
     while (cupti &&
            cupti->f.cuptiActivityGetNextRecord(buffer, valid_bytes, &record) == CUPTI_SUCCESS) {
         /* Later versions of the record begin with the same members. */
-        const void *at = record;
-        const CUpti_ActivityKernel9 *kernel = at;
+        const void *found = record;
+        const CUpti_ActivityKernel9 *kernel = found;
 
         if (record->kind != kind || kernel->start == 0 || kernel->end < kernel->start)
             continue;

@@ -250,13 +250,14 @@ static bool span_of(const struct probe_reading *readings, size_t count, uint32_t
 {
     uint32_t begin = 0, last = 0, seen = 0, last_begin = 0, first_end = 0;
 
-    for (const struct probe_reading *one = readings; one < readings + count; one++) {
-        if (one->sm != sm)
+    for (const struct probe_reading *reading = readings; reading < readings + count; reading++) {
+        if (reading->sm != sm)
             continue;
-        begin = seen == 0 || (int32_t)(one->begin - begin) < 0 ? one->begin : begin;
-        last_begin = seen == 0 || (int32_t)(one->begin - last_begin) > 0 ? one->begin : last_begin;
-        first_end = seen == 0 || (int32_t)(one->end - first_end) < 0 ? one->end : first_end;
-        last = seen == 0 || (int32_t)(one->end - last) > 0 ? one->end : last;
+        begin = seen == 0 || (int32_t)(reading->begin - begin) < 0 ? reading->begin : begin;
+        last_begin =
+            seen == 0 || (int32_t)(reading->begin - last_begin) > 0 ? reading->begin : last_begin;
+        first_end = seen == 0 || (int32_t)(reading->end - first_end) < 0 ? reading->end : first_end;
+        last = seen == 0 || (int32_t)(reading->end - last) > 0 ? reading->end : last;
         seen++;
     }
     *cycles = last - begin;
