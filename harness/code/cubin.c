@@ -13,7 +13,7 @@ enum { OTHER_ENTRY = 0x10 };
 /* Files of other types, by their first bytes. */
 static const struct other_file {
     const char *begins;
-    const char *is;
+    const char *kind;
 } other_files[] = {
     {"!<arch>\n", "an archive of objects; cuobjdump -xelf all FILE takes the cubins out of it"},
     {"//", "text, as PTX is; ptxas -arch=sm_90 FILE -o FILE.cubin makes a cubin of PTX"},
@@ -56,7 +56,7 @@ bool cubin_open(const void *data, size_t bytes, struct cubin *out, char reason[C
     for (size_t i = 0; i < sizeof(other_files) / sizeof(other_files[0]); i++)
         if (bytes >= strlen(other_files[i].begins) &&
             memcmp(data, other_files[i].begins, strlen(other_files[i].begins)) == 0)
-            why = other_files[i].is;
+            why = other_files[i].kind;
     if (!why && (bytes < SELFMAG || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0))
         why = "no ELF file; nvcc -cubin -arch=sm_90 makes a cubin";
     else if (!why && bytes < sizeof(header))
@@ -84,13 +84,13 @@ bool cubin_open(const void *data, size_t bytes, struct cubin *out, char reason[C
 }
 
 /* The next symbol of a type that has a name and a section. */
-static bool next_symbol(const struct cubin *cubin, uint64_t *at, unsigned type, Elf64_Sym *symbol,
-                        Elf64_Shdr *section)
+static bool next_symbol(const struct cubin *cubin, uint64_t *place, unsigned type,
+                        Elf64_Sym *symbol, Elf64_Shdr *section)
 {
-    while (*at < cubin->symbols.bytes) {
-        const uint64_t here = cubin->symbols.offset + *at;
+    while (*place < cubin->symbols.bytes) {
+        const uint64_t here = cubin->symbols.offset + *place;
 
-        *at += sizeof(*symbol);
+        *place += sizeof(*symbol);
         if (cubin_read(cubin, here, symbol, sizeof(*symbol)) &&
             ELF64_ST_TYPE(symbol->st_info) == type && symbol->st_name < cubin->strings.bytes &&
             read_section(cubin, symbol->st_shndx, section))
@@ -104,12 +104,12 @@ static const char *symbol_name(const struct cubin *cubin, const Elf64_Sym *symbo
     return (const char *)cubin->data + cubin->strings.offset + symbol->st_name;
 }
 
-bool cubin_next(const struct cubin *cubin, uint64_t *at, struct cubin_function *out)
+bool cubin_next(const struct cubin *cubin, uint64_t *place, struct cubin_function *out)
 {
     Elf64_Shdr section;
     Elf64_Sym symbol;
 
-    while (next_symbol(cubin, at, STT_FUNC, &symbol, &section)) {
+    while (next_symbol(cubin, place, STT_FUNC, &symbol, &section)) {
         if (section.sh_type != SHT_PROGBITS)
             continue;
         *out = (struct cubin_function){
@@ -140,13 +140,13 @@ bool cubin_section_at(const struct cubin *cubin, size_t index, struct cubin_sect
     return true;
 }
 
-bool cubin_next_variable(const struct cubin *cubin, uint64_t *at, struct cubin_variable *out)
+bool cubin_next_variable(const struct cubin *cubin, uint64_t *place, struct cubin_variable *out)
 {
     struct cubin_section within;
     Elf64_Shdr section;
     Elf64_Sym symbol;
 
-    while (next_symbol(cubin, at, STT_OBJECT, &symbol, &section)) {
+    while (next_symbol(cubin, place, STT_OBJECT, &symbol, &section)) {
         const uint64_t offset = symbol.st_value - section.sh_addr;
 
         if (offset > section.sh_size || symbol.st_size > section.sh_size - offset ||
@@ -182,11 +182,11 @@ bool cubin_find(const void *data, size_t bytes, const char *prefix, struct cubin
 {
     char reason[CUBIN_REASON_BYTES];
     struct cubin cubin;
-    uint64_t at = 0;
+    uint64_t place = 0;
 
     if (!cubin_open(data, bytes, &cubin, reason))
         return false;
-    while (cubin_next(&cubin, &at, out))
+    while (cubin_next(&cubin, &place, out))
         if (strncmp(out->symbol, prefix, strlen(prefix)) == 0)
             return true;
     return false;

@@ -44,12 +44,12 @@ struct cubin_variable {
  * and the remedy. */
 bool cubin_open(const void *data, size_t bytes, struct cubin *out, char reason[CUBIN_REASON_BYTES]);
 
-/* Steps through the functions that the file defines. *at is 0 before the first. Returns false after
- * the last. */
-bool cubin_next(const struct cubin *cubin, uint64_t *at, struct cubin_function *out);
+/* Steps through the functions that the file defines. *place is 0 before the first. Returns false
+ * after the last. */
+bool cubin_next(const struct cubin *cubin, uint64_t *place, struct cubin_function *out);
 
 /* The same for variables. */
-bool cubin_next_variable(const struct cubin *cubin, uint64_t *at, struct cubin_variable *out);
+bool cubin_next_variable(const struct cubin *cubin, uint64_t *place, struct cubin_variable *out);
 
 /* A section, in place. */
 struct cubin_section {

@@ -137,15 +137,15 @@ unsigned instruction_width(const struct instruction *instruction, enum sass_clas
 
 /* The distance of BRA from the next instruction, in units of 4 bytes. It has 48 bits from bit 34
  * on; from sm_90 on, 8 lower bits start at bit 16. */
-int64_t branch_target(const unsigned char *code, size_t at, uint32_t architecture)
+int64_t branch_target(const unsigned char *code, size_t offset, uint32_t architecture)
 {
     enum { BRA_LOW_FIRST = 90 /* architecture */, FIRST = 34, BITS = 48, LOW_BITS = 8, UNIT = 4 };
     uint64_t half[2];
     int64_t units;
 
-    memcpy(half, code + at, sizeof(half));
+    memcpy(half, code + offset, sizeof(half));
     units = (int64_t)((half[1] << (64 - FIRST) | half[0] >> FIRST) << (64 - BITS)) >> (64 - BITS);
     if (architecture >= BRA_LOW_FIRST)
-        units = (int64_t)((uint64_t)units << LOW_BITS | code_field(code, at, FIELD_RESULT));
-    return (int64_t)(at + INSTRUCTION_BYTES) + UNIT * units;
+        units = (int64_t)((uint64_t)units << LOW_BITS | code_field(code, offset, FIELD_RESULT));
+    return (int64_t)(offset + INSTRUCTION_BYTES) + UNIT * units;
 }

@@ -21,18 +21,18 @@ static bool find_loops(const unsigned char *code, size_t bytes, struct kernel_sa
 {
     size_t exit = bytes;
 
-    for (size_t at = 0; at + INSTRUCTION_BYTES <= bytes; at += INSTRUCTION_BYTES) {
-        const unsigned opcode = code_field(code, at, FIELD_OPCODE);
-        const int64_t target = branch_target(code, at, out->counts.architecture);
+    for (size_t offset = 0; offset + INSTRUCTION_BYTES <= bytes; offset += INSTRUCTION_BYTES) {
+        const unsigned opcode = code_field(code, offset, FIELD_OPCODE);
+        const int64_t target = branch_target(code, offset, out->counts.architecture);
 
-        if (opcode == OPCODE_EXIT && code_field(code, at, FIELD_GUARD) == PREDICATE_ALWAYS)
+        if (opcode == OPCODE_EXIT && code_field(code, offset, FIELD_GUARD) == PREDICATE_ALWAYS)
             break;
-        exit = opcode == OPCODE_EXIT && exit == bytes ? at : exit;
+        exit = opcode == OPCODE_EXIT && exit == bytes ? offset : exit;
         if (opcode != OPCODE_BRA)
             continue;
-        if (out->loops == LOOPS_MAX || target > (int64_t)at || target <= (int64_t)exit)
+        if (out->loops == LOOPS_MAX || target > (int64_t)offset || target <= (int64_t)exit)
             return false;
-        loops[out->loops++] = (struct loop){(size_t)target, at};
+        loops[out->loops++] = (struct loop){(size_t)target, offset};
     }
     /* The inner one ends first. */
     return out->loops == 0 || (out->loops == LOOPS_MAX && loops[1].first < loops[0].first);
@@ -72,18 +72,18 @@ static bool sass_count(const unsigned char *code, size_t bytes, struct kernel_sa
 
     if (!find_loops(code, bytes, out, loops))
         return false;
-    for (size_t at = 0; at + INSTRUCTION_BYTES <= bytes; at += INSTRUCTION_BYTES) {
+    for (size_t offset = 0; offset + INSTRUCTION_BYTES <= bytes; offset += INSTRUCTION_BYTES) {
         struct instruction instruction;
 
-        instruction_decode(code, at, counts->architecture, &instruction);
+        instruction_decode(code, offset, counts->architecture, &instruction);
         for (uint32_t i = out->loops; i-- > 0;)
-            if (at == loops[i].first)
+            if (offset == loops[i].first)
                 stretch = i == 0 ? &counts->group : &counts->round;
         count_instruction(&instruction, stretch);
         if (may_be_skipped(&instruction))
             return false;
         for (uint32_t i = 0; i < out->loops; i++)
-            if (at == loops[i].last)
+            if (offset == loops[i].last)
                 stretch = i == 0 ? &counts->round : &counts->body;
         if (instruction.opcode != OPCODE_EXIT)
             continue;
@@ -102,10 +102,11 @@ void sass_read(const void *code, size_t bytes, uint32_t architecture, struct ker
     out->counted = out->known && sass_count(code, bytes, out);
     out->modified = 0;
     memset(out->classes, 0, sizeof(out->classes));
-    for (size_t at = 0; out->known && at + INSTRUCTION_BYTES <= bytes; at += INSTRUCTION_BYTES) {
+    for (size_t offset = 0; out->known && offset + INSTRUCTION_BYTES <= bytes;
+         offset += INSTRUCTION_BYTES) {
         struct instruction instruction;
 
-        instruction_decode(code, at, architecture, &instruction);
+        instruction_decode(code, offset, architecture, &instruction);
         const enum sass_class class = instruction_class(&instruction, architecture);
 
         if (class == SASS_CLASS_COUNT || instruction_never(&instruction))
