@@ -210,13 +210,13 @@ static void calibrate_cell(const struct comparison *comparison, struct compariso
 
     /* The calibration may be of either side. */
     for (size_t i = 0; calibration && i < SIDES; i++) {
-        const char *other =
+        const char *reason =
             calibration_deviation(calibration, &cell->cell, &cell->gpu->sides[i]->identity,
                                   cell->sides[i]->sha256, &cell->judged.before);
 
-        if (!other)
+        if (!reason)
             return;
-        why = why ? why : other;
+        why = why ? why : reason;
     }
     if (why)
         note(cell, "not calibrated: %s", why);
@@ -331,15 +331,15 @@ static void pair_gpus(struct comparison *out, const struct sides sides[SIDES])
 {
     static const struct side none = {0};
     const struct sides *base = &sides[BASE], *new_sides = &sides[NEW];
-    const bool one = base->count == 1 && new_sides->count == 1;
+    const bool single = base->count == 1 && new_sides->count == 1;
 
     for (size_t i = 0; i < base->count; i++) {
-        const struct side *other =
-            one ? new_sides->gpus : sides_find(new_sides, &base->gpus[i].identity.device);
+        const struct side *opposite =
+            single ? new_sides->gpus : sides_find(new_sides, &base->gpus[i].identity.device);
 
-        add_gpu(out, &base->gpus[i], other ? other : &none);
+        add_gpu(out, &base->gpus[i], opposite ? opposite : &none);
     }
-    for (size_t i = 0; !one && i < new_sides->count; i++)
+    for (size_t i = 0; !single && i < new_sides->count; i++)
         if (!sides_find(base, &new_sides->gpus[i].identity.device))
             add_gpu(out, &none, &new_sides->gpus[i]);
 }
@@ -445,7 +445,7 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
                           struct comparison *out)
 {
     const struct sides *base = &sides[BASE], *new_sides = &sides[NEW];
-    const bool one = base->count == 1 && new_sides->count == 1;
+    const bool single = base->count == 1 && new_sides->count == 1;
     const uint32_t allowed = allowed_fields(options->allowed);
     size_t cells = 0;
     enum status status;
@@ -453,7 +453,7 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
     *out = (struct comparison){.sides = {&base->total, &new_sides->total},
                                .options = *options,
                                .findings = {base->total.findings, new_sides->total.findings}};
-    if (!one && options->allowed && allowed >> CONTEXT_UUID & 1)
+    if (!single && options->allowed && allowed >> CONTEXT_UUID & 1)
         return log_error(STATUS_USAGE,
                          "--allow-diff uuid takes one GPU on each side; BASE has %zu, NEW %zu",
                          base->count, new_sides->count);
@@ -469,8 +469,9 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
     pair_gpus(out, sides);
     note_changed_kernel(out, sides);
     out->options.judge.clocks_allowed = allowed >> CONTEXT_CLOCKS & 1;
-    out->options.judge.boards_differ = one && text_differs(base->total.identity.device.uuid,
-                                                           new_sides->total.identity.device.uuid);
+    out->options.judge.boards_differ =
+        single &&
+        text_differs(base->total.identity.device.uuid, new_sides->total.identity.device.uuid);
     status = judge_cells(out, allowed);
     if (status == STATUS_OK)
         conclude_all(out, allowed);

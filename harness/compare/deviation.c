@@ -112,7 +112,7 @@ struct deviation deviation_sum(const struct deviation *parts, const double *weig
 void deviation_conclude(struct deviation_evidence *cells, size_t count, bool boards)
 {
     for (int flush = 0; flush < 2; flush++) {
-        double factor = 1, seen = 0, one = 0, prior = 0; /* the last three are degrees */
+        double factor = 1, seen = 0, most = 0, prior = 0; /* the last three are degrees */
 
         for (int step = 0; step < SCALE_STEPS; step++) {
             double squares = 0;
@@ -126,7 +126,7 @@ void deviation_conclude(struct deviation_evidence *cells, size_t count, bool boa
 
                     seen += own;
                     squares += own * square * (before + own) / (before + own * square / factor);
-                    one = fmax(one, own);
+                    most = fmax(most, own);
                     prior = fmax(prior, before);
                 }
             factor = seen > 0 ? fmax((prior + squares) / (prior + seen), boards) : 1;
@@ -141,7 +141,7 @@ void deviation_conclude(struct deviation_evidence *cells, size_t count, bool boa
              * together, so many cells count no more than one. */
             if (seen > 0 && !boards)
                 before.degrees =
-                    1 / (1 / before.degrees + 1 / (one * pow((prior + seen) / seen, 2)));
+                    1 / (1 / before.degrees + 1 / (most * pow((prior + seen) / seen, 2)));
             cells[i].concluded =
                 before.degrees > 0 ? deviation_pool(&before, &cells[i].own) : cells[i].own;
             if (boards && cells[i].own.degrees > 0)
@@ -150,14 +150,14 @@ void deviation_conclude(struct deviation_evidence *cells, size_t count, bool boa
     }
 }
 
-struct deviation deviation_pool(const struct deviation *one, const struct deviation *other)
+struct deviation deviation_pool(const struct deviation *first, const struct deviation *second)
 {
-    const double degrees = one->degrees + other->degrees;
-    const double sum =
-        one->degrees * one->value * one->value + other->degrees * other->value * other->value;
+    const double degrees = first->degrees + second->degrees;
+    const double sum = first->degrees * first->value * first->value +
+                       second->degrees * second->value * second->value;
 
     return degrees > 0 ? (struct deviation){sqrt(sum / degrees), degrees,
-                                            one->degrees > 0 ? one->origin : other->origin}
+                                            first->degrees > 0 ? first->origin : second->origin}
                        : (struct deviation){0};
 }
 

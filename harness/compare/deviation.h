@@ -84,7 +84,7 @@ struct deviation_evidence {
 void deviation_conclude(struct deviation_evidence *cells, size_t count, bool boards);
 
 /* Pools two deviations of the same quantity by degrees of freedom. Either may be unknown. */
-struct deviation deviation_pool(const struct deviation *one, const struct deviation *other);
+struct deviation deviation_pool(const struct deviation *first, const struct deviation *second);
 
 /* The weight of the variance between occasions in a ratio of two sides, by the moments when their
  * processes began. An occasion ends `lasts` seconds after its first process began. The weight is 0

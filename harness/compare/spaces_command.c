@@ -86,11 +86,11 @@ struct rank {
 static int compare_ranks(const void *left, const void *right)
 {
     const struct rank *a = left, *b = right;
-    const double one = a->row.found->time.summary.value, other = b->row.found->time.summary.value;
+    const double a_ns = a->row.found->time.summary.value, b_ns = b->row.found->time.summary.value;
 
     if (a->timed != b->timed)
         return a->timed ? -1 : 1;
-    return !a->timed ? cell_order(a->row.cell, b->row.cell) : (one > other) - (one < other);
+    return !a->timed ? cell_order(a->row.cell, b->row.cell) : (a_ns > b_ns) - (a_ns < b_ns);
 }
 
 /* Sorts the ranks, the fastest first, and judges the others against it. */
@@ -113,24 +113,25 @@ static enum status judge_ranks(struct rank *ranks, size_t count,
         status = judge(judged + 1, timed - 1, options);
     free(judged);
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        const struct cell_result *is = ranks[i].row.found, *best = ranks[0].row.found;
+        const struct cell_result *found = ranks[i].row.found, *best = ranks[0].row.found;
 
-        ranks[i].ratio = ranks[i].timed ? is->time.summary.value / best->time.summary.value : NAN;
-        ranks[i].verdict = !ranks[i].timed ? cell_status_names[is->status]
+        ranks[i].ratio =
+            ranks[i].timed ? found->time.summary.value / best->time.summary.value : NAN;
+        ranks[i].verdict = !ranks[i].timed ? cell_status_names[found->status]
                            : i == 0        ? "fastest"
                                            : words[ranks[i].judged.verdict];
         if (i == 0 || i >= timed || ranks[i].judged.verdict != VERDICT_REGRESSED)
             continue;
         /* Why it may be slower: what it does more often than the fastest. */
         for (size_t k = 0; k < sizeof(reasons) / sizeof(reasons[0]); k++) {
-            const double ratio = counted(is, k), other = counted(best, k);
+            const double ratio = counted(found, k), best_count = counted(best, k);
 
-            if (ratio >= 1.5 && !(other >= ratio / 1.2))
+            if (ratio >= 1.5 && !(best_count >= ratio / 1.2))
                 text_join(ranks[i].why, sizeof(ranks[i].why), "; ", reasons[k].reason, ratio);
         }
-        if (is->of_case.blocks_per_sm < best->of_case.blocks_per_sm)
+        if (found->of_case.blocks_per_sm < best->of_case.blocks_per_sm)
             text_join(ranks[i].why, sizeof(ranks[i].why), "; ",
-                      "an SM has room for %u blocks, not %u", is->of_case.blocks_per_sm,
+                      "an SM has room for %u blocks, not %u", found->of_case.blocks_per_sm,
                       best->of_case.blocks_per_sm);
     }
     return status;
