@@ -183,11 +183,11 @@ uint32_t instruction_field(const struct instruction *instruction, enum bit_field
     return field_of(instruction->low, instruction->high, field);
 }
 
-uint32_t code_field(const unsigned char *code, size_t at, enum bit_field field)
+uint32_t code_field(const unsigned char *code, size_t offset, enum bit_field field)
 {
     uint64_t half[2];
 
-    memcpy(half, code + at, sizeof(half));
+    memcpy(half, code + offset, sizeof(half));
     return field_of(half[0], half[1], field);
 }
 
@@ -447,13 +447,13 @@ static void decode_results(const struct row *row, uint32_t count, uint32_t archi
 /* -- all of it --------------------------------------------------------------------------------- */
 
 /* What can be said without the operands. */
-static const struct row *decode_head(const unsigned char *code, size_t at, uint32_t architecture,
-                                     struct instruction *out)
+static const struct row *decode_head(const unsigned char *code, size_t offset,
+                                     uint32_t architecture, struct instruction *out)
 {
     const struct row *row;
     uint64_t half[2];
 
-    memcpy(half, code + at, sizeof(half));
+    memcpy(half, code + offset, sizeof(half));
     const unsigned opcode = field_of(half[0], half[1], FIELD_OPCODE);
 
     row = row_of(opcode, architecture);
@@ -474,10 +474,10 @@ static const struct row *decode_head(const unsigned char *code, size_t at, uint3
     return row;
 }
 
-void instruction_decode(const unsigned char *code, size_t at, uint32_t architecture,
+void instruction_decode(const unsigned char *code, size_t offset, uint32_t architecture,
                         struct instruction *out)
 {
-    const struct row *row = decode_head(code, at, architecture, out);
+    const struct row *row = decode_head(code, offset, architecture, out);
     uint32_t count = row->writes;
 
     if (out->transfer == TRANSFER_UNKNOWN)

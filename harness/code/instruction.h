@@ -234,13 +234,13 @@ struct instruction {
 /* Whether the encoding of an architecture is this one. */
 bool architecture_known(uint32_t architecture);
 
-/* Decodes the instruction at byte offset `at` of the code. */
-void instruction_decode(const unsigned char *code, size_t at, uint32_t architecture,
+/* Decodes the instruction at byte `offset` of the code. */
+void instruction_decode(const unsigned char *code, size_t offset, uint32_t architecture,
                         struct instruction *out);
 
 /* A field of an instruction, and of the code at a byte offset. */
 uint32_t instruction_field(const struct instruction *instruction, enum bit_field field);
-uint32_t code_field(const unsigned char *code, size_t at, enum bit_field field);
+uint32_t code_field(const unsigned char *code, size_t offset, enum bit_field field);
 
 /* Its guard is PT; !PT: it is never executed. */
 bool instruction_always(const struct instruction *instruction);
@@ -266,7 +266,7 @@ bool instruction_takes_constant(const struct instruction *instruction);
 unsigned instruction_width(const struct instruction *instruction, enum sass_class class);
 
 /* The byte offset to which a branch or call leads. */
-int64_t branch_target(const unsigned char *code, size_t at, uint32_t architecture);
+int64_t branch_target(const unsigned char *code, size_t offset, uint32_t architecture);
 
 /* The name of an opcode on an architecture; NULL: it is not in the table. */
 const char *opcode_name(unsigned opcode, uint32_t architecture);
