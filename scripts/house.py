@@ -41,13 +41,11 @@ NAMED_LATER = (
     "examples/",  # results of them have the hash of their text
     "harness/advise/",
     "harness/code/fatbin.c",
-    "harness/code/instruction.",
     "harness/compare/calibration.c",
     "harness/compare/code_change.c",
     "harness/compare/compare_across.c",
     "harness/compare/run_against.c",
     "harness/compare/side.",
-    "harness/divergence/",
     "harness/document/field.h",
     "harness/document/grid.h",
     "harness/engine/cuda/cuda_",

@@ -17,7 +17,7 @@ enum {
 
 /* A number that belongs to a place: see code_facts. */
 struct code_fact {
-    uint32_t at, value;
+    uint32_t place, value;
 };
 
 struct code_fact_list {
@@ -26,7 +26,7 @@ struct code_fact_list {
 };
 
 /* The last fact at or before a place; NULL: there is none. */
-const struct code_fact *code_fact_before(const struct code_fact_list *list, uint32_t at);
+const struct code_fact *code_fact_before(const struct code_fact_list *list, uint32_t place);
 
 enum { BLOCK_THREADS_MAX = 1024 };
 

@@ -20,11 +20,11 @@ static uint32_t word_at(const unsigned char *data, size_t bytes)
     return word;
 }
 
-static enum status add_fact(struct code_fact_list *list, uint32_t at, uint32_t value)
+static enum status add_fact(struct code_fact_list *list, uint32_t place, uint32_t value)
 {
     if (!memory_grow(&list->facts, list->count, sizeof(*list->facts)))
         return log_memory("what a cubin says of a kernel");
-    list->facts[list->count++] = (struct code_fact){at, value};
+    list->facts[list->count++] = (struct code_fact){place, value};
     return STATUS_OK;
 }
 
@@ -32,7 +32,7 @@ static int compare_facts(const void *a, const void *b)
 {
     const struct code_fact *x = a, *y = b;
 
-    return x->at < y->at ? -1 : x->at > y->at;
+    return x->place < y->place ? -1 : x->place > y->place;
 }
 
 void facts_set_block(struct facts *facts, const uint32_t block[3])
@@ -62,14 +62,15 @@ static enum status read_attributes(const struct cubin_section *section, struct f
     enum status status = STATUS_OK;
     uint32_t base = 0;
 
-    for (size_t at = 0; status == STATUS_OK && section->data && at + HEAD <= section->bytes;) {
-        const unsigned char *entry = section->data + at + HEAD;
-        const uint32_t bytes = section->data[at] == SIZED ? word_at(section->data + at + 2, 2) : 0;
+    for (size_t offset = 0;
+         status == STATUS_OK && section->data && offset + HEAD <= section->bytes;) {
+        const unsigned char *head = section->data + offset, *entry = head + HEAD;
+        const uint32_t bytes = head[0] == SIZED ? word_at(head + 2, 2) : 0;
 
-        at += HEAD + bytes;
-        if (at > section->bytes)
+        offset += HEAD + bytes;
+        if (offset > section->bytes)
             break;
-        switch (section->data[at - bytes - HEAD + 1]) {
+        switch (head[1]) {
         case PARAMETERS:
             base = bytes >= 8 ? word_at(entry + 4, 2) : base;
             break;
@@ -103,7 +104,7 @@ static enum status read_attributes(const struct cubin_section *section, struct f
         }
     }
     for (size_t i = 0; i < parameters->count; i++)
-        parameters->facts[i].at += base;
+        parameters->facts[i].place += base;
     return status;
 }
 
@@ -131,14 +132,14 @@ enum {
     VERSION_LAST = 3
 };
 
-static uint64_t read_leb(const unsigned char *data, size_t bytes, size_t *at, bool is_signed)
+static uint64_t read_leb(const unsigned char *data, size_t bytes, size_t *offset, bool is_signed)
 {
     uint64_t value = 0;
     unsigned shift = 0;
     unsigned char byte = 0x80;
 
-    while (byte & 0x80 && *at < bytes) {
-        byte = data[(*at)++];
+    while (byte & 0x80 && *offset < bytes) {
+        byte = data[(*offset)++];
         value |= shift < 64 ? (uint64_t)(byte & 0x7f) << shift : 0;
         shift += 7;
     }
@@ -151,19 +152,19 @@ static enum status read_files(const struct cubin_section *section, size_t unit,
                               struct code_fact_list *out)
 {
     const char *const text = (const char *)section->data;
-    size_t at = unit + HEAD_SPECIAL + section->data[unit + HEAD_SPECIAL];
+    size_t offset = unit + HEAD_SPECIAL + section->data[unit + HEAD_SPECIAL];
     enum status status = add_fact(out, 0, 0); /* numbers begin at 1 */
 
-    while (at < section->bytes && text[at])
-        at += strnlen(text + at, section->bytes - at) + 1;
-    for (at++; status == STATUS_OK && at < section->bytes && text[at];) {
-        const size_t name = at;
+    while (offset < section->bytes && text[offset])
+        offset += strnlen(text + offset, section->bytes - offset) + 1;
+    for (offset++; status == STATUS_OK && offset < section->bytes && text[offset];) {
+        const size_t name = offset;
 
-        at += strnlen(text + at, section->bytes - at) + 1;
+        offset += strnlen(text + offset, section->bytes - offset) + 1;
         for (unsigned i = 0; i < 3; i++)
-            read_leb(section->data, section->bytes, &at, false);
-        status =
-            at <= section->bytes ? add_fact(out, (uint32_t)out->count, (uint32_t)name) : STATUS_OK;
+            read_leb(section->data, section->bytes, &offset, false);
+        status = offset <= section->bytes ? add_fact(out, (uint32_t)out->count, (uint32_t)name)
+                                          : STATUS_OK;
     }
     return status;
 }
@@ -306,11 +307,11 @@ static enum status read_relocations(const struct cubin_section *section,
                                     struct facts *out)
 {
     const size_t bytes = section->type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
-    const char *of = section->name + (section->type == SHT_RELA ? 5 : 4);
+    const char *target = section->name + (section->type == SHT_RELA ? 5 : 4);
     enum { ADDRESS_OF = 2, LOW = 0x38, HIGH = 0x39 };
-    const bool of_addresses = strncmp(of, ".nv.constant4", strlen(".nv.constant4")) == 0;
-    const bool of_code = strncmp(of, ".text.", 6) == 0 && strcmp(of + 6, kernel) == 0;
-    const bool of_lines = strcmp(of, ".debug_line") == 0 && lines->data;
+    const bool of_addresses = strncmp(target, ".nv.constant4", strlen(".nv.constant4")) == 0;
+    const bool of_code = strncmp(target, ".text.", 6) == 0 && strcmp(target + 6, kernel) == 0;
+    const bool of_lines = strcmp(target, ".debug_line") == 0 && lines->data;
     enum status status = STATUS_OK;
 
     for (size_t i = 0; status == STATUS_OK && (of_addresses || of_code || of_lines) &&
@@ -390,14 +391,14 @@ enum status facts_read(const struct cubin *cubin, const char *kernel, struct fac
     return status;
 }
 
-const struct code_fact *code_fact_before(const struct code_fact_list *list, uint32_t at)
+const struct code_fact *code_fact_before(const struct code_fact_list *list, uint32_t place)
 {
     size_t low = 0, high = list->count;
 
     while (low < high) {
         const size_t middle = (low + high) / 2;
 
-        if (list->facts[middle].at <= at)
+        if (list->facts[middle].place <= place)
             low = middle + 1;
         else
             high = middle;
@@ -405,9 +406,9 @@ const struct code_fact *code_fact_before(const struct code_fact_list *list, uint
     return low > 0 ? &list->facts[low - 1] : NULL;
 }
 
-uint32_t facts_line(const struct facts *facts, uint32_t at, const char **file)
+uint32_t facts_line(const struct facts *facts, uint32_t place, const char **file)
 {
-    const struct code_fact *fact = code_fact_before(&facts->lines, at);
+    const struct code_fact *fact = code_fact_before(&facts->lines, place);
     const uint32_t name = fact ? facts->files.facts[fact - facts->lines.facts].value : 0;
     const char *folder = name ? strrchr(facts->line_table + name, '/') : NULL;
 

@@ -26,7 +26,7 @@ void facts_set_block(struct facts *facts, const uint32_t block[3]);
 
 /* The line of the source of a place in the code; 0: not known. *file: the name of its file, without
  * a folder; "": not known. It lives as long as the cubin. */
-uint32_t facts_line(const struct facts *facts, uint32_t at, const char **file);
+uint32_t facts_line(const struct facts *facts, uint32_t place, const char **file);
 
 /* Releases; accepts a zeroed struct. */
 void facts_close(struct facts *facts);

@@ -19,25 +19,25 @@ struct leads {
 
 static struct leads leads_of(const unsigned char *code, size_t index, uint32_t architecture)
 {
-    const size_t at = index * INSTRUCTION_BYTES;
-    const unsigned opcode = code_field(code, at, FIELD_OPCODE),
-                   guard = code_field(code, at, FIELD_GUARD),
-                   form = code_field(code, at, FIELD_FORM);
+    const size_t offset = index * INSTRUCTION_BYTES;
+    const unsigned opcode = code_field(code, offset, FIELD_OPCODE),
+                   guard = code_field(code, offset, FIELD_GUARD),
+                   form = code_field(code, offset, FIELD_FORM);
     /* By its guard, or by the predicate that all of them take beside it. */
     const bool guarded =
-        guard != PREDICATE_ALWAYS || code_field(code, at, FIELD_CONDITION) != PREDICATE_ALWAYS;
+        guard != PREDICATE_ALWAYS || code_field(code, offset, FIELD_CONDITION) != PREDICATE_ALWAYS;
     struct leads out = {.next = true};
 
     if (opcode < OPCODE_CONTROL_FIRST || opcode > OPCODE_CONTROL_LAST || guard == PREDICATE_NEVER)
         return out;
-    out.to = branch_target(code, at, architecture) / INSTRUCTION_BYTES;
+    out.to = branch_target(code, offset, architecture) / INSTRUCTION_BYTES;
     switch (opcode) {
     case OPCODE_BRA:
         /* By a uniform predicate, or where the warp has diverged. */
         out.conditional =
-            guarded || (code_field(code, at, FIELD_DIVERGED) &&
+            guarded || (code_field(code, offset, FIELD_DIVERGED) &&
                         (form != FORM_IMMEDIATE_C ||
-                         code_field(code, at, FIELD_BRANCH_INPUT) != PREDICATE_ALWAYS));
+                         code_field(code, offset, FIELD_BRANCH_INPUT) != PREDICATE_ALWAYS));
         out.target = true;
         out.next = out.conditional;
         break;
@@ -82,7 +82,7 @@ static uint32_t jump_target(const struct flow_jump *jump, uint32_t i)
 static const struct flow_jump *jump_of(const struct flow_jump *jumps, size_t count, size_t index)
 {
     for (size_t i = 0; i < count; i++)
-        if (jumps[i].at == index * INSTRUCTION_BYTES)
+        if (jumps[i].offset == index * INSTRUCTION_BYTES)
             return &jumps[i];
     return NULL;
 }
@@ -189,7 +189,7 @@ static bool make_edges(struct flow *flow, const struct flow_jump *jumps, size_t 
                        const uint32_t *block_of, bool returning_known)
 {
     bool jumping = false;
-    uint32_t at = 0;
+    uint32_t entry = 0;
 
     flow->edge_count = 0;
     for (size_t i = 0; i < flow->block_count; i++)
@@ -231,8 +231,8 @@ static bool make_edges(struct flow *flow, const struct flow_jump *jumps, size_t 
             add_edge(flow, (uint32_t)i, (uint32_t)i + 1);
     }
     for (size_t i = 0; i < flow->block_count; i++) {
-        flow->blocks[i].entry = at;
-        at += flow->blocks[i].entries;
+        flow->blocks[i].entry = entry;
+        entry += flow->blocks[i].entries;
         flow->blocks[i].entries = 0;
     }
     for (size_t i = 0; i < flow->edge_count; i++) {
@@ -260,11 +260,11 @@ static void order_blocks(struct flow *flow, uint32_t *stack, uint32_t *next)
         flow->blocks[entry].function = (uint32_t)f;
         stack[depth++] = entry;
         while (depth > 0) {
-            const uint32_t at = stack[depth - 1];
-            struct flow_block *block = &flow->blocks[at];
+            const uint32_t current = stack[depth - 1];
+            struct flow_block *block = &flow->blocks[current];
 
-            if (next[at] < block->edges) {
-                const uint32_t to = flow->edges[block->edge + next[at]++].to;
+            if (next[current] < block->edges) {
+                const uint32_t to = flow->edges[block->edge + next[current]++].to;
 
                 if (flow->blocks[to].function == FLOW_NONE) {
                     flow->blocks[to].function = (uint32_t)f;
@@ -275,7 +275,7 @@ static void order_blocks(struct flow *flow, uint32_t *stack, uint32_t *next)
                 continue;
             }
             depth--;
-            flow->sequence[flow->reached++] = at;
+            flow->sequence[flow->reached++] = current;
             flow->lost |= block->end == FLOW_LOST;
             flow->calls_out |= block->end == FLOW_CALL_OUT;
             if (block->called == FLOW_NONE || flow->blocks[block->called].order != FLOW_NONE)

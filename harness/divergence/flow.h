@@ -60,7 +60,7 @@ struct flow {
 /* Jumps by a register whose targets are known: the byte offset of the jump, the number of targets,
  * and these. */
 struct flow_jump {
-    uint32_t at, count;
+    uint32_t offset, count;
     const unsigned char *targets; /* uint32_t, not aligned */
 };
 

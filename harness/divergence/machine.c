@@ -107,11 +107,12 @@ static void write_register(const struct step *step, const struct value *guard, s
 {
     const struct instruction *in = step->in;
     struct machine *machine = step->machine;
-    const struct guarded *other = guarded_value(machine, state, in, number, false);
+    const struct guarded *earlier = guarded_value(machine, state, in, number, false);
     struct value *old = &state[number];
 
-    *old = is_guarded(in) ? value_select(&machine->lanes, *guard, now, other ? other->value : *old)
-                          : now;
+    *old = is_guarded(in)
+               ? value_select(&machine->lanes, *guard, now, earlier ? earlier->value : *old)
+               : now;
     old->from = step->index;
     machine->guarded[number] =
         (struct guarded){now, machine->visit, state[in->guard].from, in->guard, in->guard_negated};

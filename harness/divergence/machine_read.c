@@ -8,7 +8,7 @@ static const struct code_fact *find_fact(const struct code_fact_list *list, uint
 {
     const struct code_fact *fact = code_fact_before(list, place);
 
-    return fact && fact->at == place ? fact : NULL;
+    return fact && fact->place == place ? fact : NULL;
 }
 
 /* -- constant banks ---------------------------------------------------------------------------- */

@@ -249,7 +249,7 @@ struct value value_add(struct lane_tables *tables, struct value a, struct value 
 struct value value_multiply(struct lane_tables *tables, struct value a, struct value b)
 {
     const struct value *number = value_is_number(&a) ? &a : value_is_number(&b) ? &b : NULL;
-    struct value other = number == &a ? b : a, out = joined(&a, &b);
+    struct value factor = number == &a ? b : a, out = joined(&a, &b);
     uint32_t lanes[WARP_LANES];
 
     if (number && number->known == 0)
@@ -257,20 +257,20 @@ struct value value_multiply(struct lane_tables *tables, struct value a, struct v
     if (number) {
         const unsigned zeros = (unsigned)__builtin_ctz(number->known);
 
-        out.bits = (uint8_t)(other.bits + zeros < WORD_BITS ? other.bits + zeros : WORD_BITS);
-        out.known = other.known * number->known;
-        out.displacement = other.displacement * number->known;
-        out.lanes = other.lanes;
+        out.bits = (uint8_t)(factor.bits + zeros < WORD_BITS ? factor.bits + zeros : WORD_BITS);
+        out.known = factor.known * number->known;
+        out.displacement = factor.displacement * number->known;
+        out.lanes = factor.lanes;
         if (zeros >= HALF_BITS)
             out.flags &= (uint8_t)~FLAG_HALF;
         if (number->known >> HALF_BITS) /* hashes do overflow */
             out.flags |= FLAG_SIGNED;
         if (number->known == 1)
-            out.origin = other.origin;
+            out.origin = factor.origin;
         if (out.lanes < LANES_TABLE)
             return leveled(out);
         for (unsigned i = 0; i < WARP_LANES; i++)
-            lanes[i] = lane_of(tables, &other, i) * number->known;
+            lanes[i] = lane_of(tables, &factor, i) * number->known;
         return leveled(with_lanes(tables, out, lanes));
     }
     if (value_is_known(&a) && value_is_known(&b)) {
