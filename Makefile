@@ -275,18 +275,6 @@ include scripts/make/commands.mk
 include tests/checks.mk
 include scripts/make/packaging.mk
 
-format: ## format C, CUDA, tables, Python and shell
-	@scripts/lint.sh format
-
-# Settings: .clang-format, .clang-tidy, tests/.clang-tidy, .shellcheckrc. Sources of the CUDA engine
-# need the vendor's headers.
-LINTED := $(PLAIN_SOURCES) $(if $(CUDA),$(CUDA_SOURCES)) $(CUDA_ABSENT) $(CUPTI_ABSENT) \
-          $(filter-out $(if $(CUDA),,tests/simulated/%),$(wildcard tests/*/*.c))
-
-lint: ## check formats, the shape of sources, and mistakes in C, Python and shell
-	@scripts/lint.sh check $(LINTED) -- -std=c11 $(CPPFLAGS_ALL) $(EVERY_ROOM) -Itests/unit \
-	    -Itests/simulated $(CUDA_CPPFLAGS)
-
 # What BUILD names where `make clean` does not remove it.
 NOT_CLEANED := $(filter-out build build/%,$(BUILD))$(findstring ..,$(BUILD))
 CLEANS_BUILD = make clean removes build/ alone; look at '$(BUILD)', and remove it yourself

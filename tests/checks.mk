@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Checks of kernels and headers, sanitizers, coverage and fuzzing. The Makefile includes it.
+# Checks of kernels, headers and sources, sanitizers, coverage and fuzzing. The Makefile includes it.
 
 check-sass: $(PROGRAM) ## disassemble the program's kernels, check their loads (options: CHECK=)
 	@PATH="$(if $(CUDA),$(CUDA)/bin:)$$PATH" $(ISOLATED) scripts/check_sass.py $(CHECK) $(PROGRAM)
@@ -58,3 +58,15 @@ fuzz: ## feed wrong documents and command lines to what reads them (FUZZ_SECONDS
 	@scripts/setup.sh all
 	@$(MAKE) $(SANITIZED) fuzzers
 	@scripts/fuzz.sh --seconds $(FUZZ_SECONDS)
+
+format: ## format C, CUDA, tables, Python and shell
+	@scripts/lint.sh format
+
+# Settings: .clang-format, .clang-tidy, tests/.clang-tidy, .shellcheckrc. Sources of the CUDA engine
+# need the vendor's headers.
+LINTED := $(PLAIN_SOURCES) $(if $(CUDA),$(CUDA_SOURCES)) $(CUDA_ABSENT) $(CUPTI_ABSENT) \
+          $(filter-out $(if $(CUDA),,tests/simulated/%),$(wildcard tests/*/*.c))
+
+lint: ## check formats, the shape of sources, and mistakes in C, Python and shell
+	@scripts/lint.sh check $(LINTED) -- -std=c11 $(CPPFLAGS_ALL) $(EVERY_ROOM) -Itests/unit \
+	    -Itests/simulated $(CUDA_CPPFLAGS)
