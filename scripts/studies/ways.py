@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
 """How far it is from a command line to its answer: the functions that are entered, the files that
 they stand in, and the calls that climb.

@@ -84,6 +84,7 @@ KINDS = {
         [
             ("characterize", "--replay", "FILE", "--json", "out.json", "--new-card", "card.json"),
             ("show", "FILE"),
+            ("show", "--all", "FILE"),
             ("show", "--check", "FILE"),
             ("characterize", "--replay", "FILE", "--json", "-"),
         ],

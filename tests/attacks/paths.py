@@ -295,6 +295,7 @@ def isolated(_count, _chance):
     """Lines that start Python. Those of tests are left out: a test is in a folder of its own."""
     for path in [
         os.path.join(ROOT, "Makefile"),
+        *glob.glob(os.path.join(ROOT, "**/*.mk"), recursive=True),
         *glob.glob(os.path.join(ROOT, "scripts/*.s*")),
         *SCRIPTS,
     ]:

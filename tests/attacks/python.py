@@ -204,7 +204,7 @@ def check_csv(text):
 def attempt(campaign, number, sources, other):
     chance = campaign.chance(number)
     words = COMMANDS[number % len(COMMANDS)]
-    data = chance.choice((mutate, mutate, hostile))(chance, chance.choice(sources))
+    data = chance.choice((mutate, hostile))(chance, chance.choice(sources))
     stem = os.fsdecode(chance.choice(NAMES))
     for folder in ("page", "in"):
         shutil.rmtree(folder, ignore_errors=True)

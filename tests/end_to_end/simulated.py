@@ -548,6 +548,7 @@ class Time(Case):
             said,
         )
         self.assertEqual(said.count("not comparable"), 1, said)
+        self.assertNotIn("add/", said)  # no row of a cell
         self.cbank("compare", base, new, "--allow-diff", "clocks", status=1)
 
     def test_clock_and_slow_paths(self):
