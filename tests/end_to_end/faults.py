@@ -314,14 +314,14 @@ class Hang(Faults):
     def test_seconds_in_which_the_process_is_stopped_do_not_count(self):
         """As by Ctrl-Z or a scheduler."""
         process = self.start(
-            "hang=cudaGetDeviceCount:1", "--json", "x.json", *PLAN, "--watchdog-slack", "1.5"
+            "hang=cudaGetDeviceCount:1", "--json", "x.json", *PLAN, "--watchdog-slack", "2"
         )
-        time.sleep(0.7 * SLOWER)
+        time.sleep(0.7)
         process.send_signal(signal.SIGSTOP)
-        time.sleep(2.5)
+        time.sleep(4)
         process.send_signal(signal.SIGCONT)
         self.end(process, 1)
-        self.assertRegex(self.said, r"asking for GPUs did not come back in 1\.[5-9] s")
+        self.assertRegex(self.said, r"asking for GPUs did not come back in [23](\.[0-9])? s")
 
     def test_before_anything_is_measured(self):
         result = self.run_with("hang=cudaGetDeviceCount:1", 1, "--watchdog-slack", "0.3")
