@@ -29,6 +29,7 @@ needs='
     store module numpy             python3-numpy       python3-numpy       python-numpy
     store module scipy             python3-scipy       python3-scipy       python-scipy
     test  command git                   git                 git                 git
+    test  command g++                   g++                 gcc-c++             gcc
     test  links   cmocka                libcmocka-dev       libcmocka-devel     cmocka
     test  python  python                python3             python3             python
     test  module  jsonschema            python3-jsonschema  python3-jsonschema  python-jsonschema
