@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# Checks of kernels, headers and sources, sanitizers, coverage and fuzzing. The Makefile includes it.
+# Checks of kernels, headers and sources, sanitizers, coverage and fuzzing. The Makefile includes
+# it.
 
 check-sass: $(PROGRAM) ## disassemble the program's kernels, check their loads (options: CHECK=)
 	@PATH="$(if $(CUDA),$(CUDA)/bin:)$$PATH" $(ISOLATED) scripts/check_sass.py $(CHECK) $(PROGRAM)
