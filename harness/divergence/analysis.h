@@ -10,6 +10,9 @@ enum { VISITS_MAX = 48, STACK_POINTER = 1 };
 /* In `from` of a value: the block where paths joined, as a phi of SSA form. */
 #define PHI 0x80000000u
 
+/* The same, of what a call brings back: two calls of one function bring two values. */
+#define RESULT (PHI | 0x40000000u)
+
 /* Some of the values. */
 typedef bool value_set[VALUES];
 

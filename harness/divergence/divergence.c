@@ -39,11 +39,11 @@ static struct value temporal_divergence(const struct analysis *analysis, struct 
     return value;
 }
 
-/* Two values that come to a block by paths of a divergence. */
-static struct value join_values(struct value a, struct value b, uint32_t block,
+/* Two values that come to a place, which is a PHI or a RESULT, by paths of a divergence. */
+static struct value join_values(struct value a, struct value b, uint32_t place,
                                 struct divergence divergence)
 {
-    const bool top = a.lanes == LANES_DIVERGENT && a.why == WHY_DATA && a.from == (PHI | block);
+    const bool top = a.lanes == LANES_DIVERGENT && a.why == WHY_DATA && a.from == place;
     struct value out;
 
     if (a.from == b.from && value_equal(&a, &b))
@@ -54,7 +54,7 @@ static struct value join_values(struct value a, struct value b, uint32_t block,
         return a;
     out =
         value_join(a, b, (enum level)divergence.level, (enum why)divergence.why, divergence.flags);
-    out.from = PHI | block;
+    out.from = place;
     return out;
 }
 
@@ -63,7 +63,7 @@ static void join_into(struct analysis *analysis, unsigned i, const struct value 
                       uint32_t block, struct divergence divergence)
 {
     if (memcmp(&analysis->in[i], value, sizeof(*value)) != 0)
-        analysis->in[i] = join_values(analysis->in[i], *value, block, divergence);
+        analysis->in[i] = join_values(analysis->in[i], *value, PHI | block, divergence);
 }
 
 /* -- calls ------------------------------------------------------------------------------------- */
@@ -103,14 +103,15 @@ static struct value value_behind_call(struct analysis *analysis, uint32_t caller
     state = next_return(analysis, caller, &k);
     out = state ? state->out[i] : before[i];
     while ((state = next_return(analysis, caller, &k)))
-        out = join_values(out, state->out[i], caller, divergence);
+        out = join_values(out, state->out[i], RESULT | caller, divergence);
+    out.from = RESULT | caller;
     if (!flow->blocks[caller].conditional)
         return out;
     instruction_decode(flow->code, (size_t)flow->blocks[caller].last * INSTRUCTION_BYTES,
                        flow->architecture, &in);
     out = value_select(&analysis->machine.lanes, machine_condition(&analysis->machine, before, &in),
                        out, before[i]);
-    out.from = PHI | caller;
+    out.from = RESULT | caller;
     return out;
 }
 

@@ -1519,3 +1519,47 @@ TEST(a_call_by_a_predicate_is_one_of_some_threads)
         assert_int_equal(variation_of(&program), number == PT ? VARIATION_GRID : VARIATION_THREAD);
     }
 }
+
+/* A load from c[3] at a register. */
+static void append_lookup(struct program *program, uint32_t index)
+{
+    uint64_t *words = append(program, OPCODE_LDC, BANK, 9, index, 0, 0);
+
+    set(words, 54, 5, 3);
+    set(words, 73, 3, SIZE_WORD);
+}
+
+static void append_shared_load(struct program *program, uint32_t result, uint32_t address)
+{
+    set(append(program, OPCODE_LDS, NUMBER, result, address, 0, 0), 73, 3, SIZE_WORD);
+}
+
+/* Two arms of a branch call a function that loads at an address of theirs: each warp has one value
+ * in each arm, and two where the arms join. */
+TEST(a_function_called_in_both_arms_brings_two_values)
+{
+    enum { SECOND_ARM = 6, JOIN = 8, FUNCTION = 10, RETURN_ADDRESS = 20 };
+    struct program program = {.architecture = 90};
+
+    set(append(&program, OPCODE_S2R, NUMBER, 2, 0, 0, 0), 72, 8, TID_X);
+    append_compare(&program, 0, 2, NUMBER, 5);
+    set(append(&program, OPCODE_BRA, NUMBER, 0, 0, 0, 0), 87, 3, PT);
+    program.words[2][0] &= ~(0xfull << 12); /* @P0 */
+    append(&program, OPCODE_MOV, NUMBER, 4, 0, 8, 0);
+    set(append(&program, OPCODE_CALL_REL, NUMBER, 0, 0, 0, 0), 87, 3, PT);
+    set(append(&program, OPCODE_BRA, NUMBER, 0, 0, 0, 0), 87, 3, PT);
+    append(&program, OPCODE_MOV, NUMBER, 4, 0, 64, 0);
+    set(append(&program, OPCODE_CALL_REL, NUMBER, 0, 0, 0, 0), 87, 3, PT);
+    append_lookup(&program, 5);
+    append_exit(&program);
+    append_shared_load(&program, 5, 4);
+    set(append(&program, OPCODE_RET, NUMBER, 0, RETURN_ADDRESS, 0, 0), 87, 3, PT);
+    set_target(&program, program.words[2], 2, SECOND_ARM);
+    set_target(&program, program.words[4], 4, FUNCTION);
+    set_target(&program, program.words[5], 5, JOIN);
+    set_target(&program, program.words[7], 7, FUNCTION);
+    assert_true(variation_of(&program) >= VARIATION_THREAD);
+    /* Without the first call, the load is of one value. */
+    program.words[2][0] |= 0xfull << 12; /* never */
+    assert_int_equal(variation_of(&program), VARIATION_WARP);
+}

@@ -189,6 +189,26 @@ KERNEL function_pointer(float *out, const int *__restrict__ index, int n)
     out[THREAD] = function(index[THREAD]) + coefficients[n]; // load: coefficients grid depth 0
 }
 
+__device__ __noinline__ int index_behind(const int *pointer)
+{
+    return *pointer + 3;
+}
+
+/* Each arm brings a value of its own, though one function loads both. */
+KERNEL called_in_both_arms(float *out, const int *first, const int *second)
+{
+    int k;
+
+    if (threadIdx.x & 1) {
+        k = index_behind(first);
+        out[7] = 3;
+    } else {
+        k = index_behind(second + 1);
+        out[8] = 4;
+    }
+    out[THREAD] = coefficients[k]; // load: coefficients data/unknown depth 0
+}
+
 /* Compilers leave a long loop by a CALL, here to where the function returns. */
 #define FOUR_TIMES(...) __VA_ARGS__ __VA_ARGS__ __VA_ARGS__ __VA_ARGS__
 #define SIXTEEN_TIMES(...) \
