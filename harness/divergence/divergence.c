@@ -330,11 +330,11 @@ static struct divergence branch_divergence(struct analysis *analysis, uint32_t b
     /* Where threads of a warp have diverged, BRA.DIV leads all of them to a copy of what follows.
      */
     if (in.opcode == OPCODE_BRA && instruction_field(&in, FIELD_DIVERGED))
-        values[count++] =
-            in.form == FORM_IMMEDIATE_C
-                ? machine_register(out, UNIFORM_PREDICATE_FIRST +
-                                            instruction_field(&in, FIELD_BRANCH_NUMBER))
-                : value_uniform(LEVEL_WARP);
+        values[count++] = in.form == FORM_IMMEDIATE_C
+                              ? machine_register(machine, out,
+                                                 UNIFORM_PREDICATE_FIRST +
+                                                     instruction_field(&in, FIELD_BRANCH_NUMBER))
+                              : value_uniform(LEVEL_WARP);
     for (unsigned word = 0; word < 2 && in.source[SOURCE_A].kind != OPERAND_NONE; word++)
         values[count++] = machine_source(machine, out, &in, last, SOURCE_A, word);
     all = value_function(values, count);
@@ -374,6 +374,7 @@ static enum status visit_block(struct analysis *analysis, uint32_t block, bool *
 {
     const struct flow_block *row = &analysis->flow->blocks[block];
     struct block_state *state = &analysis->blocks[block];
+    const bool partial = analysis->machine.partial;
     struct divergence divergence;
     enum status status;
 
@@ -384,6 +385,9 @@ static enum status visit_block(struct analysis *analysis, uint32_t block, bool *
     analysis->machine.visit++;
     for (uint32_t index = row->first; index <= row->last; index++)
         machine_execute(&analysis->machine, analysis->in, index);
+    /* Uniform values that were found before hold no more. */
+    for (size_t k = 0; analysis->machine.partial != partial && k < analysis->flow->reached; k++)
+        analysis->blocks[analysis->flow->sequence[k]].dirty = true;
     if (row->end == FLOW_CALL_OUT || state->visits == VISITS_MAX)
         for (unsigned k = 0; k < analysis->used_count; k++)
             analysis->in[analysis->used[k]] =

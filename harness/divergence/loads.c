@@ -222,7 +222,8 @@ static uint32_t decided_by(struct analysis *analysis, const struct instruction *
     machine_exchange(&analysis->machine, analysis->in, in);
     for (unsigned i = 0; i < OPERANDS_MAX && in->transfer != TRANSFER_STORE; i++)
         if (in->source[i].kind == OPERAND_REGISTER || in->source[i].kind == OPERAND_UNIFORM) {
-            const struct value value = machine_register(analysis->in, in->source[i].number);
+            const struct value value =
+                machine_register(&analysis->machine, analysis->in, in->source[i].number);
 
             if (height(&value) <= highest)
                 continue;

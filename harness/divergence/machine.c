@@ -72,6 +72,20 @@ void machine_exchange(struct machine *machine, struct value *state, const struct
     }
 }
 
+/* Whether WARPSYNC makes threads wait for those of a mask that is not the same in all threads: each
+ * part of the warp goes on alone. A mask in the code is one of all that execute it. */
+static bool is_partial(const struct step *step)
+{
+    enum { MASK_IN_A_FIRST = 90 }; /* architecture; before, it is in B */
+    const struct machine *machine = step->machine;
+    const uint32_t number =
+        instruction_field(step->in, machine->architecture >= MASK_IN_A_FIRST ? FIELD_A : FIELD_B);
+    const struct value mask = machine_register(machine, step->state, number);
+
+    return step->in->opcode == OPCODE_WARPSYNC && step->in->form == FORM_REGISTER &&
+           !value_is_uniform(&mask);
+}
+
 /* -- execution --------------------------------------------------------------------------------- */
 
 /* A store to the stack changes the words that it is known to write; one to where it is not known
@@ -136,6 +150,7 @@ void machine_execute(struct machine *machine, struct value *state, uint32_t inde
         machine->visit++;
         return;
     }
+    machine->partial |= is_partial(&step);
     /* All is read before anything is written. */
     machine_exchange(machine, state, &in);
     if (in.transfer == TRANSFER_STORE)

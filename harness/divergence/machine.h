@@ -31,6 +31,9 @@ struct machine {
     const struct code_facts *facts;
     struct lane_tables lanes;
     bool flat; /* the kernel never reads tid.y or tid.z */
+    /* threads of a warp wait for those of a mask of their own, and execute apart from the others:
+     * what is one value for all that execute is not one for the warp */
+    bool partial;
     uint32_t visit; /* counts visits of blocks: `guarded` is of one */
     struct guarded guarded[REGISTER_COUNT];
 };
@@ -45,7 +48,8 @@ struct value machine_stack_pointer(const struct machine *machine);
 struct value machine_constant(const struct machine *machine, unsigned bank, uint32_t offset);
 
 /* The value of a register or predicate. A uniform one is the same in a warp. */
-struct value machine_register(const struct value *state, uint32_t number);
+struct value machine_register(const struct machine *machine, const struct value *state,
+                              uint32_t number);
 
 /* The value of a predicate, or its inverse. */
 struct value machine_predicate(struct machine *machine, const struct value *state, uint32_t number,

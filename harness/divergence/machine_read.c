@@ -89,16 +89,19 @@ struct value machine_stack_pointer(const struct machine *machine)
 
 /* -- operands ---------------------------------------------------------------------------------- */
 
-struct value machine_register(const struct value *state, uint32_t number)
+struct value machine_register(const struct machine *machine, const struct value *state,
+                              uint32_t number)
 {
     if (number == REGISTER_ZERO || number == UNIFORM_ZERO)
         return value_number(0);
     if (number == PREDICATE_TRUE || number == UNIFORM_PREDICATE_TRUE)
         return value_number(1);
-    /* A warp has one uniform register, or predicate, of a number. */
+    /* A warp has one uniform register, or predicate, of a number; parts of it that execute one
+     * after the other find what they wrote. */
     if ((number >= UNIFORM_FIRST && number < UNIFORM_ZERO) ||
         (number >= UNIFORM_PREDICATE_FIRST && number < UNIFORM_PREDICATE_TRUE))
-        return value_is_uniform(&state[number]) ? state[number] : value_uniform(LEVEL_WARP);
+        return machine->partial || value_is_uniform(&state[number]) ? state[number]
+                                                                    : value_uniform(LEVEL_WARP);
     return number < REGISTER_COUNT ? state[number] : value_divergent(WHY_OPERATION);
 }
 
@@ -106,7 +109,7 @@ struct value machine_predicate(struct machine *machine, const struct value *stat
                                bool negated)
 {
     enum { NOT_FIRST_AND_SECOND = 0x0c };
-    const struct value value = machine_register(state, number);
+    const struct value value = machine_register(machine, state, number);
     const struct value operands[3] = {value, value_number(1), value_number(0)};
 
     if (!negated)
@@ -143,7 +146,7 @@ struct value machine_source(struct machine *machine, const struct value *state,
     case OPERAND_UNIFORM:
         if (source->number == REGISTER_ZERO || source->number == UNIFORM_ZERO)
             return value_number(0);
-        return machine_register(state, source->number + word);
+        return machine_register(machine, state, source->number + word);
     case OPERAND_IMMEDIATE:
         fact = word == 0 ? find_fact(&machine->facts->relocated, index * INSTRUCTION_BYTES) : NULL;
         if (fact) {

@@ -439,9 +439,9 @@ static struct value shuffle(const struct step *step)
     const unsigned form = step->in->form;
     const bool known_form = form == LANE_IN_REGISTER || form == LANE_IN_CODE;
     const struct value values = source(step, SOURCE_A, 0);
-    const struct value lane = form == LANE_IN_CODE
-                                  ? value_number(0)
-                                  : machine_register(step->state, field(step, FIELD_B));
+    const struct value lane =
+        form == LANE_IN_CODE ? value_number(0)
+                             : machine_register(step->machine, step->state, field(step, FIELD_B));
     const bool given = known_form && !((values.flags | lane.flags) & FLAG_DATA);
     struct value uniform = value_uniform(LEVEL_WARP);
 
@@ -464,10 +464,13 @@ static bool is_r2ur(const struct instruction *in)
 static struct value warp_value(const struct step *step)
 {
     const struct value value = source(step, SOURCE_A, 0);
+    const bool moved = is_r2ur(step->in);
 
-    if (!is_r2ur(step->in))
-        return value_uniform(LEVEL_WARP);
-    return value_is_uniform(&value) ? value : value_relied(value_uniform(LEVEL_WARP), value.flags);
+    if (moved && value_is_uniform(&value))
+        return value;
+    if (step->machine->partial)
+        return value_divergent(WHY_LANES);
+    return value_relied(value_uniform(LEVEL_WARP), moved ? value.flags : 0);
 }
 
 /* -- results ----------------------------------------------------------------------------------- */
@@ -571,7 +574,7 @@ struct value transfer_predicate(const struct step *step, bool first)
     struct value out;
 
     if (in->transfer == TRANSFER_WARP && in->opcode != OPCODE_REDUX && !is_r2ur(in))
-        return value_uniform(LEVEL_WARP);
+        return step->machine->partial ? value_divergent(WHY_LANES) : value_uniform(LEVEL_WARP);
     if (in->transfer >= TRANSFER_SPECIAL || in->transfer <= TRANSFER_NOTHING)
         return value_divergent(in->transfer == TRANSFER_LOAD || in->transfer == TRANSFER_ATOMIC
                                    ? WHY_DATA

@@ -1563,3 +1563,26 @@ TEST(a_function_called_in_both_arms_brings_two_values)
     program.words[2][0] |= 0xfull << 12; /* never */
     assert_int_equal(variation_of(&program), VARIATION_WARP);
 }
+
+/* Threads that wait for those of their mask have one sum a mask, not one a warp. */
+TEST(a_sum_of_part_of_a_warp_is_not_one_of_the_warp)
+{
+    for (unsigned whole = 0; whole < 2; whole++) {
+        struct program program = {.architecture = 90};
+
+        set(append(&program, OPCODE_S2R, NUMBER, 2, 0, 0, 0), 72, 8, TID_X);
+        append_shared_load(&program, 4, 2);
+        set(append(&program, OPCODE_S2R, NUMBER, 3, 0, 0, 0), 72, 8, LANE_MASK_LT);
+        if (whole)
+            append(&program, OPCODE_MOV, NUMBER, 3, 0, UINT32_MAX, 0);
+        append(&program, OPCODE_WARPSYNC, REGISTERS, 0, 3, 0, 0);
+        append(&program, OPCODE_REDUX, NUMBER, 4, 4, 0, 0);
+        append(&program, OPCODE_MOV, UNIFORM, 5, 0, 4, 0);
+        append_lookup(&program, 5);
+        append_exit(&program);
+        if (whole)
+            assert_int_equal(variation_of(&program), VARIATION_WARP);
+        else
+            assert_true(variation_of(&program) >= VARIATION_THREAD);
+    }
+}

@@ -76,6 +76,15 @@ KERNEL by_any(float *out, const int *__restrict__ index, int n)
     out[THREAD] = coefficients[k]; // load: coefficients warp depth 0
 }
 
+/* Each half of a warp votes for itself. */
+KERNEL by_any_of_half(float *out, const int *__restrict__ index, int n)
+{
+    const unsigned half = threadIdx.x & 16 ? 0xffff0000u : 0x0000ffffu;
+    const int k = __any_sync(half, index[THREAD] == 9) ? n : 4;
+
+    out[THREAD] = coefficients[k]; // load: coefficients data/unknown depth 0
+}
+
 KERNEL first_of_vote(float *out, const int *__restrict__ index)
 {
     unsigned left = __ballot_sync(ALL_LANES, index[THREAD] > 15);

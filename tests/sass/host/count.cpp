@@ -267,7 +267,7 @@ static bool release_warp(unsigned warp)
         if (present >> lane & 1) {
             thread &one = threads[warp * WARP + lane];
 
-            one.present = present;
+            one.present = present & one.mask;
             one.state = thread::READY;
             exchanged[warp][lane] = one.value;
         }
