@@ -18,6 +18,12 @@ const struct escape escapes_xml[] = {
     {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&apos;"}, {'\0', NULL},
 };
 
+/* An underscore within a word, as in names, is none of Markdown's. */
+const struct escape escapes_markdown[] = {
+    {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"},  {'|', "\\|"}, {'*', "\\*"},
+    {'`', "\\`"},   {'[', "\\["},  {'\\', "\\\\"}, {'\0', NULL},
+};
+
 static const struct escape escapes_csv[] = {{'"', "\"\""}, {'\0', NULL}};
 
 size_t text_columns(const char *text)

@@ -18,6 +18,7 @@ struct escape {
 
 extern const struct escape escapes_none[];
 extern const struct escape escapes_xml[]; /* text and attributes */
+extern const struct escape escapes_markdown[]; /* in lines and in cells of tables */
 
 /* Writes text with its escapes. Control characters, and bytes that are not a character of UTF-8 or
  * XML, are written like \x1b. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The options that commands share for their output: colour, CSV, JSON; and what follows from them.
- */
+ * The options --color and those of the formats of grids. */
 #include "output_options.h"
 
 #include <stdlib.h>
@@ -27,24 +26,30 @@ const struct option_row output_option_rows[1] = {
      .fallback = "auto"},
 };
 
-const struct option_row format_option_rows[2] = {
-    {.name = "csv",
-     .topic = TOPIC_OUTPUT,
-     .help = "print CSV",
-     .kind = &option_flag,
-     .offset = offsetof(struct format_options, csv)},
-    {.name = "json",
-     .topic = TOPIC_OUTPUT,
-     .help = "print JSON",
-     .kind = &option_flag,
-     .offset = offsetof(struct format_options, json)},
-};
+#define FORMAT_OPTION(format, explanation) \
+    {.name = #format,                      \
+     .topic = TOPIC_OUTPUT,                \
+     .help = explanation,                  \
+     .kind = &option_flag,                 \
+     .offset = offsetof(struct format_options, given[GRID_##format])},
+#define FORMAT_ROW(format, explanation) &grid_##format,
 
-enum status format_check(const struct format_options *options)
+const struct option_row format_option_rows[GRID_FORMAT_COUNT] = {GRID_FORMATS(FORMAT_OPTION)};
+
+const struct grid_format *const grid_formats[GRID_FORMAT_COUNT] = {GRID_FORMATS(FORMAT_ROW)};
+
+enum status format_taken(const struct format_options *options, size_t *out)
 {
-    return options->csv && options->json
-               ? log_error(STATUS_USAGE, "--csv and --json exclude each other; take one")
-               : STATUS_OK;
+    *out = GRID_FORMAT_COUNT;
+    for (size_t i = 0; i < GRID_FORMAT_COUNT; i++) {
+        if (!options->given[i])
+            continue;
+        if (*out < GRID_FORMAT_COUNT)
+            return log_error(STATUS_USAGE, "--%s and --%s exclude each other; take one",
+                             grid_formats[*out]->name, grid_formats[i]->name);
+        *out = i;
+    }
+    return STATUS_OK;
 }
 
 bool output_color(const struct output_options *options, int descriptor)

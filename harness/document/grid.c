@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Values of a grid's cells, and the grid as CSV and JSON: the formats for programs. Text for people
- * is grid_text.c. A column of plain members is data: grid_member says where a member lies, and
- * behind which pointer of the row. */
+ * Values of a grid's cells, and how people see them. The formats are files of their own. A column of
+ * plain members is data: grid_member says where a member lies, and behind which pointer of the row.
+ */
 #include "grid.h"
 
 #include <math.h>
@@ -98,52 +98,4 @@ void grid_array(const struct grid_column *column, const void *row, struct grid_v
     const char *text = member_at(column, row);
 
     out->text = text && text[0] ? text : NULL;
-}
-
-/* -- other formats ----------------------------------------------------------------------------- */
-
-void grid_print_csv(FILE *stream, const struct grid *grid)
-{
-    struct grid_value value;
-
-    for (size_t c = 0; c < grid->column_count && !grid->continued; c++) {
-        fputs(c ? "," : "", stream);
-        text_csv(stream, grid->columns[c].key);
-    }
-    if (!grid->continued)
-        fputs("\r\n", stream);
-    for (size_t r = 0; r < grid->row_count; r++) {
-        for (size_t c = 0; c < grid->column_count; c++) {
-            grid_value_at(grid, r, &grid->columns[c], &value);
-            fputs(c ? "," : "", stream);
-            if (grid->columns[c].format && isfinite(value.number))
-                fprintf(stream, "%.17g", value.number);
-            else if (!grid->columns[c].format)
-                text_csv(stream, value.text ? value.text : "");
-        }
-        fputs("\r\n", stream);
-    }
-}
-
-cJSON *grid_to_json(const struct grid *grid)
-{
-    cJSON *array = cJSON_CreateArray();
-    struct grid_value value;
-
-    for (size_t r = 0; r < grid->row_count; r++) {
-        cJSON *object = json_append(array, cJSON_CreateObject());
-
-        for (size_t c = 0; c < grid->column_count; c++) {
-            const struct grid_column *column = &grid->columns[c];
-
-            grid_value_at(grid, r, column, &value);
-            if (column->format)
-                json_add_double(object, column->key, value.number);
-            else if (column->value == grid_bool && value.text)
-                json_add(object, column->key, cJSON_CreateBool(strcmp(value.text, "true") == 0));
-            else
-                json_add_text(object, column->key, value.text);
-        }
-    }
-    return array;
 }

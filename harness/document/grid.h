@@ -109,8 +109,29 @@ enum status grid_print(FILE *stream, const struct grid *grid, const struct print
  * the title if there are none. */
 void grid_print_records(FILE *stream, const struct grid *grid, const struct print_style *look);
 
-/* Prints CSV (RFC 4180): a line of keys, then numbers with all their digits. */
-void grid_print_csv(FILE *stream, const struct grid *grid);
+/* A format for programs and pages: a file grid_NAME.c with its row, and a line of GRID_FORMATS,
+ * from which the flag --NAME of the commands that print grids follows. */
+struct grid_format {
+    const char *name;
+    /* Writes keys or headings and rows; missing values are empty, null or "-". Failed writes show
+     * in the stream's error flag. */
+    enum status (*print)(FILE *stream, const struct grid *grid);
+};
+
+/* clang-format off */
+/* EACH(NAME, help of the flag), in the order of help. */
+#define GRID_FORMATS(EACH) \
+    EACH(csv, "print CSV") \
+    EACH(json, "print JSON") \
+    EACH(markdown, "print Markdown")
+/* clang-format on */
+
+#define GRID_FORMAT_INDEX(name, help)    GRID_##name,
+#define GRID_FORMAT_DECLARED(name, help) extern const struct grid_format grid_##name;
+
+enum grid_format_index { GRID_FORMATS(GRID_FORMAT_INDEX) GRID_FORMAT_COUNT };
+
+GRID_FORMATS(GRID_FORMAT_DECLARED)
 
 /* The rows as an array of objects by keys; a missing value is null. The caller deletes it; see
  * json_add. */

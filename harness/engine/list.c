@@ -370,8 +370,8 @@ static void show_member(const struct grid_column *column, const void *row, struc
 }
 
 /* Prints the objects of an array as a grid. Its columns are the keys of the first object. */
-static enum status print_grid(const struct list *list, const cJSON *array,
-                              const struct list_options *options)
+static enum status print_grid(const struct list *list, const cJSON *array, size_t format,
+                              const struct output_options *output)
 {
     const size_t count = (size_t)cJSON_GetArraySize(array);
     const cJSON **rows = calloc(count + 1, sizeof(*rows)), *item;
@@ -380,7 +380,7 @@ static enum status print_grid(const struct list *list, const cJSON *array,
                         .columns = columns,
                         .rows = rows,
                         .row_bytes = sizeof(*rows)};
-    struct print_style look = output_style(&options->look);
+    struct print_style look = output_style(output);
     enum status status = STATUS_OK;
 
     look.indent = 2;
@@ -397,8 +397,8 @@ static enum status print_grid(const struct list *list, const cJSON *array,
                                           .head = c == 0,
                                           .below = c >= list->on_line};
     }
-    if (options->format.csv && count > 0)
-        grid_print_csv(stdout, &grid);
+    if (format < GRID_FORMAT_COUNT && count > 0)
+        status = grid_formats[format]->print(stdout, &grid);
     else
         status = grid_print(stdout, &grid, &look);
     free(rows);
@@ -416,17 +416,19 @@ static enum status list(const void *parsed, const struct invocation *invocation)
     const struct list *only = NULL; /* NULL: all of them */
     cJSON *object, *array;
     char *whole; /* NULL: the object lost a member, as memory ran out */
-    enum status status = format_check(&options->format);
+    size_t format;
+    enum status status = format_taken(&options->format, &format);
 
     if (status != STATUS_OK)
         return status;
     if (invocation->argument_count > 0 &&
         !(only = table_find(&list_table, invocation->arguments[0])))
         return table_unknown(&list_table, invocation->arguments[0]);
-    if (!only && options->format.csv)
+    if (!only && format < GRID_FORMAT_COUNT && format != GRID_json)
         return log_error(STATUS_USAGE,
-                         "--csv prints one table; name it, such as cbank list paths --csv");
-    if (!only && !options->format.json) {
+                         "--%s prints one table; name it, such as cbank list paths --%s",
+                         grid_formats[format]->name, grid_formats[format]->name);
+    if (!only && format != GRID_json) {
         for (const struct list *list = lists; list < lists + list_count; list++)
             text_line(stdout, "%-13s %s", list->name, strchr(list->title, ':') + 2);
         return STATUS_OK;
@@ -445,10 +447,10 @@ static enum status list(const void *parsed, const struct invocation *invocation)
     whole = cJSON_PrintUnformatted(object);
     if (status == STATUS_OK && !whole)
         status = log_memory("a list");
-    else if (status == STATUS_OK && options->format.json)
+    else if (status == STATUS_OK && format == GRID_json)
         status = json_put(stdout, only ? object->child : object);
     else if (status == STATUS_OK)
-        status = print_grid(only, object->child, options);
+        status = print_grid(only, object->child, format, &options->look);
     cJSON_free(whole);
     cJSON_Delete(object);
     return status;

@@ -8,9 +8,9 @@
 
 #include "calibration.h"
 #include "card.h"
-#include "cell_row.h"
 #include "characterization.h"
 #include "command.h"
+#include "export.h"
 #include "invalid.h"
 #include "log.h"
 #include "manifest.h"
@@ -260,49 +260,40 @@ static void separate(size_t index, const char *file)
 }
 
 /* Prints a result in the way that was asked for. Takes the tree. */
-static enum status show_as_result(const struct show_options *options, const char *file, cJSON *tree,
-                                  size_t index, bool several)
+static enum status show_as_result(const struct show_options *options, const struct export *export,
+                                  const char *file, cJSON *tree, size_t index, bool several)
 {
-    struct grid_column columns[CELL_ROW_COLUMNS_MAX];
-    struct cell_rows cells = {0};
+    const struct export_view view = {file, options->cell, index > 0};
     struct result result;
-    struct grid grid;
     enum status status = result_take(file, tree, &result);
 
     if (status != STATUS_OK)
         return status;
-    if (several && !options->format.csv)
+    if (several && !(export && export->joins))
         separate(index, file);
-    if (options->format.csv) {
-        status = cell_rows_open(&result, file, options->cell, &cells);
-        if (status == STATUS_OK) {
-            grid = cell_row_grid(cells.rows, cells.count, VIEW_CELLS, columns);
-            grid.continued = index > 0; /* the keys stand above the rows of the first file */
-            grid_print_csv(stdout, &grid);
-        }
-        free(cells.rows);
-    } else if (options->format.json) {
-        status = result_write(&result, "-");
-    } else if (options->cell) {
+    if (export)
+        status = export->print(stdout, &result, &view);
+    else if (options->cell)
         status = show_cells(stdout, &result, file, options->cell);
-    } else {
+    else
         status = show_result(stdout, &result, output_color(&options->look, STDOUT_FILENO));
-    }
     result_close(&result);
     return status;
 }
 
 /* Prints another document. */
-static enum status show_other(const struct show_options *options, const struct kind *kind,
-                              const char *file, const cJSON *tree, size_t index, bool several)
+static enum status show_other(const struct show_options *options, const struct export *export,
+                              const struct kind *kind, const char *file, const cJSON *tree,
+                              size_t index, bool several)
 {
     const struct print_style look = output_style(&options->look);
     enum status status;
 
-    if (options->format.csv || options->format.json || options->cell)
+    if (export || options->cell)
         return log_error(STATUS_USAGE,
-                         "%s: --csv, --json and --cell are for results, and this is a %s", file,
-                         kind->schema);
+                         "%s: --csv, --json, --markdown and --cell are for results, and this is a "
+                         "%s",
+                         file, kind->schema);
     if (!kind->shown.facts) {
         if (several)
             separate(index, file);
@@ -320,12 +311,18 @@ static enum status show(const void *parsed, const struct invocation *invocation)
 {
     const struct show_options *options = parsed;
     const size_t count = invocation->argument_count;
-    enum status worst = format_check(&options->format);
+    const struct export *export;
+    size_t format;
+    enum status worst = format_taken(&options->format, &format);
 
-    if (options->format.json && (count > 1 || options->cell))
+    if (worst != STATUS_OK)
+        return worst;
+    export = format < GRID_FORMAT_COUNT ? exports[format] : NULL;
+    if (export && export->whole && (count > 1 || options->cell))
         return log_error(STATUS_USAGE,
-                         "--json prints one whole result; give one file, without --cell");
-    if (options->check && worst == STATUS_OK)
+                         "--%s prints one whole result; give one file, without --cell",
+                         grid_formats[format]->name);
+    if (options->check)
         return check_files(invocation->arguments, count);
     for (size_t i = 0; worst != STATUS_USAGE && i < count; i++) {
         const char *file = invocation->arguments[i];
@@ -334,10 +331,10 @@ static enum status show(const void *parsed, const struct invocation *invocation)
         const struct kind *kind = kind_of(tree);
 
         if (status == STATUS_OK && kind) {
-            status = show_other(options, kind, file, tree, i, count > 1);
+            status = show_other(options, export, kind, file, tree, i, count > 1);
             json_free(tree);
         } else if (status == STATUS_OK) {
-            status = show_as_result(options, file, tree, i, count > 1);
+            status = show_as_result(options, export, file, tree, i, count > 1);
         }
         worst = status_worse(worst, status);
     }
@@ -356,7 +353,7 @@ const struct command show_command = {
         "A FILE is any document of cbank: a result, characterization, card, calibration, "
         "comparison, advice, explanation,\n"
         "history, verdict on a fleet, manifest of a chip's folder, or what cbank check found. "
-        "--csv, --json and --cell\n"
-        "are for results. A characterization is analysed again.",
+        "--csv, --json, --markdown\n"
+        "and --cell are for results. A characterization is analysed again.",
     .run = show,
 };

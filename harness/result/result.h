@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "cell.h"
 #include "counter.h"
@@ -274,6 +275,9 @@ void result_close(struct result *result);
 
 /* Writes a file atomically to path; "-" is stdout. */
 enum status result_write(const struct result *result, const char *path);
+
+/* Writes the document to an open stream. STATUS_ENVIRONMENT, logged, when out of memory. */
+enum status result_put(FILE *stream, const struct result *result);
 
 /* Reads a result. STATUS_USAGE, logged with file and place, on failure. Cells whose workload, path,
  * pattern, cache state or parameters this build does not know are also an error. The caller closes

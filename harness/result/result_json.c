@@ -229,6 +229,11 @@ enum status result_write(const struct result *result, const char *path)
     return document_write(&result_document, result, path);
 }
 
+enum status result_put(FILE *stream, const struct result *result)
+{
+    return json_put_owned(stream, document_to_json(&result_document, result));
+}
+
 enum status result_take(const char *name, cJSON *tree, struct result *out)
 {
     enum status status;

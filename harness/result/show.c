@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * A result for people: what was measured and on what, its cells as matrices, what counters say, and
- * what to doubt. */
+ * A result as text: what measured, the matrices of cells, and what is to be said of them. */
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "show_matrix.h"
+#include "matrix.h"
 #include "show_result.h"
 #include "text.h"
 #include "user_cell.h"
@@ -141,64 +140,84 @@ static void print_counters(struct text_wrap wrap, const struct result *result)
                        counts.differing - printed);
 }
 
-enum status show_result(FILE *stream, const struct result *result, bool color)
+/* What was dropped from tables, and what the columns mean. */
+static void print_legend(struct text_wrap wrap, const struct cell_row *row, unsigned views,
+                         const struct print_ranks *ranks)
 {
-    const struct text_wrap wrap = {.stream = stream, .width = text_width(stream)};
-    struct print_ranks ranks = {.least = UINT_MAX};
-    const struct print_style look = {.width = wrap.width, .color = color, .ranks = &ranks};
-    const unsigned own = result->modelled_time ? VIEW_MODELLED : VIEW_MEASURED;
-    unsigned views = 0;
-    double seconds = 0;
-    char text[TEXT_PARAGRAPH_BYTES] = "time spent:", legend[TEXT_PARAGRAPH_BYTES] = "",
-         hidden[128] = "";
-    struct cell_rows rows;
-    enum status status = cell_rows_open(result, NULL, NULL, &rows);
+    char legend[TEXT_PARAGRAPH_BYTES] = "", hidden[128] = "";
 
-    if (status == STATUS_OK)
-        print_environment(wrap, result);
-    for (size_t first = 0, end; first < rows.count && status == STATUS_OK; first = end) {
-        bool kept = false;
-
-        for (end = first;
-             end < rows.count && cell_row_same(&rows.rows[first], &rows.rows[end], AXIS_PATTERN);
-             end++)
-            kept = kept || rows.rows[end].found->status != CELL_SKIPPED;
-        if (!kept)
-            continue;
-        putc('\n', stream);
-        views |= cell_is_user(rows.rows[first].cell) ? VIEW_KERNEL : own;
-        status = show_matrix(stream, &look, &rows.rows[first], end - first);
-    }
-    if (status == STATUS_OK)
-        putc('\n', stream);
-    for (const struct cell_column *column = NULL;
-         rows.count && (column = cell_column_next(column, views));) {
-        const unsigned rank = cell_column_rank(column, &rows.rows[0]);
+    for (const struct cell_column *column = NULL; (column = cell_column_next(column, views));) {
+        const unsigned rank = cell_column_rank(column, row);
         const char *heading = column->column.heading;
 
-        if (rank > ranks.least && column->interval && !isnan(rows.rows[0].widest))
+        if (rank > ranks->least && column->interval && !isnan(row->widest))
             text_join(legend, sizeof(legend), ". ", "%s: within %s", heading,
-                      text_of(text_half_width, rows.rows[0].widest).text);
-        else if (rank > ranks.least)
+                      text_of(text_half_width, row->widest).text);
+        else if (rank > ranks->least)
             text_join(hidden, sizeof(hidden), ", ", "%s", heading);
-        if (rank <= ranks.greatest && column->legend)
+        if (rank <= ranks->greatest && column->legend)
             text_join(legend, sizeof(legend), ". ", "%s: %s", heading, column->legend);
     }
-    free(rows.rows);
-    if (status != STATUS_OK) /* nothing stands below a missing table */
-        return status;
     if (hidden[0])
         text_join(legend, sizeof(legend), ". ", "Hidden columns (terminal too narrow): %s", hidden);
     if (legend[0])
         text_paragraph(wrap, "%s.", legend);
-    print_cells(wrap, result);
-    print_counters(wrap, result);
-    if (result->health.grew) {
-        char errors[TEXT_PARAGRAPH_BYTES];
+}
 
+static enum status print_matrix(struct text_wrap wrap, const struct print_style *look,
+                                struct cell_row *rows, size_t count)
+{
+    const struct text_wrap item = {.stream = wrap.stream,
+                                   .width = wrap.width,
+                                   .column = INDENT,
+                                   .indent = 2 * INDENT};
+    struct matrix matrix;
+    enum status status = matrix_open(rows, count, &matrix);
+
+    if (status == STATUS_OK) {
+        text_paragraph(wrap, "%s", matrix.title);
+        status = grid_print(wrap.stream, &matrix.grid, look);
+    }
+    for (size_t i = 0; status == STATUS_OK && i < matrix.note_count; i++)
+        text_paragraph(item, "%s  %s", matrix.notes[i]->mark + 1, matrix.notes[i]->note);
+    matrix_close(&matrix);
+    return status;
+}
+
+static enum status print_matrices(struct text_wrap wrap, const struct print_style *look,
+                                  const struct cell_rows *cells)
+{
+    unsigned views = 0;
+
+    for (size_t first = 0, count; first < cells->count; first += count) {
+        struct cell_row *rows = &cells->rows[first];
+        enum status status;
+        bool kept;
+
+        count = matrix_rows(rows, cells->count - first, &kept);
+        if (!kept)
+            continue;
+        putc('\n', wrap.stream);
+        views |= matrix_view(rows);
+        status = print_matrix(wrap, look, rows, count);
+        if (status != STATUS_OK)
+            return status;
+    }
+    putc('\n', wrap.stream);
+    if (cells->count > 0)
+        print_legend(wrap, &cells->rows[0], views, look->ranks);
+    return STATUS_OK;
+}
+
+/* What grew in the device's counts of errors, and where the time went. */
+static void print_run(struct text_wrap wrap, const struct result *result)
+{
+    char text[TEXT_PARAGRAPH_BYTES] = "time spent:", errors[TEXT_PARAGRAPH_BYTES];
+    double seconds = 0;
+
+    if (result->health.grew)
         text_paragraph(wrap, "errors of the device grew during the run: %s",
                        health_text(&result->health, errors, sizeof(errors)));
-    }
     for (size_t i = 0; i < result->phase_count; i++) {
         seconds += result->phases[i].seconds;
         text_join(text, sizeof(text), " ", "%s %s,", result->phases[i].name,
@@ -206,5 +225,25 @@ enum status show_result(FILE *stream, const struct result *result, bool color)
     }
     if (result->phase_count > 0)
         text_paragraph(wrap, "%s in all %s", text, text_of(text_time, seconds * 1e9).text);
+}
+
+enum status show_result(FILE *stream, const struct result *result, bool color)
+{
+    const struct text_wrap wrap = {.stream = stream, .width = text_width(stream)};
+    struct print_ranks ranks = {.least = UINT_MAX};
+    const struct print_style look = {.width = wrap.width, .color = color, .ranks = &ranks};
+    struct cell_rows cells;
+    enum status status = cell_rows_open(result, NULL, NULL, &cells);
+
+    if (status == STATUS_OK) {
+        print_environment(wrap, result);
+        status = print_matrices(wrap, &look, &cells);
+    }
+    free(cells.rows);
+    if (status != STATUS_OK) /* nothing stands below a missing table */
+        return status;
+    print_cells(wrap, result);
+    print_counters(wrap, result);
+    print_run(wrap, result);
     return STATUS_OK;
 }

@@ -309,10 +309,10 @@ TEST(csv_and_json_have_all_digits)
     char *json = cJSON_PrintUnformatted(array);
     FILE *stream = begin();
 
-    grid_print_csv(stream, &what);
+    grid_csv.print(stream, &what);
     what.continued = true; /* the line of keys stands once */
     what.row_count = 1;
-    grid_print_csv(stream, &what);
+    grid_csv.print(stream, &what);
     expect(stream, "cell,base_ns,share,new_ns\r\n"
                    "per_warp,25310,0.10000000000000001,1406\r\n"
                    "\"x, \"\"y\"\"|\",98.5,-1,\r\n"
