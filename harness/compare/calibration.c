@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * A calibration: made from processes of one GPU, asked for the deviation of a cell, and its
+ * document. */
 #include "calibration.h"
 
 #include <math.h>
@@ -13,60 +15,80 @@
 
 /* -- making ------------------------------------------------------------------------------------ */
 
+/* What the processes say of a cell: its noise and median, and the evidence of its deviation. */
+static enum status calibrate_cell(const struct side_cell *from, struct calibrated_cell *to,
+                                  struct deviation_evidence *evidence)
+{
+    double least = INFINITY, greatest = 0;
+    struct estimate estimate;
+    enum status status;
+
+    *to = (struct calibrated_cell){.cell = from->cell, .noise = NAN, .median_ns = NAN};
+    memcpy(to->sha256, from->sha256, sizeof(to->sha256));
+    evidence->flush = from->cell.cache_state->flush;
+    if (from->status != CELL_OK || from->process_count < 2)
+        return STATUS_OK;
+    for (size_t k = 0; k < from->process_count; k++) {
+        least = fmin(least, from->processes[k].value);
+        greatest = fmax(greatest, from->processes[k].value);
+    }
+    status = estimate_of(from->processes, from->process_count, false, &estimate);
+    if (!(least > 0) || !isfinite(greatest / least) || status != STATUS_OK)
+        return status;
+    to->noise = greatest / least - 1;
+    to->median_ns = estimate.ns;
+    evidence->own = estimate.own;
+    /* Where the error of times is not known, and for predictions, the cell's own deviation stays as
+     * it is. */
+    if (isnan(estimate.within))
+        return STATUS_OK;
+    evidence->before = deviation_default(CAUSE_PROCESS, evidence->flush,
+                                         cell_copied_bytes(&from->cell) > 0, estimate.ns);
+    evidence->before.value = fmax(evidence->before.value, estimate.within);
+    return STATUS_OK;
+}
+
+/* STATUS_USAGE, logged, unless there are two processes of one GPU, driver and engine. */
+static enum status check_sides(const struct sides *sides)
+{
+    const struct side_identity *identity = &sides->total.identity;
+
+    if (sides->total.files >= 2 && sides->count == 1 &&
+        strcmp(identity->device.driver, SIDE_MIXED) != 0 &&
+        strcmp(identity->engine, SIDE_MIXED) != 0)
+        return STATUS_OK;
+    return log_error(STATUS_USAGE,
+                     "%s: a calibration takes two or more processes of one GPU, driver and engine",
+                     sides->total.label);
+}
+
 enum status calibration_of(const struct sides *sides, struct calibration *out)
 {
     const struct side_identity *identity = &sides->total.identity;
     const struct side *side = sides->gpus;
-    struct deviation_evidence *evidence;
-    enum status status = STATUS_OK;
+    struct deviation_evidence *evidence = NULL;
+    enum status status = check_sides(sides);
 
     *out = (struct calibration){.processes = (uint32_t)sides->total.files,
                                 .modelled = identity->modelled,
                                 .device = identity->device};
-    if (sides->total.files < 2 || sides->count != 1 ||
-        strcmp(identity->device.driver, SIDE_MIXED) == 0 ||
-        strcmp(identity->engine, SIDE_MIXED) == 0)
-        return log_error(STATUS_USAGE,
-                         "%s: a calibration takes two or more processes of one GPU, driver and "
-                         "engine",
-                         sides->total.label);
+    if (status != STATUS_OK)
+        return status;
     memcpy(out->engine, identity->engine, sizeof(out->engine));
     out->cells = calloc(side->cell_count + 1, sizeof(*out->cells));
     evidence = calloc(side->cell_count + 1, sizeof(*evidence));
-    if (!out->cells || !evidence)
+    if (!out->cells || !evidence) {
         status = log_memory("a calibration of %zu cells", side->cell_count);
-    for (size_t i = 0; i < side->cell_count && status == STATUS_OK; i++) {
-        const struct side_cell *from = &side->cells[i];
-        struct calibrated_cell *to = &out->cells[out->cell_count++];
-        double least = INFINITY, greatest = 0;
-        struct estimate estimate;
-
-        *to = (struct calibrated_cell){.cell = from->cell, .noise = NAN, .median_ns = NAN};
-        memcpy(to->sha256, from->sha256, sizeof(to->sha256));
-        evidence[i].flush = from->cell.cache_state->flush;
-        if (from->status != CELL_OK || from->process_count < 2)
-            continue;
-        for (size_t k = 0; k < from->process_count; k++) {
-            least = fmin(least, from->processes[k].value);
-            greatest = fmax(greatest, from->processes[k].value);
-        }
-        status = estimate_of(from->processes, from->process_count, false, &estimate);
-        if (!(least > 0) || !isfinite(greatest / least) || status != STATUS_OK)
-            continue;
-        to->noise = greatest / least - 1;
-        to->median_ns = estimate.ns;
-        evidence[i].own = estimate.own;
-        /* Where the error of times is not known, and for predictions, the cell's own deviation
-         * stays as it is. */
-        if (isnan(estimate.within))
-            continue;
-        evidence[i].before = deviation_default(CAUSE_PROCESS, evidence[i].flush,
-                                               cell_copied_bytes(&from->cell) > 0, estimate.ns);
-        evidence[i].before.value = fmax(evidence[i].before.value, estimate.within);
+        goto out;
     }
-    if (status == STATUS_OK)
-        deviation_conclude(evidence, out->cell_count, false);
-    for (size_t i = 0; status == STATUS_OK && i < out->cell_count; i++) {
+    out->cell_count = side->cell_count;
+    for (size_t i = 0; i < out->cell_count; i++) {
+        status = calibrate_cell(&side->cells[i], &out->cells[i], &evidence[i]);
+        if (status != STATUS_OK)
+            goto out;
+    }
+    deviation_conclude(evidence, out->cell_count, false);
+    for (size_t i = 0; i < out->cell_count; i++) {
         struct calibrated_cell *cell = &out->cells[i];
 
         cell->has_deviation = evidence[i].own.degrees > 0;
@@ -75,6 +97,7 @@ enum status calibration_of(const struct sides *sides, struct calibration *out)
         if (cell->has_deviation)
             cell->deviation.origin = DEVIATION_PROCESSES;
     }
+out:
     free(evidence);
     if (status != STATUS_OK)
         calibration_close(out);

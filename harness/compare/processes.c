@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * A process of calibrate and gate: cbank run, with the options of this command line. */
 #include "processes.h"
 
 #include <errno.h>
@@ -13,6 +14,67 @@
 #include "log.h"
 #include "memory.h"
 
+/* The words of the command line, each with a NUL behind: the options of this one that say what is
+ * measured and how, and `more`. */
+static bool write_words(const struct invocation *invocation, const struct measure_options *measure,
+                        const struct texts *more, const char *program, const char *path,
+                        struct memory *out)
+{
+    FILE *stream = memory_open(out);
+
+    if (!stream)
+        return memory_close(out, stream);
+    fprintf(stream, "%s%crun%c--quiet%c", program, '\0', '\0', '\0');
+    for (size_t i = 0; i < invocation->given_count; i++) {
+        const struct given_option *given = &invocation->given[i];
+
+        if (given->group->rows == plan_option_rows || given->group->rows == kernel_option_rows ||
+            given->group->rows == measure_option_rows)
+            fprintf(stream, "--%s%s%s%c", given->option->name, given->value ? "=" : "",
+                    given->value ? given->value : "", '\0');
+    }
+    for (size_t i = 0; i < more->count; i++)
+        fprintf(stream, "%s%c", more->items[i], '\0');
+    if (!measure->engine) /* or a gate without a GPU would compare models, and pass */
+        fprintf(stream, "--engine=%s%c", engine_rows[0].name, '\0');
+    fprintf(stream, "--json=%s%c", path, '\0');
+    return memory_close(out, stream);
+}
+
+/* Runs the program that the words begin with, and waits for it. Returns its exit status;
+ * STATUS_ENVIRONMENT, logged unless interrupted, if it made no result. */
+static enum status run_words(const struct memory *line, const char *program, const char *shown,
+                             const char *what, const char *path)
+{
+    size_t count = 0;
+    char **words;
+    int code = 0;
+    bool started;
+
+    for (size_t i = 0; i < line->bytes; i++)
+        count += line->text[i] == '\0';
+    words = calloc(count + 1, sizeof(*words));
+    if (!words)
+        return log_memory("what is run");
+    count = 0;
+    for (char *word = line->text; word < line->text + line->bytes; word += strlen(word) + 1)
+        words[count++] = word;
+    started = child_run(program, words, &code);
+    free(words);
+    if (interrupted())
+        return STATUS_ENVIRONMENT;
+    if (!started)
+        return log_error(STATUS_ENVIRONMENT, "%s: %s cannot be started: %s", what, shown,
+                         strerror(errno));
+    if (!WIFEXITED(code))
+        return log_error(STATUS_ENVIRONMENT, "%s was killed by signal %d", what, WTERMSIG(code));
+    if (WEXITSTATUS(code) >= STATUS_INCONCLUSIVE ||
+        (WEXITSTATUS(code) <= STATUS_FINDING && access(path, F_OK) != 0))
+        return log_error(STATUS_ENVIRONMENT, "%s: %s exited with %d, and wrote no result", what,
+                         shown, WEXITSTATUS(code));
+    return (enum status)WEXITSTATUS(code);
+}
+
 enum status process_run(const struct invocation *invocation, const struct measure_options *measure,
                         const struct texts *more, const char *program, const char *what,
                         struct sides *sides)
@@ -20,11 +82,7 @@ enum status process_run(const struct invocation *invocation, const struct measur
     const char *shown = program ? program : invocation->argv[0];
     char folder[] = "/tmp/cbank-processes-XXXXXX", path[sizeof(folder) + 16];
     struct memory line = {0};
-    char **words;
-    FILE *stream;
-    size_t count = 0;
-    int code = 0;
-    enum status status = STATUS_ENVIRONMENT;
+    enum status status;
 
     if (isatty(STDERR_FILENO))
         fprintf(stderr, "%s\n", what);
@@ -35,47 +93,15 @@ enum status process_run(const struct invocation *invocation, const struct measur
         return log_error(STATUS_USAGE, "%s: cannot make a folder in /tmp: %s", what,
                          strerror(errno));
     snprintf(path, sizeof(path), "%s/result.json", folder);
-    words = calloc(invocation->given_count + more->count + 6, sizeof(*words));
-    stream = memory_open(&line);
-    if (stream)
-        fprintf(stream, "%s%crun%c--quiet%c", shown, '\0', '\0', '\0');
-    for (size_t i = 0; stream && i < invocation->given_count; i++) {
-        const struct given_option *given = &invocation->given[i];
-
-        if (given->group->rows == plan_option_rows || given->group->rows == kernel_option_rows ||
-            given->group->rows == measure_option_rows)
-            fprintf(stream, "--%s%s%s%c", given->option->name, given->value ? "=" : "",
-                    given->value ? given->value : "", '\0');
-    }
-    for (size_t i = 0; stream && i < more->count; i++)
-        fprintf(stream, "%s%c", more->items[i], '\0');
-    if (stream && !measure->engine) /* or a gate without a GPU would compare models, and pass */
-        fprintf(stream, "--engine=%s%c", engine_rows[0].name, '\0');
-    if (stream)
-        fprintf(stream, "--json=%s%c", path, '\0');
-    if (memory_close(&line, stream) && words) {
-        for (char *word = line.text; word < line.text + line.bytes; word += strlen(word) + 1)
-            words[count++] = word;
-        if (!child_run(program, words, &code) && !interrupted())
-            log_error(status, "%s: %s cannot be started: %s", what, shown, strerror(errno));
-        else if (!interrupted() && !WIFEXITED(code))
-            log_error(status, "%s was killed by signal %d", what, WTERMSIG(code));
-        else if (!interrupted() &&
-                 (WEXITSTATUS(code) >= STATUS_INCONCLUSIVE ||
-                  (WEXITSTATUS(code) <= STATUS_FINDING && access(path, F_OK) != 0)))
-            log_error(status, "%s: %s exited with %d, and wrote no result", what, shown,
-                      WEXITSTATUS(code));
-        else if (!interrupted())
-            status = (enum status)WEXITSTATUS(code);
-        sides->total.findings += status == STATUS_FINDING;
-        if (status <= STATUS_FINDING)
-            status = status_worse(status, sides_add(sides, path));
-    } else {
-        log_memory("what is run");
-    }
+    if (write_words(invocation, measure, more, shown, path, &line))
+        status = run_words(&line, program, shown, what, path);
+    else
+        status = log_memory("what is run");
+    sides->total.findings += status == STATUS_FINDING;
+    if (status <= STATUS_FINDING)
+        status = status_worse(status, sides_add(sides, path));
     file_discard(path);
     rmdir(folder);
     free(line.text);
-    free(words);
     return status;
 }

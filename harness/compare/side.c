@@ -89,28 +89,79 @@ static void merge_text(char *text, const char *other, size_t bytes)
         snprintf(text, bytes, SIDE_MIXED);
 }
 
-/* Adds a cell of a result. A process that is there already counts once. A prediction is one sample,
- * and tells no process from another. False out of memory. */
-static bool add_cell(struct side *side, struct side_cell *to, const struct result *result,
-                     const struct cell_result *from)
+/* A status that is worse than those before, with its reason. False out of memory. */
+static bool add_status(struct side_cell *to, const struct cell_result *from)
 {
     static const int severity[] =
         {[CELL_OK] = 0, [CELL_PENDING] = 1, [CELL_SKIPPED] = 2, [CELL_FAILED] = 3};
-    const bool modelled = result->modelled_time;
-    const struct cell_time *time = &from->time;
+
+    if (severity[from->status] <= severity[to->status])
+        return true;
+    to->status = from->status;
+    free(to->reason);
+    to->reason = strdup(from->reason);
+    return to->reason;
+}
+
+/* Adds the counters that one process read. False out of memory. */
+static bool add_counters(struct side *side, struct side_cell *to, const struct cell_result *from)
+{
+    struct side_counter *counters =
+        realloc(to->counters, (to->counter_count + from->counter_count + 1) * sizeof(*counters));
+
+    if (!counters)
+        return false;
+    to->counters = counters;
+    for (size_t i = 0; i < from->counter_count; i++) {
+        const struct counter_value *value = &from->counters[i];
+        const char *name = texts_share(&side->texts, value->name);
+        size_t known = 0;
+
+        if (!name)
+            return false;
+        while (known < to->counter_count && counters[known].name != name)
+            known++;
+        if (known == to->counter_count)
+            counters[to->counter_count++] =
+                (struct side_counter){.name = name, .kind = value->kind, .value = NAN};
+        if (value->status == COUNTER_OK && !add_value(&counters[known], value->value))
+            return false;
+    }
+    return true;
+}
+
+/* Adds the time of a process, unless the cell has it already: *repeated. A prediction is one
+ * sample, and tells no process from another. False out of memory. */
+static bool add_process(const struct side *side, struct side_cell *to, bool modelled,
+                        const struct cell_time *time, bool *repeated)
+{
     const double *samples = modelled ? &time->summary.value : time->samples_ns;
     const size_t count = modelled ? !isnan(*samples) : time->summary.count;
     struct process_time added = {0};
-    bool repeated;
-    struct side_counter *counters;
 
-    if (!memory_grow(&to->processes, to->process_count, sizeof(*to->processes)) ||
-        (count > 0 && !process_of(samples, count, time->series.buffer_sets, &added)))
+    *repeated = false;
+    if (!memory_grow(&to->processes, to->process_count, sizeof(*to->processes)))
+        return false;
+    if (count == 0)
+        return true;
+    if (!process_of(samples, count, time->series.buffer_sets, &added))
         return false;
     added.process = side->process;
-    repeated = !modelled && count > 0 && count_process(to, &added) > 0;
-    if (!repeated && count > 0)
+    *repeated = !modelled && count_process(to, &added) > 0;
+    if (!*repeated)
         to->processes[to->process_count++] = added;
+    return true;
+}
+
+/* Adds a cell of a result. A process that is there already counts once. False out of memory. */
+static bool add_cell(struct side *side, struct side_cell *to, const struct result *result,
+                     const struct cell_result *from)
+{
+    const struct cell_time *time = &from->time;
+    bool repeated;
+
+    if (!add_process(side, to, result->modelled_time, time, &repeated))
+        return false;
     to->flags |= from->flags;
     to->invalid |= result_cell_invalid(result, from);
     /* A process that does not know the hash takes none away. */
@@ -118,36 +169,15 @@ static bool add_cell(struct side *side, struct side_cell *to, const struct resul
         memcpy(to->sha256, from->kernel.sha256, sizeof(to->sha256));
     else if (from->kernel.sha256[0])
         merge_text(to->sha256, from->kernel.sha256, sizeof(to->sha256));
-    if (severity[from->status] > severity[to->status]) {
-        to->status = from->status;
-        free(to->reason);
-        to->reason = strdup(from->reason);
-        if (!to->reason)
-            return false;
-    }
+    if (!add_status(to, from))
+        return false;
     if (repeated)
         return true;
-    counters =
-        realloc(to->counters, (to->counter_count + from->counter_count + 1) * sizeof(*counters));
-    if (!counters)
-        return false;
-    to->counters = counters;
     if (!isnan(time->sm_clock_mhz) && !add_value(&to->clock, time->sm_clock_mhz))
         return false;
-    for (size_t i = 0; i < from->counter_count; i++) {
-        const struct counter_value *value = &from->counters[i];
-        const char *name = texts_share(&side->texts, value->name);
-        size_t at = 0;
-
-        while (name && at < to->counter_count && counters[at].name != name)
-            at++;
-        if (name && at == to->counter_count)
-            counters[to->counter_count++] =
-                (struct side_counter){.name = name, .kind = value->kind, .value = NAN};
-        if (!name || (value->status == COUNTER_OK && !add_value(&counters[at], value->value)))
-            return false;
-    }
-    to->modelled = to->modelled || modelled;
+    if (!add_counters(side, to, from))
+        return false;
+    to->modelled = to->modelled || result->modelled_time;
     to->table_offsets =
         time->table_offsets > to->table_offsets ? time->table_offsets : to->table_offsets;
     to->code_copies = time->code_copies > to->code_copies ? time->code_copies : to->code_copies;
@@ -272,47 +302,52 @@ const struct side_kernel *sides_kernel(const struct sides *sides, const char *na
     return NULL;
 }
 
-enum status sides_take(struct sides *sides, const char *path, const struct result *result)
+/* The side of a result's GPU, a new one if needed. NULL out of memory. */
+static struct side *side_for(struct sides *sides, const struct result *result)
 {
     struct side *side = sides_find(sides, &result->device);
     char process[sizeof(result->device.uuid) + sizeof(result->started_utc)];
-    size_t known;
-    struct side_cell *cells;
 
     if (!side) {
         if (!memory_grow(&sides->gpus, sides->count, sizeof(*sides->gpus)))
-            return log_memory("%s", path);
+            return NULL;
         side = &sides->gpus[sides->count++];
         *side = (struct side){0};
     }
     snprintf(process, sizeof(process), "%s %s", result->device.uuid, result->started_utc);
     side->process = texts_share(&side->texts, process);
-    known = side->cell_count;
-    cells = realloc(side->cells, (known + result->cell_count + 1) * sizeof(*cells));
-    if (cells)
-        side->cells = cells;
-    if (!cells || !side->process)
-        return log_memory("%s", path);
-    /* A kernel file that changed between results is there as the last of them has it. */
-    for (size_t i = 0; i < result->kernel_count; i++) {
-        const struct result_kernel *from = &result->kernels[i];
-        struct side_kernel *to = (struct side_kernel *)sides_kernel(sides, from->name);
+    return side->process ? side : NULL;
+}
 
-        if (!to) {
-            if (!memory_grow(&sides->kernels, sides->kernel_count, sizeof(*sides->kernels)))
-                return log_memory("%s", path);
-            to = &sides->kernels[sides->kernel_count++];
-        }
-        *to = (struct side_kernel){.file = texts_share(&sides->total.texts, from->file)};
-        memcpy(to->name, from->name, sizeof(to->name));
-        memcpy(to->sha256, from->sha256, sizeof(to->sha256));
-        if (from->options)
-            to->options = texts_share(&sides->total.texts, from->options);
-        if (!to->file || (from->options && !to->options))
-            return log_memory("%s", path);
+/* Adds the kernel file. One that changed between results is there as the last of them has it. False
+ * out of memory. */
+static bool add_kernel(struct sides *sides, const struct result_kernel *from)
+{
+    struct side_kernel *to = (struct side_kernel *)sides_kernel(sides, from->name);
+
+    if (!to) {
+        if (!memory_grow(&sides->kernels, sides->kernel_count, sizeof(*sides->kernels)))
+            return false;
+        to = &sides->kernels[sides->kernel_count++];
     }
-    if (!add_identity(side, result) || !add_identity(&sides->total, result))
-        return log_memory("%s", path);
+    *to = (struct side_kernel){.file = texts_share(&sides->total.texts, from->file)};
+    memcpy(to->name, from->name, sizeof(to->name));
+    memcpy(to->sha256, from->sha256, sizeof(to->sha256));
+    if (from->options)
+        to->options = texts_share(&sides->total.texts, from->options);
+    return to->file && (to->options || !from->options);
+}
+
+/* Makes a cell of the side for each of the result's. False out of memory. */
+static bool make_cells(struct side *side, const struct result *result)
+{
+    const size_t known = side->cell_count;
+    struct side_cell *cells =
+        realloc(side->cells, (known + result->cell_count + 1) * sizeof(*cells));
+
+    if (!cells)
+        return false;
+    side->cells = cells;
     for (size_t i = 0; i < result->cell_count; i++) {
         const struct side_cell added = {.cell = result->cells[i].cell,
                                         .status = CELL_OK,
@@ -325,6 +360,19 @@ enum status sides_take(struct sides *sides, const char *path, const struct resul
     }
     if (side->cell_count > known)
         qsort(cells, side->cell_count, sizeof(*cells), compare_cells);
+    return true;
+}
+
+enum status sides_take(struct sides *sides, const char *path, const struct result *result)
+{
+    struct side *side = side_for(sides, result);
+    bool added = side && add_identity(side, result) && add_identity(&sides->total, result) &&
+                 make_cells(side, result);
+
+    for (size_t i = 0; i < result->kernel_count && added; i++)
+        added = add_kernel(sides, &result->kernels[i]);
+    if (!added)
+        return log_memory("%s", path);
     for (size_t i = 0; i < result->cell_count; i++) {
         struct side_cell *cell = find(side, &result->cells[i].cell);
         char identity[CELL_IDENTITY_BYTES];
