@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "compare_report.h"
+#include "report_words.h"
 
 #include <inttypes.h>
 #include <stdio.h>

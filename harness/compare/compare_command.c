@@ -5,7 +5,7 @@
 
 #include "batch.h"
 #include "command.h"
-#include "compare_report.h"
+#include "comparing.h"
 #include "log.h"
 
 struct compare_command_options {
@@ -53,6 +53,18 @@ static enum status compare_batch(const char *path)
     return status;
 }
 
+/* STATUS_USAGE, logged, for options that judge: --across does not. */
+static enum status across_check(const struct comparing_options *options)
+{
+    bool judges = options->allowed.count > 0 || options->strict;
+
+    for (size_t i = 0; i < REPORT_COUNT; i++)
+        judges = judges || (options->report_paths[i] && report_formats[i]->judges);
+    return judges ? log_error(STATUS_USAGE, "--across is no gate: leave --allow-diff, --junit, "
+                                            "--markdown and --strict out")
+                  : STATUS_OK;
+}
+
 static enum status compare(const void *parsed, const struct invocation *invocation)
 {
     const struct compare_command_options *options = parsed;
@@ -66,10 +78,8 @@ static enum status compare(const void *parsed, const struct invocation *invocati
     if (options->batch_path || invocation->argument_count != SIDES)
         return log_error(STATUS_USAGE,
                          "compare needs BASE NEW, or --batch FILE alone; try cbank compare --help");
-    if (options->across && (options->comparing.allowed.count || options->comparing.junit_path ||
-                            options->comparing.strict))
-        return log_error(STATUS_USAGE,
-                         "--across is no gate: leave --allow-diff, --junit and --strict out");
+    if (options->across && (status = across_check(&options->comparing)) != STATUS_OK)
+        return status;
     status = comparing_open(&options->comparing, &comparing);
     comparing.across = options->across;
     if (status == STATUS_OK && options->across)

@@ -8,10 +8,11 @@
 #include "child.h"
 #include "clock.h"
 #include "command.h"
-#include "compare_report.h"
+#include "comparing.h"
 #include "kernel_document.h"
 #include "log.h"
 #include "processes.h"
+#include "report_words.h"
 #include "text.h"
 #include "user_cell.h"
 

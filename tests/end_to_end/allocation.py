@@ -60,7 +60,10 @@ COMMANDS = {
     "show measured": ["show", "measured.json"],
     "show --cell": ["show", "--cell", "*", "measured.json"],
     "show failed": ["show", "statuses.json"],
-    **{f"show --{form}": ["show", f"--{form}", "measured.json"] for form in ("csv", "json")},
+    **{
+        f"show --{form}": ["show", f"--{form}", "measured.json"]
+        for form in ("csv", "json", "markdown")
+    },
     "counters": ["counters", "base.json"],
     "counters --csv": ["counters", "--csv", "base.json"],
     "counters --json": ["counters", "--json", "base.json"],
@@ -81,7 +84,10 @@ COMMANDS = {
     "explain --json": ["explain", "--json", "measured.json"],
     "compare": [*COMPARE, "--all"],
     "compare folders": ["compare", "bases", "news"],
-    **{f"compare --{form}": [*COMPARE, f"--{form}", "out"] for form in ("json", "junit")},
+    **{
+        f"compare --{form}": [*COMPARE, f"--{form}", "out"]
+        for form in ("json", "junit", "markdown")
+    },
     "list": ["list"],
     "list --json": ["list", "counters", "--json"],
     "doctor": ["doctor"],

@@ -5,6 +5,7 @@ prints. CBANK names the program (default build/cbank)."""
 
 import csv
 import glob
+import html
 import io
 import json
 import os
@@ -84,6 +85,43 @@ class Reports(unittest.TestCase):
             self.assertEqual(case.find("failure") is not None, cell["verdict"] in VERDICTS_FAILED)
             self.assertEqual(case.find("skipped") is not None, cell["verdict"] in VERDICTS_SKIPPED)
 
+    def test_markdown_has_a_row_for_each_cell_that_is_not_the_same(self):
+        with open(golden("compare.md"), encoding="utf-8") as file:
+            text = file.read()
+        (rows,) = markdown_tables(text)
+        self.assertEqual(
+            [(row["cell"], row["verdict"]) for row in rows],
+            [
+                (cell["identity"], cell["verdict"])
+                for cell in self.COMPARISON["cells"]
+                if cell["verdict"] != "same"
+            ],
+        )
+        for row, cell in zip(rows, self.COMPARISON["cells"]):
+            for counter in cell["counters"]:
+                self.assertIn(counter["name"], row["notes"])
+            # JSON has a question mark where the page has an escape
+            self.assertIn((cell["note"] or "").split("?")[0], row["notes"])
+        self.assertTrue(text.startswith(f"**{self.COMPARISON['summary']}**\n\n- BASE: "))
+        self.assertIn(f"\n{self.COMPARISON['counts']['same']} cells are the same.\n", text)
+
+
+def markdown_tables(text):
+    """The tables of a page as GitHub reads it: a list of rows each, {heading: text}."""
+
+    def fields(line):
+        return [
+            html.unescape(re.sub(r"\\([^\w\s])", r"\1", field)).strip()
+            for field in re.split(r"(?<!\\)\|", line)[1:-1]
+        ]
+
+    made = []
+    for lines in re.findall(r"(?m)((?:^\|.*\|\n)+)", text):
+        head, below, *rows = lines.splitlines()
+        assert re.fullmatch(r"(\|--[-:])+\|", below), below
+        made.append([dict(zip(fields(head), fields(row), strict=True)) for row in rows])
+    return made
+
 
 def held(old, new):
     """A result of before has fewer keys in a time; each has its value still."""
@@ -153,6 +191,34 @@ class Show(unittest.TestCase):
             # An element in, one out, one payload load.
             self.assertAlmostEqual(
                 float(row["gigabytes_per_second"]), 12 * cell["elements"] / time["value"]
+            )
+
+    def test_markdown_has_the_time_of_each_cell(self):
+        tables = markdown_tables(printed("show", self.FILE, "--markdown"))
+        self.assertEqual(len(tables), 2)  # a size each
+        shown = [(row[""], row["constant: time"]) for rows in tables for row in rows]
+        wanted = [
+            (cell["pattern"], cell["time_ns"]["value"])
+            for cell in sorted(self.result["cells"], key=lambda cell: cell["elements"])
+            if cell["path"] == "constant"
+        ]
+        units = {"ns": 1, "us": 1e3, "ms": 1e6}
+        self.assertEqual(len(shown), len(wanted))
+        self.assertEqual({name for name, _ in shown}, {name for name, _ in wanted})
+        for name, text in shown:
+            value, unit = text.split()
+            ns = float(value) * units[unit]
+            self.assertTrue(
+                any(abs(ns / time - 1) < 1e-3 for cell, time in wanted if cell == name), text
+            )
+        one = printed("show", self.FILE, "--markdown", "--cell", self.CELL)
+        self.assertEqual([len(rows) for rows in markdown_tables(one)], [1])
+
+    def test_formats_exclude_each_other(self):
+        for command in ("show", "counters"):
+            self.assertEqual(
+                printed(command, self.FILE, "--csv", "--markdown", status=2),
+                "cbank: error: --csv and --markdown exclude each other; take one\n",
             )
 
     def test_json_of_every_committed_result_is_what_it_is(self):

@@ -551,7 +551,12 @@ class Context(Case):
         self.assertEqual(len(re.findall(r"\nadd/", short)), differing)
         self.assertIn("--all lists the others", short)
         self.assertEqual(self.compare(*files, "--across")["comparable"], True)
-        for option in (("--strict",), ("--junit", "-"), ("--allow-diff", "uuid")):
+        for option in (
+            ("--strict",),
+            ("--junit", "-"),
+            ("--markdown", "-"),
+            ("--allow-diff", "uuid"),
+        ):
             self.assertIn(
                 "--across is no gate",
                 self.cbank("compare", "--across", *files, *option, status=2).stderr,

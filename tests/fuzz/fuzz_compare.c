@@ -3,8 +3,8 @@
  * nothing changed. */
 #include <string.h>
 
-#include "compare_report.h"
 #include "fuzz.h"
+#include "report.h"
 
 /* Reads a result and makes a side of it. False when it is refused. */
 static bool side_of_text(const char *text, size_t bytes, struct sides *side)
@@ -27,18 +27,17 @@ static bool side_of_text(const char *text, size_t bytes, struct sides *side)
 static void compare(const struct sides sides[SIDES], bool same)
 {
     static const struct selection none = {0};
-    static file_writer *const writers[] = {compare_junit, compare_json};
     const struct compare_options options = {.judge.threshold = 0.01, .allowed = &none};
-    const struct print_style look = {.width = text_width(stdout), .color = true};
+    const struct report_view view = {{.width = text_width(stdout), .color = true}, .all = true};
     struct comparison comparison;
     enum status status;
 
     capture_begin(&fuzz_stdout);
     capture_begin(&fuzz_stderr);
     require(compare_sides(sides, &options, &comparison) == STATUS_OK, "no comparison", "");
-    status = compare_print(stdout, &comparison, true, &look);
-    for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]); i++)
-        status = status_worse(status, file_write("-", writers[i], &comparison));
+    status = report_text.write(stdout, &comparison, &view);
+    for (size_t i = 0; i < REPORT_COUNT; i++)
+        status = status_worse(status, report_formats[i]->write(stdout, &comparison, &view));
     require(status == STATUS_OK, "it cannot be written", "");
     capture_end(&fuzz_stderr);
     capture_end(&fuzz_stdout);

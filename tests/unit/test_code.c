@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "compare_report.h"
 #include "image.h"
 #include "instruction.h"
+#include "report_words.h"
 #include "sass_code.h"
 #include "table.h"
 #include "test.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * What reports of a comparison say, against golden files, and pieces of text. Run from the root of
  * the repository: CBANK_UPDATE_GOLDEN=1 writes the golden files anew. */
-#include "compare_report.h"
 #include "golden.h"
 #include "memory.h"
+#include "report.h"
+#include "report_words.h"
 #include "sides.h"
 #include "test.h"
 #include "text.h"
@@ -61,21 +62,20 @@ static const struct compare_options *options(void)
     return &out;
 }
 
-/* A report as text, from a writer, or without one as `look` has it; no line is wider than the
- * look. */
-static char *report(file_writer *write, const struct comparison *comparison, bool all,
-                    const struct print_style *look)
+/* A report as text; no line of text is wider than the look. */
+static char *report(const struct report_format *format, const struct comparison *comparison,
+                    bool all, const struct print_style *look)
 {
+    const struct report_view view = {*look, all};
     char *text = NULL;
     size_t bytes;
     FILE *stream = open_memstream(&text, &bytes);
 
     assert_non_null(stream);
-    assert_int_equal(write ? write(stream, comparison)
-                           : compare_print(stream, comparison, all, look),
-                     STATUS_OK);
+    assert_int_equal(format->write(stream, comparison, &view), STATUS_OK);
     assert_int_equal(fclose(stream), 0);
-    for (const char *line = text; *line && !write && !look->color; line = strchr(line, '\n') + 1) {
+    for (const char *line = text; *line && format == &report_text && !look->color;
+         line = strchr(line, '\n') + 1) {
         char copy[1024];
 
         snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(line, "\n"), line);
@@ -84,8 +84,8 @@ static char *report(file_writer *write, const struct comparison *comparison, boo
     return text;
 }
 
-#define printed(comparison, all, look) report(NULL, comparison, all, look)
-#define written(write, comparison)     report(write, comparison, false, NULL)
+#define printed(comparison, all, look) report(&report_text, comparison, all, look)
+#define written(format, comparison)    report(format, comparison, false, &wide)
 
 TEST(test_every_format_says_everything)
 {
@@ -97,38 +97,61 @@ TEST(test_every_format_says_everything)
     for (size_t i = 0; i < VERDICTS; i++)
         assert_true(comparison.counts[i] > 0);
     check_golden("tests/golden/compare.txt", printed(&comparison, false, &narrow));
-    check_golden("tests/golden/compare.xml", written(compare_junit, &comparison));
-    check_golden("tests/golden/compare.json", written(compare_json, &comparison));
+    check_golden("tests/golden/compare.xml", written(&report_junit, &comparison));
+    check_golden("tests/golden/compare.json", written(&report_json, &comparison));
+    check_golden("tests/golden/compare.md", written(&report_markdown, &comparison));
     compared_close(&comparison, sides);
+}
+
+enum { DRIVER, DEVICE, GPU, GATE, PLAN, CASES };
+
+/* Adds process k of a case, the first to BASE and the others to NEW: a result of two cells. */
+static void add_process(struct sides sides[SIDES], size_t i, unsigned k)
+{
+    struct result result;
+
+    result_fill(&result, 2, k);
+    strcpy(result.device.driver, i == DRIVER && k ? "580" : "570");
+    strcpy(result.device.name, i == DEVICE && k ? "NVIDIA Other" : "NVIDIA Test");
+    strcpy(result.host.name, "n17");
+    snprintf(result.device.uuid, sizeof(result.device.uuid), "GPU-%u-x", i == DEVICE ? k : k / 2);
+    for (size_t c = 0; c < 2; c++) {
+        result_time(&result.cells[c], i == GATE && k ? 1009.5 : 1000 + 0.1 * k);
+        result.cells[c].cell.elements += i == PLAN && k ? 500 : 0;
+    }
+    sides_put(&sides[k > 0], &result);
 }
 
 /* Two or three results of two cells each, and what every format says of their comparison. */
 TEST(test_what_is_said_of_other_comparisons)
 {
-    enum { DRIVER, DEVICE, GPU, GATE, PLAN, CASES };
     static const struct {
-        file_writer *write; /* NULL: the text */
+        const struct report_format *format;
         const char *part;
     } rows[CASES][4] = {
-        [DRIVER] = {{NULL, "driver differs: 570 -> 580\n"}, {NULL, "2 cells are the same"}},
-        [DEVICE] = {{NULL, "NEW cannot be compared with BASE, device differs, uuid differs: 2 "
-                           "invalid of 2 cells"},
-                    {NULL,
+        [DRIVER] = {{&report_text, "driver differs: 570 -> 580\n"},
+                    {&report_text, "2 cells are the same"}},
+        [DEVICE] = {{&report_text,
+                     "NEW cannot be compared with BASE, device differs, uuid differs: 2 "
+                     "invalid of 2 cells"},
+                    {&report_text,
                      "NVIDIA Test -> NVIDIA Other; not comparable, unless --allow-diff device"},
-                    {compare_junit, "<error type=\"not comparable\""}},
-        [GPU] = {{NULL, "NEW is the same: 2 new, 2 same of 4 cells of 2 GPUs (threshold 1 %)"},
-                 {NULL, "GPU-1-x on n17: new"},
-                 {compare_junit, "classname=\"GPU-0-x.add.constant\""},
-                 {compare_json, "\"uuid\":\t\"GPU-1-x\""}},
+                    {&report_junit, "<error type=\"not comparable\""}},
+        [GPU] = {{&report_text,
+                  "NEW is the same: 2 new, 2 same of 4 cells of 2 GPUs (threshold 1 %)"},
+                 {&report_text, "GPU-1-x on n17: new"},
+                 {&report_junit, "classname=\"GPU-0-x.add.constant\""},
+                 {&report_json, "\"uuid\":\t\"GPU-1-x\""}},
         [GATE] =
-            {{NULL, "one of at most 5 interim analyses: intervals are of 99 %"},
-             {NULL, "would settle what can be; cbank gate --processes "},
-             {NULL,
+            {{&report_text, "one of at most 5 interim analyses: intervals are of 99 %"},
+             {&report_text, "would settle what can be; cbank gate --processes "},
+             {&report_text,
               "NEW may be worse, as no cell could be decided (exit 4): 2 inconclusive of 2 cells"},
-             {compare_junit, "<error type=\"not decided\""}},
-        [PLAN] = {{NULL, "NEW cannot be compared with BASE, no cell in common: 2 missing, 2 new of "
-                         "4 cells (threshold 1 %)\n"},
-                  {compare_junit, "errors=\"1\""}},
+             {&report_junit, "<error type=\"not decided\""}},
+        [PLAN] = {{&report_text,
+                   "NEW cannot be compared with BASE, no cell in common: 2 missing, 2 new of "
+                   "4 cells (threshold 1 %)\n"},
+                  {&report_junit, "errors=\"1\""}},
     };
 
     for (size_t i = 0; i < CASES; i++) {
@@ -137,24 +160,11 @@ TEST(test_what_is_said_of_other_comparisons)
         struct sides sides[SIDES] = {{.count = 0}, {.count = 0}};
         struct comparison comparison;
 
-        for (unsigned k = 0; k < 2 + (i == GPU); k++) {
-            struct result result;
-
-            result_fill(&result, 2, k);
-            strcpy(result.device.driver, i == DRIVER && k ? "580" : "570");
-            strcpy(result.device.name, i == DEVICE && k ? "NVIDIA Other" : "NVIDIA Test");
-            strcpy(result.host.name, "n17");
-            snprintf(result.device.uuid, sizeof(result.device.uuid), "GPU-%u-x",
-                     i == DEVICE ? k : k / 2);
-            for (size_t c = 0; c < 2; c++) {
-                result_time(&result.cells[c], i == GATE && k ? 1009.5 : 1000 + 0.1 * k);
-                result.cells[c].cell.elements += i == PLAN && k ? 500 : 0;
-            }
-            sides_put(&sides[k > 0], &result);
-        }
+        for (unsigned k = 0; k < 2 + (i == GPU); k++)
+            add_process(sides, i, k);
         comparison = compared(sides, &as);
         for (size_t row = 0; row < 4 && rows[i][row].part; row++) {
-            char *text = report(rows[i][row].write, &comparison, false, &wide);
+            char *text = report(rows[i][row].format, &comparison, false, &wide);
 
             if (!strstr(text, rows[i][row].part))
                 fail_msg("%s\nlacks %s", text, rows[i][row].part);

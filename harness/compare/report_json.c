@@ -4,10 +4,11 @@
 #include <math.h>
 
 #include "cell_json.h"
-#include "compare_report.h"
 #include "device_json.h"
 #include "document.h"
 #include "judge_json.h"
+#include "report.h"
+#include "report_words.h"
 
 /* A value that follows from the struct at base, or from a member of it. */
 #define WRITER(name)                                                                      \
@@ -188,7 +189,11 @@ static const struct document document = {
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX},
 };
 
-enum status compare_json(FILE *stream, const void *comparison)
+static enum status write_json(FILE *stream, const struct comparison *comparison,
+                              const struct report_view *view)
 {
+    (void)view;
     return json_put_owned(stream, document_to_json(&document, comparison));
 }
+
+const struct report_format report_json = {.write = write_json};
