@@ -251,30 +251,41 @@ static enum status check_files(char *const *files, size_t count)
 
 /* -- showing ----------------------------------------------------------------------------------- */
 
+/* A file of the command line, and the way to print it. */
+struct shown_file {
+    const struct show_options *options;
+    const struct export *export; /* NULL: text */
+    const char *file;
+    size_t index; /* of the files */
+    bool several; /* there are others */
+};
+
 /* Where a document begins that is one of several. */
-static void separate(size_t index, const char *file)
+static void separate(const struct shown_file *shown)
 {
-    fputs(index ? "\n" : "", stdout);
-    text_put(stdout, escapes_none, file);
+    if (!shown->several)
+        return;
+    fputs(shown->index ? "\n" : "", stdout);
+    text_put(stdout, escapes_none, shown->file);
     puts(":");
 }
 
 /* Prints a result in the way that was asked for. Takes the tree. */
-static enum status show_as_result(const struct show_options *options, const struct export *export,
-                                  const char *file, cJSON *tree, size_t index, bool several)
+static enum status show_as_result(const struct shown_file *shown, cJSON *tree)
 {
-    const struct export_view view = {file, options->cell, index > 0};
+    const struct show_options *options = shown->options;
+    const struct export_view view = {shown->file, options->cell, shown->index > 0};
     struct result result;
-    enum status status = result_take(file, tree, &result);
+    enum status status = result_take(shown->file, tree, &result);
 
     if (status != STATUS_OK)
         return status;
-    if (several && !(export && export->joins))
-        separate(index, file);
-    if (export)
-        status = export->print(stdout, &result, &view);
+    if (!(shown->export && shown->export->joins))
+        separate(shown);
+    if (shown->export)
+        status = shown->export->print(stdout, &result, &view);
     else if (options->cell)
-        status = show_cells(stdout, &result, file, options->cell);
+        status = show_cells(stdout, &result, shown->file, options->cell);
     else
         status = show_result(stdout, &result, output_color(&options->look, STDOUT_FILENO));
     result_close(&result);
@@ -282,61 +293,65 @@ static enum status show_as_result(const struct show_options *options, const stru
 }
 
 /* Prints another document. */
-static enum status show_other(const struct show_options *options, const struct export *export,
-                              const struct kind *kind, const char *file, const cJSON *tree,
-                              size_t index, bool several)
+static enum status show_other(const struct shown_file *shown, const struct kind *kind,
+                              const cJSON *tree)
 {
+    const struct show_options *options = shown->options;
     const struct print_style look = output_style(&options->look);
     enum status status;
 
-    if (export || options->cell)
+    if (shown->export || options->cell)
         return log_error(STATUS_USAGE,
                          "%s: --csv, --json, --markdown and --cell are for results, and this is a "
                          "%s",
-                         file, kind->schema);
+                         shown->file, kind->schema);
     if (!kind->shown.facts) {
-        if (several)
-            separate(index, file);
-        return characterization_show(file, options->all);
+        separate(shown);
+        return characterization_show(shown->file, options->all);
     }
-    status = kind->check(file, tree);
+    status = kind->check(shown->file, tree);
     if (status != STATUS_OK)
         return status;
-    fputs(index ? "\n" : "", stdout);
-    text_line(stdout, "%s: %s", file, kind->schema + strlen("cbank-"));
+    fputs(shown->index ? "\n" : "", stdout);
+    text_line(stdout, "%s: %s", shown->file, kind->schema + strlen("cbank-"));
     return document_show(&kind->shown, tree, &look, options->all);
+}
+
+static enum status show_file(const struct shown_file *shown)
+{
+    cJSON *tree = NULL;
+    enum status status = json_read_file(shown->file, &tree);
+    const struct kind *kind = kind_of(tree);
+
+    if (status != STATUS_OK)
+        return status;
+    if (!kind)
+        return show_as_result(shown, tree);
+    status = show_other(shown, kind, tree);
+    json_free(tree);
+    return status;
 }
 
 static enum status show(const void *parsed, const struct invocation *invocation)
 {
     const struct show_options *options = parsed;
     const size_t count = invocation->argument_count;
-    const struct export *export;
+    struct shown_file shown = {.options = options, .several = count > 1};
     size_t format;
     enum status worst = format_taken(&options->format, &format);
 
     if (worst != STATUS_OK)
         return worst;
-    export = format < GRID_FORMAT_COUNT ? exports[format] : NULL;
-    if (export && export->whole && (count > 1 || options->cell))
+    shown.export = format < GRID_FORMAT_COUNT ? exports[format] : NULL;
+    if (shown.export && shown.export->whole && (count > 1 || options->cell))
         return log_error(STATUS_USAGE,
                          "--%s prints one whole result; give one file, without --cell",
                          grid_formats[format]->name);
     if (options->check)
         return check_files(invocation->arguments, count);
-    for (size_t i = 0; worst != STATUS_USAGE && i < count; i++) {
-        const char *file = invocation->arguments[i];
-        cJSON *tree = NULL;
-        enum status status = json_read_file(file, &tree);
-        const struct kind *kind = kind_of(tree);
-
-        if (status == STATUS_OK && kind) {
-            status = show_other(options, export, kind, file, tree, i, count > 1);
-            json_free(tree);
-        } else if (status == STATUS_OK) {
-            status = show_as_result(options, export, file, tree, i, count > 1);
-        }
-        worst = status_worse(worst, status);
+    for (; worst != STATUS_USAGE && shown.index < count; shown.index++) {
+        shown.file = invocation->arguments[shown.index];
+        worst = status_worse(worst, show_file(&shown));
     }
     return worst;
 }

@@ -265,7 +265,7 @@ class Show(unittest.TestCase):
         for name in ("nonsense", "constant", "constant/per_warp/128000"):
             self.assertIn("no cell is named", printed("show", self.FILE, "--cell", name, status=2))
 
-    def test_formats_exclude_each_other(self):
+    def test_json_is_one_whole_result(self):
         for arguments in (("--csv", "--json"), ("--cell", "*", "--json"), ("--json", self.FILE)):
             self.assertIn("error", printed("show", self.FILE, *arguments, status=2))
 
