@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Values of a grid's cells, and how people see them. The formats are files of their own. A column of
- * plain members is data: grid_member says where a member lies, and behind which pointer of the row.
+ * Values of a grid's cells, and how people see them. The formats are files of their own. A column
+ * of plain members is data: grid_member says where a member lies, and behind which pointer of the
+ * row.
  */
 #include "grid.h"
 
