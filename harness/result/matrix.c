@@ -37,12 +37,12 @@ struct cell_quantity {
 /* The quantity of the cell of a pattern and a path; "" if the plan has none. */
 static void value_cell(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    const struct cell_quantity *of = column->of;
-    const struct axis *a = of->axis, *b = row, *pattern = a->path ? b : a;
+    const struct cell_quantity *wanted = column->of;
+    const struct axis *a = wanted->axis, *b = row, *pattern = a->path ? b : a;
 
     for (size_t i = 0; i < pattern->count; i++)
         if (cell_path_order(pattern->cells[i].cell, (a->path ? a : b)->path->cell) == 0) {
-            of->quantity->value(of->quantity, &pattern->cells[i], out);
+            wanted->quantity->value(wanted->quantity, &pattern->cells[i], out);
             return;
         }
     out->text = "";
@@ -147,7 +147,7 @@ static void write_title(const struct cell_row *row, const struct common *common,
     if (bytes)
         text_join(out, TEXT_PARAGRAPH_BYTES, ", ", "table of %" PRIu32 " %s",
                   bytes % 1024 ? bytes : bytes / 1024, bytes % 1024 ? "bytes" : "KB");
-    cell_parameters_text(cell, common->parameters & ~CELL_TRACE_BIT, " ", shared, sizeof(shared));
+    cell_parameters_text(cell, common->parameters & ~CELL_FILES_BIT, " ", shared, sizeof(shared));
     if (shared[0])
         text_join(out, TEXT_PARAGRAPH_BYTES, ", ", "%s", shared);
     if (row->result->modelled_time)
