@@ -105,6 +105,7 @@ const struct command compare_command = {
     .arguments_max = 2,
     OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct compare_command_options),
+    .common = "threshold,allow-diff,calibration,boards,strict,all,across,json,junit,markdown,quiet",
     .details = "BASE and NEW are each a result file, a folder of them, or several with commas "
                "between. Each result is a process, and\n"
                "each GPU is compared with itself, by its UUID. The exit code is 1 when a cell "

@@ -138,7 +138,7 @@ class Help(Scratch):
                 else:
                     self.assertEqual(said, cbank(command, "--help=all"))
                 self.assertEqual(len(everything), len(set(everything)))
-        self.assertEqual(long, {"run", "spaces", "advise", "gate", "calibrate"})
+        self.assertEqual(long, {"run", "spaces", "advise", "gate", "calibrate", "compare"})
 
     def test_topics_of_run(self):
         said = cbank("run", "--help")
