@@ -73,15 +73,13 @@ enum {
 
 /* for all cells together, for intervals narrower than required */
 static const double ample_seconds = 4;
-/* for a cell of a user's kernel, at least: data make its launches differ */
-static const double user_seconds = 0.12;
 
 bool stopping_criterion_open(struct stopping_criterion *stopping_criterion, uint32_t buffer_sets,
-                             size_t cells, bool user, size_t samples_max)
+                             size_t cells, double least_seconds, size_t samples_max)
 {
     *stopping_criterion = (struct stopping_criterion){
         .buffer_sets = buffer_sets,
-        .ample_seconds = fmax(ample_seconds / (double)cells, user ? user_seconds : 0),
+        .ample_seconds = fmax(ample_seconds / (double)cells, least_seconds),
         .scratch = calloc(SERIES_SCRATCH(samples_max), sizeof(double)),
     };
     return stopping_criterion->scratch;

@@ -44,10 +44,10 @@ struct stopping_criterion {
 };
 
 /* Starts the criterion for a cell with that many buffer sets, one of `cells` that are sampled in
- * all, with at most `samples_max` samples. `user`: it is of a user's kernel. False when out of
- * memory; call stopping_criterion_close in any case. */
+ * all, with at most `samples_max` samples. It gets least_seconds for an interval narrower than
+ * required, or more. False when out of memory; call stopping_criterion_close in any case. */
 bool stopping_criterion_open(struct stopping_criterion *stopping_criterion, uint32_t buffer_sets,
-                             size_t cells, bool user, size_t samples_max);
+                             size_t cells, double least_seconds, size_t samples_max);
 
 /* Releases; accepts a zeroed struct. */
 void stopping_criterion_close(struct stopping_criterion *stopping_criterion);

@@ -64,7 +64,7 @@ void result_set_counts(struct cell_result *cell, const struct access_counts *acc
 {
     cell->operations = access->operations;
     cell->counts = (struct cell_counts){
-        .given = true,
+        .given = access->blocks > 0,
         .requests_per_load = access_requests_per_load(&cell->cell, access),
         .footprint_bytes = access->footprint_bytes,
     };

@@ -195,7 +195,8 @@ struct result_kernel {
     bool against; /* of --against: compared with the one before */
 };
 
-/* Stores the kept part of a cell's exact counts: its counts, and its operations. */
+/* Stores the kept part of a cell's exact counts: its counts, and its operations. Counts of no block
+ * are not known. */
 void result_set_counts(struct cell_result *cell, const struct access_counts *access);
 
 /* A timed stretch of the run. */

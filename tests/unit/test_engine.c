@@ -117,8 +117,8 @@ static size_t samples_to_settle(struct series_case row, enum stop_reason *stop)
     uint64_t random = 1;
 
     assert_true(stopping_criterion_open(&stopping_criterion, row.buffer_sets,
-                                        row.user_cells ? row.user_cells : 10, row.user_cells > 0,
-                                        MOST));
+                                        row.user_cells ? row.user_cells : 10,
+                                        row.user_cells ? 0.12 : 0, MOST));
     stopping_criterion.each = row.each;
     stopping_criterion.uneven = row.uneven;
     while (stopping_criterion.stop == STOP_NONE && time.summary.count < MOST) {

@@ -44,8 +44,9 @@ static enum status open_counters(const struct engine_session *session, struct re
 {
     struct cell_result *cell = &result->cells[index];
     const struct cuda_cell *cuda = &session->cells[index];
+    const struct kernel_sass *sass = &cuda->launchable->sass;
     const struct expectation expectation = {&cell->cell, &cuda->access,
-                                            cuda->counted ? &cuda->sass : NULL};
+                                            sass->counted ? &sass->counts : NULL};
 
     return engine_open_counters(cell, session->options, &expectation, status,
                                 result->counters_reason);
@@ -132,8 +133,8 @@ static bool counting_prepare(void *context, size_t i)
     const struct counting *counting = context;
     const size_t cell = counting->cells[i];
 
-    return cuda_launch_prepare(&counting->session->device, &counting->session->cells[cell].launch,
-                               &counting->result->cells[cell], first_turn);
+    return launchable_prepare(&counting->session->device, counting->session->cells[cell].launchable,
+                              &counting->result->cells[cell], first_turn);
 }
 
 static bool counting_launch(void *context, size_t i)
@@ -141,8 +142,8 @@ static bool counting_launch(void *context, size_t i)
     const struct counting *counting = context;
     struct cuda_device *device = &counting->session->device;
 
-    if (!cuda_launch_kernel(device, &counting->session->cells[counting->cells[i]].launch,
-                            first_turn) ||
+    if (!launchable_launch_kernel(device, counting->session->cells[counting->cells[i]].launchable,
+                                  first_turn) ||
         !cuda_device_wait(device))
         return false;
     cuda_expect(device, set_up_seconds);

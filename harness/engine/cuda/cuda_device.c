@@ -10,7 +10,6 @@
 #include "environment_error.h"
 #include "library.h"
 #include "log.h"
-#include "user_cell.h"
 
 /* -- calls ------------------------------------------------------------------------------------- */
 
@@ -24,24 +23,9 @@ void cuda_expect(struct cuda_device *device, double seconds)
     device->calls.suspect_count = 0;
 }
 
-void cuda_expect_cell(struct cuda_device *device, struct cell_result *cell, uint32_t launches)
+void cuda_expect_cell(struct cuda_device *device, struct cell_result *cell, double seconds)
 {
-    static const double bytes_per_second = 1e9; /* of a copy, at least */
-    static const double step_ns = 1000, load_ns = 1;
-    static const double user_seconds = 0.5; /* of a launch whose work nobody knows */
-
-    if (cell_is_user(&cell->cell)) {
-        cuda_expect(device, launches * user_seconds);
-    } else {
-        const double steps = 1.0 + workload_steps(cell->cell.workload, cell->cell.parameters);
-        /* An upper bound for any GPU: each step of a thread waits for DRAM, and a single SM makes
-         * all loads. */
-        const double longest_ns = steps * (step_ns + load_ns * (double)cell->cell.elements);
-        const double streamed = 1.0 + workload_streamed(cell->cell.workload, cell->cell.parameters);
-        const double bytes = streamed * sizeof(uint32_t) * (double)cell->cell.elements;
-
-        cuda_expect(device, 1e-9 * launches * longest_ns + bytes / bytes_per_second);
-    }
+    cuda_expect(device, seconds);
     device->calls.suspects[0] = (struct cuda_suspect){cell, CUDA_NO_READING};
     device->calls.suspect_count = 1;
 }
@@ -118,6 +102,21 @@ bool cuda_device_lost(struct cuda_device *device)
     return calls->lost;
 }
 
+/* Fails the cells that differ by their cache state alone from one that failed before it was
+ * verified: they launch the same. */
+static void fail_alike(struct result *result, const struct cell_result *culprit)
+{
+    for (size_t i = 0; !culprit->verified && i < result->cell_count; i++) {
+        struct cell_result *cell = &result->cells[i];
+        struct cell like = cell->cell;
+
+        like.cache_state = culprit->cell.cache_state;
+        if (cell->status == CELL_PENDING && !cell->verified &&
+            cell_order(&like, &culprit->cell) == 0)
+            engine_end_cell(cell, CELL_FAILED, "%s", culprit->reason);
+    }
+}
+
 enum status cuda_end_run(struct cuda_device *device, const char *reason)
 {
     const struct cuda_calls *calls = &device->calls;
@@ -132,16 +131,7 @@ enum status cuda_end_run(struct cuda_device *device, const char *reason)
     if (culprit) {
         cell_identity(&culprit->cell, end->cell);
         engine_end_cell(culprit, CELL_FAILED, "%s", reason);
-        /* A user's build that fails before it is verified fails again in other cache states. */
-        for (size_t i = 0;
-             !culprit->verified && culprit->cell.build && i < calls->result->cell_count; i++) {
-            struct cell_result *other = &calls->result->cells[i];
-
-            if (other->status == CELL_PENDING && !other->verified &&
-                other->cell.build == culprit->cell.build &&
-                other->cell.elements == culprit->cell.elements)
-                engine_end_cell(other, CELL_FAILED, "%s", reason);
-        }
+        fail_alike(calls->result, culprit);
     }
     snprintf(end->reason, sizeof(end->reason), "%.200s%s", reason,
              culprit || calls->suspect_count == 0

@@ -149,10 +149,10 @@ bool cuda_driver_call_end(struct cuda_device *device, const char *call, CUresult
  * "" if none failed. Valid until the next call of this function. */
 const char *cuda_device_error(struct cuda_device *device);
 
-/* Announces launches of one cell, or of none, and the seconds that a call may take for it. Clears
+/* Announces work for one cell, or for none, and the seconds that a call may take for it. Clears
  * earlier errors. Patience is 20 times these seconds, at least 10 seconds, unless the user names
  * another. */
-void cuda_expect_cell(struct cuda_device *device, struct cell_result *cell, uint32_t launches);
+void cuda_expect_cell(struct cuda_device *device, struct cell_result *cell, double seconds);
 void cuda_expect(struct cuda_device *device, double seconds);
 
 /* Seconds that a call has to come back. */

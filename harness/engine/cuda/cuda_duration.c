@@ -32,21 +32,22 @@ static const double set_up_seconds = 6; /* for calls of CUPTI */
 /* Measures `count` launches of a cell, or without one of the empty kernel, each on an idle
  * device; they take the buffer sets in turn. False if the device fails. *known: CUPTI recorded
  * all of them. */
-static bool measure_launches(struct engine_session *session, const struct cuda_launch *launch,
+static bool measure_launches(struct engine_session *session, const struct launchable *launchable,
                              struct cell_result *cell, double *ns, size_t count, bool *known)
 {
     struct cuda_device *device = &session->device;
     const struct cupti *cupti = session->loading.cupti;
-    const uint32_t sets = launch ? cuda_launch_buffer_sets(device, launch) : 1;
+    const uint32_t sets = launchable ? launchable_buffer_sets(launchable) : 1;
 
     *known = true;
     for (size_t i = 0; i < count && *known; i++) {
         const struct cuda_turn turn = {.buffer_set = (uint32_t)(i % sets)};
 
-        if (launch && !cuda_launch_prepare(device, launch, cell, turn))
+        if (launchable && !launchable_prepare(device, launchable, cell, turn))
             return false;
         cupti_durations_take(cupti);
-        if (!(launch ? cuda_launch_kernel(device, launch, turn) : cuda_launch_empty(device)) ||
+        if (!(launchable ? launchable_launch_kernel(device, launchable, turn)
+                         : cuda_launch_empty(device)) ||
             !cuda_device_wait(device))
             return false;
         ns[i] = cupti_durations_take(cupti);
@@ -90,17 +91,17 @@ enum status cuda_measure_durations(struct engine_session *session, struct result
     for (size_t i = 0; status == STATUS_OK && !method->reason[0] && i < result->cell_count; i++) {
         struct cell_result *cell = &result->cells[i];
         struct cell_duration *duration = &cell->duration;
-        const struct cuda_launch *launch = &session->cells[i].launch;
+        const struct launchable *launchable = session->cells[i].launchable;
         uint32_t sets, count;
 
         if (cell->status != CELL_PENDING || cell->time.stop_reason == STOP_NONE || duration->given)
             continue;
         if (progress->step(progress->context, "measuring durations", i, result->cell_count))
             break;
-        sets = cuda_launch_buffer_sets(device, launch);
+        sets = launchable_buffer_sets(launchable);
         count = (cell->time.summary.value < long_ns ? ROUNDS : 1) * sets;
         count = count > LAUNCHES_LEAST ? count : LAUNCHES_LEAST;
-        if (!measure_launches(session, launch, cell, ns, count, &known)) {
+        if (!measure_launches(session, launchable, cell, ns, count, &known)) {
             status = cuda_fail(device, cell, "launch failed while its duration was measured");
             continue;
         }

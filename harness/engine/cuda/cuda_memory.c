@@ -2,10 +2,9 @@
 #include "cuda_memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "cuda_user.h"
 #include "log.h"
-#include "memory.h"
 #include "random.h"
 
 /* -- buffer sets ------------------------------------------------------------------------------- */
@@ -89,137 +88,19 @@ bool cuda_buffers_extend(struct cuda_device *device, struct cuda_buffer *buffers
     return made;
 }
 
-bool cuda_buffers_multiply(struct cuda_device *device, struct cuda_buffer *buffers, uint32_t count,
-                           size_t bytes)
+/* The same as often as there is room. */
+static bool multiply_buffers(struct cuda_device *device, struct cuda_data *data)
 {
     size_t all = 0;
     bool multiplied = true;
 
-    for (uint32_t i = 0; i < count; i++)
-        all += buffers[i].bytes;
+    for (uint32_t i = 0; i < data->buffer_count; i++)
+        all += data->buffers[i].bytes;
     /* There must be room for all of them. */
-    while (multiplied && is_room(device, buffers[0].count, bytes) && is_room(device, 0, all))
-        multiplied = cuda_buffers_extend(device, buffers, count, NULL);
+    while (multiplied && is_room(device, data->buffers[0].count, data->limited_bytes) &&
+           is_room(device, 0, all))
+        multiplied = cuda_buffers_extend(device, data->buffers, data->buffer_count, NULL);
     return multiplied;
-}
-
-/* -- input and output -------------------------------------------------------------------------- */
-
-bool cuda_buffers_add(struct cuda_device *device, uint64_t elements)
-{
-    struct cuda_memory *memory = device->memory;
-    const size_t bytes = elements * sizeof(uint32_t);
-    struct cuda_buffers size = {.elements = elements,
-                                .input_output = {{.bytes = bytes},
-                                                 {.bytes = bytes, .output = true}}};
-
-    if (!memory_grow(&memory->buffers, memory->buffer_count, sizeof(size)) ||
-        !cuda_buffers_extend(device, size.input_output, 2, NULL))
-        return false;
-    memory->buffers[memory->buffer_count++] = size;
-    return true;
-}
-
-static void close_host(struct cuda_device *device)
-{
-    struct cuda_memory *memory = device->memory;
-
-    for (size_t i = 0; i < CUDA_HOST_OUTPUTS; i++) {
-        CUDA_TRY(device, cudaFreeHost, memory->host_output[i]);
-        memory->host_output[i] = NULL;
-    }
-    free(memory->host_input);
-    memory->host_input = NULL;
-}
-
-bool cuda_buffers_fill(struct cuda_device *device, uint64_t seed)
-{
-    struct cuda_memory *memory = device->memory;
-    const struct cuda_buffers *largest = &memory->buffers[memory->buffer_count - 1];
-    const size_t bytes = largest->input_output[0].bytes;
-    bool filled = true;
-
-    for (size_t i = 0; filled && i < CUDA_HOST_OUTPUTS; i++)
-        filled = CUDA(device, cudaMallocHost, (void **)&memory->host_output[i], bytes);
-    if (filled)
-        memory->host_input = malloc(bytes);
-    filled = filled && memory->host_input;
-    if (filled)
-        random_fill_floats(seed + 1, memory->host_input, largest->elements);
-    for (size_t i = 0; filled && i < memory->buffer_count; i++)
-        filled = cuda_device_write(device, cuda_buffer_at(&memory->buffers[i].input_output[0], 0),
-                                   memory->host_input, memory->buffers[i].input_output[0].bytes);
-    /* Copies and launches use one stream, which waits for no other. */
-    filled = filled && cuda_device_wait(device);
-    if (!filled)
-        close_host(device);
-    return filled;
-}
-
-void cuda_buffers_drop(struct cuda_device *device)
-{
-    struct cuda_buffers *size = &device->memory->buffers[--device->memory->buffer_count];
-
-    cuda_buffer_close(device, &size->input_output[1]);
-    cuda_buffer_close(device, &size->input_output[0]);
-}
-
-const struct cuda_buffers *cuda_buffers_find(const struct cuda_device *device, uint64_t elements)
-{
-    const struct cuda_buffers *size = device->memory->buffers;
-
-    while (size->elements != elements)
-        size++;
-    return size;
-}
-
-/* -- indices ----------------------------------------------------------------------------------- */
-
-bool cuda_indices_add(struct cuda_device *device, const struct indices *indices)
-{
-    /* indices: a file may be larger than the host's memory, so it is copied in pieces */
-    enum { PIECE = 1 << 22 };
-    const uint64_t room = indices->count < PIECE ? indices->count : PIECE;
-    struct cuda_indices *array;
-    uint32_t *piece;
-    bool written;
-
-    if (cuda_indices_find(device, indices))
-        return true;
-    array = calloc(1, sizeof(*array));
-    if (!array)
-        return false;
-    *array = (struct cuda_indices){.of = indices,
-                                   .data.bytes = indices->count * sizeof(*piece),
-                                   .next = device->memory->indices};
-    piece = malloc(room * sizeof(*piece));
-    written = piece && allocate(device, &array->data);
-    for (uint64_t first = 0; written && first < indices->count; first += PIECE) {
-        const uint64_t left = indices->count - first, count = left < PIECE ? left : PIECE;
-
-        indices_read(indices, first, (uint32_t)count, piece);
-        written = cuda_device_write(device, (uint32_t *)cuda_buffer_at(&array->data, 0) + first,
-                                    piece, count * sizeof(*piece)) &&
-                  cuda_device_wait(device);
-    }
-    free(piece);
-    if (written) {
-        device->memory->indices = array;
-        return true;
-    }
-    cuda_buffer_close(device, &array->data);
-    free(array);
-    return false;
-}
-
-const struct cuda_indices *cuda_indices_find(const struct cuda_device *device,
-                                             const struct indices *indices)
-{
-    const struct cuda_indices *array = device->memory->indices;
-
-    while (array && array->of != indices)
-        array = array->next;
-    return array;
 }
 
 /* -- tables ------------------------------------------------------------------------------------ */
@@ -340,7 +221,7 @@ bool cuda_table_need_texture(struct cuda_device *device, struct cuda_table *tabl
     return false;
 }
 
-bool cuda_table_multiply(struct cuda_device *device, struct cuda_table *table)
+static bool multiply_table(struct cuda_device *device, struct cuda_table *table)
 {
     const uint32_t table_offsets = table_offset_count(device, table->bytes);
     uint32_t *const first = cuda_table_at(table, 0, 0);
@@ -371,25 +252,96 @@ bool cuda_table_multiply(struct cuda_device *device, struct cuda_table *table)
     return multiplied;
 }
 
-/* -- all of it --------------------------------------------------------------------------------- */
+/* -- data -------------------------------------------------------------------------------------- */
 
-bool cuda_memory_multiply(struct cuda_device *device)
+void cuda_data_add(struct cuda_device *device, struct cuda_data *data)
 {
-    struct cuda_memory *memory = device->memory;
-    bool multiplied = true;
+    struct cuda_data **place = &device->memory->data;
 
-    for (size_t i = 0; multiplied && i < memory->buffer_count; i++) {
-        struct cuda_buffer *buffers = memory->buffers[i].input_output;
+    /* What the user did not ask for is last. */
+    while (*place && (*place)->elements - 1 <= data->elements - 1)
+        place = &(*place)->next;
+    data->next = *place;
+    *place = data;
+}
 
-        multiplied = cuda_buffers_multiply(device, buffers, 2, 2 * buffers[0].bytes);
-    }
-    for (struct cuda_indices *array = memory->indices; multiplied && array; array = array->next)
-        multiplied = cuda_buffers_multiply(device, &array->data, 1, array->data.bytes);
-    for (uint32_t k = 0; multiplied && k < CUDA_TABLES_MAX; k++)
-        multiplied =
-            memory->tables[k].bytes == 0 || cuda_table_multiply(device, &memory->tables[k]);
+static void empty_data(struct cuda_device *device, struct cuda_data *data)
+{
+    for (uint32_t i = 0; i < data->buffer_count; i++)
+        cuda_buffer_close(device, &data->buffers[i]);
+    for (uint32_t k = 0; k < data->table_count; k++)
+        cuda_table_close(device, &data->tables[k]);
+}
+
+bool cuda_data_open(struct cuda_device *device, struct cuda_data *data,
+                    const struct launchable *launchable, enum status *status,
+                    char reason[CELL_REASON_BYTES])
+{
+    if (data->kind->open(device, data, launchable, status, reason))
+        return true;
+    empty_data(device, data);
+    return false;
+}
+
+bool cuda_data_multiply(struct cuda_device *device, struct cuda_data *data)
+{
+    bool multiplied = data->buffers[0].count == 0 || multiply_buffers(device, data);
+
+    for (uint32_t k = 0; multiplied && k < data->table_count; k++)
+        multiplied = data->tables[k].bytes == 0 || multiply_table(device, &data->tables[k]);
     return multiplied;
 }
+
+bool cuda_tables_multiply(struct cuda_device *device)
+{
+    struct cuda_table *tables = device->memory->tables;
+
+    for (uint32_t k = 0; k < CUDA_TABLES_MAX; k++)
+        if (tables[k].bytes > 0 && !multiply_table(device, &tables[k]))
+            return false;
+    return true;
+}
+
+/* -- the host ---------------------------------------------------------------------------------- */
+
+static void close_host(struct cuda_device *device)
+{
+    struct cuda_memory *memory = device->memory;
+
+    for (size_t i = 0; i < CUDA_HOST_OUTPUTS; i++) {
+        CUDA_TRY(device, cudaFreeHost, memory->host_output[i]);
+        memory->host_output[i] = NULL;
+    }
+    free(memory->host_input);
+    memory->host_input = NULL;
+}
+
+bool cuda_host_need(struct cuda_device *device, uint64_t elements)
+{
+    struct cuda_memory *memory = device->memory;
+    const size_t bytes = elements * sizeof(*memory->host_input);
+    uint32_t *outputs[CUDA_HOST_OUTPUTS] = {NULL}, *input;
+    bool made = true;
+
+    if (memory->host_elements >= elements)
+        return true;
+    for (size_t i = 0; made && i < CUDA_HOST_OUTPUTS; i++)
+        made = CUDA(device, cudaMallocHost, (void **)&outputs[i], bytes);
+    input = made ? malloc(bytes) : NULL;
+    if (!input) {
+        for (size_t i = 0; i < CUDA_HOST_OUTPUTS; i++)
+            CUDA_TRY(device, cudaFreeHost, outputs[i]);
+        return false;
+    }
+    random_fill_floats(memory->seed + 1, input, elements);
+    close_host(device);
+    memcpy(memory->host_output, outputs, sizeof(outputs));
+    memory->host_input = input;
+    memory->host_elements = elements;
+    return true;
+}
+
+/* -- all of it --------------------------------------------------------------------------------- */
 
 const struct cuda_module *cuda_memory_module(struct cuda_device *device,
                                              const struct workload *workload, uint32_t k,
@@ -440,16 +392,14 @@ void cuda_memory_close(struct cuda_device *device)
 
     if (!memory)
         return;
-    cuda_users_close(device);
-    while (memory->buffer_count > 0)
-        cuda_buffers_drop(device);
-    close_host(device);
-    free(memory->buffers);
-    for (struct cuda_indices *array = memory->indices, *next; array; array = next) {
-        next = array->next;
-        cuda_buffer_close(device, &array->data);
-        free(array);
+    for (struct cuda_data *data; (data = memory->data);) {
+        memory->data = data->next;
+        empty_data(device, data);
+        free(data->tables);
+        data->kind->close(data);
     }
+    close_host(device);
+    CUDA_TRY(device, cudaFree, memory->report);
     for (uint32_t k = 0; k < CUDA_TABLES_MAX; k++)
         cuda_table_close(device, &memory->tables[k]);
     CUDA_TRY(device, cudaFree, memory->other.words);

@@ -12,8 +12,8 @@
  * the same in every plan. */
 #pragma once
 
+#include "cbank_case.h"
 #include "cuda_device.h"
-#include "indices.h"
 #include "parameter.h"
 #include "path.h"
 #include "sass.h"
@@ -49,19 +49,6 @@ struct cuda_buffer {
 /* Each byte of a guard zone. */
 enum { CUDA_GUARD_BYTE = 0xC5 };
 
-/* Input and output of cells of one size. */
-struct cuda_buffers {
-    uint64_t elements;
-    struct cuda_buffer input_output[2];
-};
-
-/* Indices that are data, as 32-bit integers whatever the type in the file. */
-struct cuda_indices {
-    const struct indices *of; /* not owned */
-    struct cuda_buffer data;
-    struct cuda_indices *next; /* owned */
-};
-
 /* A table; number k is also in the constant bank of module k of each workload. A buffer set has it
  * at several table offsets, which launches read one after the other. The location in L2 depends on
  * more bits of the physical address than a program can choose. Many table offsets fit into 2 MB,
@@ -79,17 +66,43 @@ struct cuda_table {
                                 [SASS_WIDTH_COUNT]; /* by the same logarithm; or 0 */
 };
 
-struct cuda_case;
+struct launchable;
+
+/* Buffers and tables that launches share. They are allocated and filled together, and have equally
+ * many buffer sets. */
+struct cuda_data {
+    struct cuda_data *next; /* owned: the device's list */
+    const struct cuda_data_kind *kind;
+    /* elements that the user asks for: data of fewer come first; 0: not asked for, and last */
+    uint64_t elements;
+    struct cuda_buffer buffers[CBANK_BUFFERS_MAX];
+    uint32_t buffer_count;
+    size_t limited_bytes; /* that the limits of buffer sets hold for: see cuda_data_multiply */
+    struct cuda_table *tables; /* owned */
+    uint32_t table_count;
+};
+
+struct cuda_data_kind {
+    const char *what; /* and the remedy: "input and output; ask for fewer --elements" */
+
+    /* Allocates the first buffer set and fills it, for a launchable that uses the data. False, with
+     * the reason, when out of memory or if a call fails; *status is not STATUS_OK, logged, if the
+     * run ends. */
+    bool (*open)(struct cuda_device *device, struct cuda_data *data,
+                 const struct launchable *launchable, enum status *status,
+                 char reason[CELL_REASON_BYTES]);
+
+    /* Releases what else it owns, and frees it. */
+    void (*close)(struct cuda_data *data);
+};
 
 struct cuda_memory {
     uint64_t seed; /* of the tables */
     struct cuda_table tables[CUDA_TABLES_MAX];
-    struct cuda_buffers *buffers; /* owned; ascending sizes */
-    size_t buffer_count;
-    uint32_t *host_input; /* of the largest size; the smaller ones are a prefix of it; owned */
-    uint32_t *host_output[CUDA_HOST_OUTPUTS]; /* pinned; owned */
-    struct cuda_indices *indices; /* owned: a list */
-    struct cuda_case *cases;      /* of users' kernels, see cuda_user.h; owned: a list */
+    struct cuda_data *data; /* owned: a list */
+    /* of the host: an input, of which smaller ones are a prefix, and outputs, pinned; owned */
+    uint64_t host_elements;
+    uint32_t *host_input, *host_output[CUDA_HOST_OUTPUTS];
     /* on the device: the description of a case; owned; NULL: not allocated */
     void *report;
     struct cuda_zeros other; /* data that lookups load beside the table */
@@ -113,11 +126,6 @@ void *cuda_buffer_at(const struct cuda_buffer *buffer, uint32_t buffer_set);
  * the number of the buffer, unless it is NULL. */
 bool cuda_buffers_extend(struct cuda_device *device, struct cuda_buffer *buffers, uint32_t count,
                          uint32_t *failed);
-
-/* The same as often as there is room: see cuda_memory_multiply, which tells the limits for buffers
- * of `bytes` bytes. False if a call failed: then there are fewer. */
-bool cuda_buffers_multiply(struct cuda_device *device, struct cuda_buffer *buffers, uint32_t count,
-                           size_t bytes);
 
 /* Fills the guard zones of a buffer set. */
 bool cuda_buffer_guard(struct cuda_device *device, const struct cuda_buffer *buffer,
@@ -146,38 +154,27 @@ void cuda_table_close(struct cuda_device *device, struct cuda_table *table);
 /* Ensures that an open table has a texture of elements of `width` bytes at each table offset. */
 bool cuda_table_need_texture(struct cuda_device *device, struct cuda_table *table, uint32_t width);
 
-/* Copies the first table offset of an open table to more table offsets and buffer sets, as many as
- * cuda_memory_multiply says. False if a call failed: then there are fewer. */
-bool cuda_table_multiply(struct cuda_device *device, struct cuda_table *table);
-
 /* The address of the table at a table offset of a buffer set, both modulo their number; and its
  * texture of elements of that many bytes, 0 if there is none. */
 uint32_t *cuda_table_at(const struct cuda_table *table, uint32_t buffer_set, uint32_t table_offset);
 cudaTextureObject_t cuda_table_texture_at(const struct cuda_table *table, uint32_t buffer_set,
                                           uint32_t table_offset, uint32_t width);
 
-/* Allocates the first input and output of a size; sizes come in ascending order. False if the
- * device lacks memory: then nothing of this size is allocated. */
-bool cuda_buffers_add(struct cuda_device *device, uint64_t elements);
+/* Adds data to the device, which then owns them. */
+void cuda_data_add(struct cuda_device *device, struct cuda_data *data);
 
-/* Allocates the host's memory for the largest size and fills all inputs with random values. False
- * if there is not enough memory: cuda_buffers_drop then releases the largest size for another
- * attempt. */
-bool cuda_buffers_fill(struct cuda_device *device, uint64_t seed);
-void cuda_buffers_drop(struct cuda_device *device);
+/* Allocates and fills the first buffer set, by the kind of the data. If that fails, nothing stays
+ * allocated. */
+bool cuda_data_open(struct cuda_device *device, struct cuda_data *data,
+                    const struct launchable *launchable, enum status *status,
+                    char reason[CELL_REASON_BYTES]);
 
-/* The buffers of a size that was added. */
-const struct cuda_buffers *cuda_buffers_find(const struct cuda_device *device, uint64_t elements);
+/* Ensures that the host has an input of random values and outputs of so many elements. False when
+ * out of memory: then it has those that it had. */
+bool cuda_host_need(struct cuda_device *device, uint64_t elements);
 
-/* Copies an array of indices to the device, unless it is there. False when memory or a call
- * failed. */
-bool cuda_indices_add(struct cuda_device *device, const struct indices *indices);
-
-/* An array that was added; else NULL. */
-const struct cuda_indices *cuda_indices_find(const struct cuda_device *device,
-                                             const struct indices *indices);
-
-/* Adds buffer sets of buffers, indices and tables: up to CUDA_BUFFER_SETS_MAX and 512 MiB each,
- * within the device memory that nothing else will need. False if a call failed: then there are
- * fewer. */
-bool cuda_memory_multiply(struct cuda_device *device);
+/* Adds buffer sets of data that are open, or of the program's own tables. There are up to
+ * CUDA_BUFFER_SETS_MAX, and 512 MiB each of `limited_bytes`, within the device memory that nothing
+ * else will need. False if a call failed: then there are fewer. */
+bool cuda_data_multiply(struct cuda_device *device, struct cuda_data *data);
+bool cuda_tables_multiply(struct cuda_device *device);

@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * The phase `prepare` of the CUDA engine: kernels, memory, and exact counts. */
+ * The phase `prepare` of the CUDA engine: launchables, their memory, and exact counts.
+ *
+ *     fill each -> allocate and fill data -> place tables -> more buffer sets -> arguments */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_user.h"
+#include "engine_cuda.h"
 #include "log.h"
 #include "user_cell.h"
 
 static const double load_seconds = 6; /* for a module that the driver compiles, or for memory */
+
+/* The filler of a cell. */
+static const struct launchable_filler *filler_of(const struct cell *cell)
+{
+    return cell_is_user(cell) ? &case_filler : &workload_filler;
+}
 
 /* -- exact counts ------------------------------------------------------------------------------ */
 
@@ -34,201 +42,314 @@ static void *count_accesses(void *argument)
     return NULL;
 }
 
-/* -- kernels ----------------------------------------------------------------------------------- */
-
-/* Opens the kernel of a cell, and reads its code. The code must have the path's instruction:
- * otherwise the cell is skipped where the compiler may choose, and fails elsewhere. A cell with a
- * grid-stride loop gets its grid: the blocks that fit the device, or that the cell names. */
-static enum status prepare_kernel(struct engine_session *session, struct cell_result *cell,
-                                  struct cuda_cell *cuda)
+/* Call counting_end in any case. */
+static void counting_begin(struct access_task *counting)
 {
-    struct cuda_device *device = &session->device;
-    const uint32_t sm_count = device->info->sm_count, wanted = requested_blocks_per_sm(&cell->cell);
-    struct kernel_sass sass;
-    char reason[CELL_REASON_BYTES];
-    const char *image;
-    CUfunction function;
+    const size_t count = counting->result->cell_count;
 
-    if (CUDA_VERSION < 12010 && cell->cell.path->home == TABLE_PARAMETER &&
-        cell->cell.path->bytes > CBANK_PARAMETER_BYTES) {
-        engine_end_cell(cell, CELL_SKIPPED,
-                        "kernels have 4 KB of parameters: build with CUDA 12.1 or later for more");
+    counting->access = calloc(count, sizeof(*counting->access));
+    counting->wanted = calloc(count, sizeof(*counting->wanted));
+    if (!counting->access || !counting->wanted) {
+        counting->status = log_memory("counts of accesses");
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        counting->wanted[i] = counting->result->cells[i].status != CELL_SKIPPED;
+    parallel_begin(&counting->task, count_accesses, counting);
+}
+
+static enum status counting_end(struct engine_session *session, struct result *result,
+                                struct access_task *counting)
+{
+    watch_begin(session->options->watchdog, "counting accesses", INFINITY);
+    parallel_end(&counting->task);
+    watch_end(session->options->watchdog);
+    for (size_t i = 0; counting->status == STATUS_OK && i < result->cell_count; i++)
+        if (counting->wanted[i]) {
+            session->cells[i].access = counting->access[i];
+            result_set_counts(&result->cells[i], &counting->access[i]);
+        }
+    free(counting->access);
+    free(counting->wanted);
+    return counting->status;
+}
+
+/* -- launchables ------------------------------------------------------------------------------- */
+
+/* A launchable of an earlier cell that differs by its cache state alone. */
+static struct launchable *find_launchable(const struct engine_session *session,
+                                          const struct cell *cell)
+{
+    for (struct launchable *launchable = session->launchables; launchable;
+         launchable = launchable->next) {
+        struct cell like = *launchable->cell;
+
+        like.cache_state = cell->cache_state;
+        if (like.path == cell->path && like.elements == cell->elements &&
+            cell_order(&like, cell) == 0)
+            return launchable;
+    }
+    return NULL;
+}
+
+/* Adds a launchable at the end, or before the others of its data if it leads them. */
+static void add_launchable(struct engine_session *session, struct launchable *launchable)
+{
+    struct launchable **place = &session->launchables;
+
+    while (*place && !(launchable->leads && (*place)->data[0] == launchable->data[0]))
+        place = &(*place)->next;
+    launchable->next = *place;
+    *place = launchable;
+}
+
+/* Fills the launchable of a cell. *out is NULL if the cell cannot go on. */
+static enum status open_launchable(struct engine_session *session, struct cell_result *cell,
+                                   size_t number, struct launchable **out)
+{
+    struct launchable *launchable = calloc(1, sizeof(*launchable));
+    enum cell_status end = CELL_FAILED;
+    enum status status = STATUS_OK;
+    char reason[CELL_REASON_BYTES];
+
+    *out = NULL;
+    if (!launchable)
+        return log_memory("a launch");
+    launchable->filler = filler_of(&cell->cell);
+    launchable->cell = &cell->cell;
+    launchable->number = number;
+    if (launchable->filler->fill(session, launchable, &end, &status, reason)) {
+        add_launchable(session, launchable);
+        *out = launchable;
         return STATUS_OK;
     }
-    cuda_expect(device, load_seconds);
-    if (!cuda_launch_open(device, &cell->cell, &cuda->launch, &sass, reason))
-        return cuda_fail(device, cell, reason);
-    cuda->sass = sass.counts;
-    cuda->counted = sass.counted;
-    function = cuda->launch.code[0][0].function;
-    image = cuda_memory_module(device, cell->cell.workload, 0, 0)->image;
-    if (engine_set_kernel(&cell->kernel, &sass, image, strlen(image)) != STATUS_OK)
-        return STATUS_ENVIRONMENT;
-    cell->kernel.registers = cuda_function_attribute(device, function, CU_FUNC_ATTRIBUTE_NUM_REGS);
-    if (sass_differs(&cell->cell, &sass, reason))
-        engine_end_cell(cell, cell->cell.path->chosen ? CELL_SKIPPED : CELL_FAILED, "%s", reason);
-    else if (!cuda_launch_allow_shared(device, &cuda->launch, reason))
-        engine_end_cell(cell, CELL_SKIPPED, "%s", reason);
-    if (cell->status == CELL_PENDING && cell->cell.indices) {
-        int room = 0; /* blocks that an SM runs at a time; 0 if the call fails */
+    if (status == STATUS_OK && end == CELL_FAILED)
+        status = cuda_fail(&session->device, cell, reason);
+    else if (status == STATUS_OK)
+        engine_end_cell(cell, end, "%s", reason);
+    launchable_close(&session->device, launchable);
+    return status;
+}
 
-        DRIVER_TRY(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, &room, function,
-                   (int)cell->cell.block_size, cell_shared_bytes(&cell->cell));
-        if (requested_blocks_obstacle(&cell->cell, sm_count, (uint32_t)room, reason))
-            engine_end_cell(cell, CELL_SKIPPED, "%s", reason);
-        else
-            cell_set_grid(&cell->cell, (uint64_t)sm_count * (wanted ? wanted : (uint32_t)room));
-    }
+/* Blocks of a launch that an SM runs at a time; 0 if the call fails. */
+static uint32_t blocks_at_a_time(struct cuda_device *device, const struct launchable *launchable)
+{
+    const uint32_t *block = launchable->block;
+    int room = 0;
+
+    DRIVER_TRY(device, cuOccupancyMaxActiveBlocksPerMultiprocessor, &room,
+               launchable->code[0][0].function, (int)(block[0] * block[1] * block[2]),
+               launchable->shared_bytes);
+    return (uint32_t)room;
+}
+
+/* Gives a cell its launchable, and says which kernel it is. */
+static enum status prepare_cell(struct engine_session *session, struct result *result, size_t i)
+{
+    struct cuda_device *device = &session->device;
+    struct cell_result *cell = &result->cells[i];
+    struct launchable *launchable = find_launchable(session, &cell->cell);
+    enum cell_status fits = CELL_SKIPPED;
+    enum status status = STATUS_OK;
+    char reason[CELL_REASON_BYTES];
+
+    cuda_expect_cell(device, cell, load_seconds);
+    if (!launchable)
+        status = open_launchable(session, cell, i, &launchable);
+    if (!launchable)
+        return status;
+    if (engine_set_kernel(&cell->kernel, &launchable->sass, launchable->image,
+                          strlen(launchable->image)) != STATUS_OK)
+        return STATUS_ENVIRONMENT;
+    cell->kernel.registers = cuda_function_attribute(device, launchable->code[0][0].function,
+                                                     CU_FUNC_ATTRIBUTE_NUM_REGS);
+    if (launchable_allow_shared(device, launchable, reason))
+        fits = launchable->filler->fit(session, launchable, cell,
+                                       blocks_at_a_time(device, launchable), reason);
+    if (fits != CELL_PENDING)
+        engine_end_cell(cell, fits, "%s", reason);
+    else
+        session->cells[i].launchable = launchable;
     return device->calls.failed ? cuda_fail(device, cell, "cannot prepare the kernel") : STATUS_OK;
 }
 
 /* -- memory ------------------------------------------------------------------------------------ */
 
-/* The smallest room above `above` that a pending cell needs, in elements; 0 if there is none. */
-static uint64_t next_room(const struct engine_session *session, const struct result *result,
-                          uint64_t above)
+/* The first pending cell whose launchable uses the data; NULL: none. */
+static struct cell_result *cell_of_data(const struct engine_session *session, struct result *result,
+                                        const struct cuda_data *data)
 {
-    uint64_t next = 0;
-
     for (size_t i = 0; i < result->cell_count; i++) {
-        const uint64_t room = session->cells[i].launch.room;
+        const struct launchable *launchable = session->cells[i].launchable;
 
-        if (result->cells[i].status == CELL_PENDING && room > above && (next == 0 || room < next))
-            next = room;
+        if (result->cells[i].status != CELL_PENDING || !launchable)
+            continue;
+        for (size_t k = 0; k < LAUNCHABLE_DATA_MAX; k++)
+            if (launchable->data[k] == data)
+                return &result->cells[i];
     }
-    return next;
+    return NULL;
 }
 
-/* Writes the reason for a failed allocation. The run ends if the device is lost. */
-static enum status no_memory(struct cuda_device *device, const char *what,
-                             char reason[CELL_REASON_BYTES])
+/* Whether a planted fault takes the memory of these data: those of the most elements. */
+static bool is_planted(const struct engine_session *session, const struct cuda_data *data)
 {
-    const bool lost = cuda_device_lost(device);
+    const struct fault *fault = session->options->fault;
+
+    return fault && fault->memory && data->elements > 0 &&
+           (!data->next || data->next->elements == 0);
+}
+
+/* Allocates and fills data, for the pending cells that use them; else these fail. */
+static enum status open_data(struct engine_session *session, struct result *result,
+                             struct cuda_data *data)
+{
+    struct cuda_device *device = &session->device;
+    struct cell_result *first = cell_of_data(session, result, data), *cell;
+    enum status status = STATUS_OK;
+    char reason[CELL_REASON_BYTES];
+
+    if (!first)
+        return STATUS_OK;
+    cuda_expect_cell(device, first, load_seconds);
+    snprintf(reason, sizeof(reason), "out of memory for %s", data->kind->what);
+    if (!is_planted(session, data) &&
+        cuda_data_open(device, data, session->cells[first - result->cells].launchable, &status,
+                       reason))
+        return STATUS_OK;
+    if (status == STATUS_OK)
+        status = cuda_fail(device, first, reason);
+    while (status == STATUS_OK && (cell = cell_of_data(session, result, data)))
+        engine_end_cell(cell, CELL_FAILED, "%s", first->reason);
+    return status;
+}
+
+/* Prepares what each pending cell needs itself: placed tables, or memory for a flush. */
+static enum status place_tables(struct engine_session *session, struct result *result)
+{
+    struct cuda_device *device = &session->device;
+    enum status status = STATUS_OK;
+    char reason[CELL_REASON_BYTES];
+
+    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
+        struct cell_result *cell = &result->cells[i];
+        struct launchable *launchable = session->cells[i].launchable;
+
+        if (cell->status != CELL_PENDING)
+            continue;
+        cuda_expect_cell(device, cell, load_seconds);
+        if (launchable->number == i && !launchable->filler->place(session, launchable, reason))
+            status = cuda_fail(device, cell, reason);
+        else if (cell->cell.cache_state->flush &&
+                 !cuda_flush_prepare(device, device->info->l2_bytes))
+            status = cuda_fail(device, cell,
+                               "out of memory for flushing the caches; ask for fewer --elements");
+    }
+    return status;
+}
+
+/* The outcome of adding buffer sets: without memory for more there is one of each. */
+static enum status multiplied(struct cuda_device *device, bool done)
+{
+    const bool lost = !done && cuda_device_lost(device);
     const char *error = cuda_device_error(device);
 
-    snprintf(reason, CELL_REASON_BYTES, "out of memory for %s; ask for fewer --elements%s%s", what,
-             error[0] ? ": " : "", error);
-    return lost ? cuda_end_run(device, reason) : STATUS_OK;
+    return lost ? cuda_end_run(device, error) : STATUS_OK;
 }
 
-/* Fails the cells that need that much room. */
-static enum status fail_room(struct engine_session *session, struct result *result, uint64_t room)
+/* Adds buffer sets of the data that have tables of their own, or of those that have none. */
+static enum status multiply_data(struct cuda_device *device, bool with_tables)
 {
-    char reason[CELL_REASON_BYTES];
-    const enum status status = no_memory(&session->device, "input and output", reason);
+    enum status status = STATUS_OK;
 
-    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++)
-        if (result->cells[i].status == CELL_PENDING && session->cells[i].launch.room == room)
-            engine_end_cell(&result->cells[i], CELL_FAILED, "%s", reason);
+    for (struct cuda_data *data = device->memory->data; status == STATUS_OK && data;
+         data = data->next)
+        if ((data->table_count > 0) == with_tables)
+            status = multiplied(device, cuda_data_multiply(device, data));
+    return status;
+}
+
+/* The program's tables come in between, so that neither's addresses depend on the other's. */
+static enum status multiply(struct cuda_device *device)
+{
+    enum status status = multiply_data(device, false);
+
+    if (status == STATUS_OK)
+        status = multiplied(device, cuda_tables_multiply(device));
+    return status == STATUS_OK ? multiply_data(device, true) : status;
+}
+
+static enum status make_arguments(struct engine_session *session, struct result *result)
+{
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
+        struct launchable *launchable = session->cells[i].launchable;
+        char reason[CELL_REASON_BYTES];
+
+        if (result->cells[i].status != CELL_PENDING || launchable->arguments ||
+            launchable->filler->make_arguments(session, launchable, reason))
+            continue;
+        free(launchable->arguments);
+        launchable->arguments = NULL;
+        status = cuda_fail(&session->device, &result->cells[i], reason);
+    }
     return status;
 }
 
 /* Allocates memory for the pending cells; those without memory fail. */
 static enum status prepare_memory(struct engine_session *session, struct result *result)
 {
-    enum { INDICES, FLUSH, NEEDS };
-    static const char *const needs[] = {[INDICES] = "indices", [FLUSH] = "flushing the caches"};
-    const struct fault *fault = session->options->fault;
     struct cuda_device *device = &session->device;
-    struct cuda_memory *memory = device->memory;
     enum status status = STATUS_OK;
-    char reason[CELL_REASON_BYTES];
 
-    for (uint64_t room = next_room(session, result, 0), next; status == STATUS_OK && room > 0;
-         room = next) {
-        next = next_room(session, result, room);
-        if ((fault && fault->memory && next == 0) || !cuda_buffers_add(device, room))
-            status = fail_room(session, result, room);
-    }
-    while (status == STATUS_OK && memory->buffer_count > 0 &&
-           !cuda_buffers_fill(device, result->seed)) {
-        status = fail_room(session, result, memory->buffers[memory->buffer_count - 1].elements);
-        cuda_buffers_drop(device);
-    }
-    for (size_t need = 0; need < NEEDS; need++)
-        for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
-            struct cell_result *cell = &result->cells[i];
+    for (struct cuda_data *data = device->memory->data; status == STATUS_OK && data;
+         data = data->next)
+        status = open_data(session, result, data);
+    if (status == STATUS_OK)
+        status = place_tables(session, result);
+    if (status == STATUS_OK)
+        status = multiply(device);
+    return status == STATUS_OK ? make_arguments(session, result) : status;
+}
 
-            if (cell->status != CELL_PENDING)
-                continue;
-            if (need == INDICES &&
-                (!cell->cell.indices || cuda_indices_add(device, cell->cell.indices)))
-                continue;
-            if (need == FLUSH && (!cell->cell.cache_state->flush ||
-                                  cuda_flush_prepare(device, device->info->l2_bytes)))
-                continue;
-            status = no_memory(device, needs[need], reason);
-            if (status == STATUS_OK)
-                engine_end_cell(cell, CELL_FAILED, "%s", reason);
-        }
-    /* Without memory for more buffer sets there is one of each. */
-    if (status != STATUS_OK)
-        return status;
-    if (!cuda_memory_multiply(device) && cuda_device_lost(device))
-        return cuda_end_run(device, cuda_device_error(device));
-    cuda_device_error(device);
-    return cuda_users_multiply(session, result);
+/* -- the phase --------------------------------------------------------------------------------- */
+
+/* A resumed result holds cells of another process, which must have had the same kernels. */
+static enum status check_kernels(struct engine_session *session, const struct result *result)
+{
+    for (size_t i = 0; i < result->cell_count; i++) {
+        const struct cell_result *cell = &result->cells[i];
+        char identity[CELL_IDENTITY_BYTES];
+
+        if (!cell->kernel.symbol[0] ||
+            filler_of(&cell->cell)->has_code(session, &cell->cell, cell->kernel.sha256))
+            continue;
+        cell_identity(&cell->cell, identity);
+        return log_error(STATUS_ENVIRONMENT,
+                         "%s was measured with another kernel than this program has; resume with "
+                         "the cbank that began the run",
+                         identity);
+    }
+    return STATUS_OK;
 }
 
 enum status cuda_prepare(struct engine_session *session, struct result *result,
                          const struct progress *progress)
 {
     struct access_task counting = {.result = result};
-    enum status status = STATUS_OK;
+    enum status status = check_kernels(session, result);
 
-    /* A resumed result holds cells of another process, which must have had the same kernels. */
-    for (size_t i = 0; i < result->cell_count; i++) {
-        const struct cell_result *cell = &result->cells[i];
-        char identity[CELL_IDENTITY_BYTES], reason[CELL_REASON_BYTES];
-        struct cuda_launch launch;
-        struct kernel_sass sass;
-
-        /* Kernel files are compiled for pending cells alone. */
-        if (!cell->kernel.symbol[0] || (cell_is_user(&cell->cell) && !cell->cell.build) ||
-            ((cell_is_user(&cell->cell)
-                  ? cuda_user_sass(cell->cell.build, &sass, reason)
-                  : cuda_launch_open(&session->device, &cell->cell, &launch, &sass, reason)) &&
-             strcmp(sass.sha256, cell->kernel.sha256) == 0))
-            continue;
-        cell_identity(&cell->cell, identity);
-        return log_error(STATUS_ENVIRONMENT,
-                         "%s was measured with another kernel than this program has; resume with "
-                         "the cbank that began "
-                         "the run",
-                         identity);
-    }
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
         if (progress->step(progress->context, "preparing", i, result->cell_count))
             return STATUS_OK;
-        if (result->cells[i].status != CELL_PENDING)
-            continue;
-        status = cell_is_user(&result->cells[i].cell)
-                     ? cuda_user_prepare(session, result, &result->cells[i], &session->cells[i])
-                     : prepare_kernel(session, &result->cells[i], &session->cells[i]);
+        if (result->cells[i].status == CELL_PENDING)
+            status = prepare_cell(session, result, i);
     }
     if (status != STATUS_OK)
         return status;
-    cuda_expect(&session->device, load_seconds);
-    counting.access = calloc(result->cell_count, sizeof(*counting.access));
-    counting.wanted = calloc(result->cell_count, sizeof(*counting.wanted));
-    if (!counting.access || !counting.wanted) {
-        counting.status = log_memory("counts of accesses");
-    } else {
-        for (size_t i = 0; i < result->cell_count; i++)
-            counting.wanted[i] =
-                result->cells[i].status != CELL_SKIPPED && !cell_is_user(&result->cells[i].cell);
-        parallel_begin(&counting.task, count_accesses, &counting);
+    counting_begin(&counting);
+    if (counting.status == STATUS_OK)
         status = prepare_memory(session, result);
-    }
-    watch_begin(session->options->watchdog, "counting accesses", INFINITY);
-    parallel_end(&counting.task);
-    watch_end(session->options->watchdog);
-    for (size_t i = 0; counting.status == STATUS_OK && i < result->cell_count; i++)
-        if (counting.wanted[i]) {
-            session->cells[i].access = counting.access[i];
-            result_set_counts(&result->cells[i], &counting.access[i]);
-        }
-    free(counting.access);
-    free(counting.wanted);
-    return status_worse(status, counting.status);
+    return status_worse(status, counting_end(session, result, &counting));
 }

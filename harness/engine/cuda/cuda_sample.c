@@ -17,8 +17,8 @@ static bool launch_once(const struct cuda_chain *chain, uint32_t number, uint32_
 {
     const struct cuda_turn turn = {number, buffer_set, table_offset % chain->table_offsets};
 
-    return chain->launch ? cuda_launch_cell(chain->device, chain->launch, turn)
-                         : cuda_launch_empty(chain->device);
+    return chain->launchable ? launchable_launch(chain->device, chain->launchable, turn)
+                             : cuda_launch_empty(chain->device);
 }
 
 static bool launch_many(const struct cuda_chain *chain, uint32_t buffer_set, uint32_t table_offset,

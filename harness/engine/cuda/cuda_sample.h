@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cuda_launch.h"
+#include "launchable.h"
 
 enum {
     CUDA_LAUNCHES_MAX = 1000,    /* of one sample: bounds the size of a graph */
@@ -21,7 +21,7 @@ enum {
  * stretch of launches and a longer one. */
 struct cuda_chain {
     struct cuda_device *device;
-    const struct cuda_launch *launch; /* NULL: the empty kernel */
+    const struct launchable *launchable; /* NULL: the empty kernel */
     bool cold; /* a flush precedes each stretch; the long one has one launch */
     uint32_t repetitions, lead_in,
         reference; /* of a sample: draws; of a draw: launches before its stretches, and those of

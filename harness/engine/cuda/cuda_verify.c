@@ -1,96 +1,191 @@
 /* SPDX-License-Identifier: MIT
- * The phase `verify` of the CUDA engine: every output element of every cell against the CPU
- * reference. */
+ * The phase `verify` of the CUDA engine: every output element of every cell against a reference.
+ * Cells that launch the same share a check. */
 #include <math.h>
 
-#include "cuda_user.h"
+#include "cuda_check.h"
+#include "engine_cuda.h"
 
-enum {
-    POISON = 0xA5,
-    FAULT_BIT = 22, /* of an output element: a bit that also matters in floats */
-};
+enum { FAULT_BITS = 0x20 }; /* of the highest byte of an element: they also matter in floats */
 
-/* A launch of a cell, and the host memory for its output. */
-struct check {
-    struct cell_result *cell; /* NULL: there is none */
-    const struct cuda_launch *launch;
-    struct cuda_turn turn;
-    uint32_t *output;
-};
+const unsigned char check_poisons[CHECK_LAUNCHES] = {[CHECK_FIRST] = 0xA5, [CHECK_RESTORED] = 0x5A};
 
-/* Compares the output of a launch with the reference, unless its cell has failed. A cell is
- * verified after its last module. Calls no device: another launch may be running. */
-static void compare(struct engine_session *session, const struct check *check)
+/* What a planted fault changes: one element of each output of the first launch. */
+static void plant_fault(const struct check *check)
 {
-    struct cell_result *cell = check->cell;
-    const struct fault *fault = session->options->fault;
-    struct mismatch first;
+    for (uint32_t i = 0; i < check->launchable->buffer_count; i++) {
+        const struct launchable_buffer *buffer = &check->launchable->buffers[i];
+        const size_t elements = buffer->bytes / buffer->element_bytes;
+        unsigned char *seen = check->seen[CHECK_FIRST][i];
 
-    if (!cell || cell->status != CELL_PENDING)
-        return;
-
-    const uint32_t *values =
-        cuda_launch_values(&session->device, check->launch, check->turn.number);
-    const struct workload_data data = {session->device.memory->host_input, values, check->output};
-    const bool refilled = cuda_launch_refills(check->launch);
-
-    if (fault && fault->output)
-        check->output[cell->cell.elements / 2] ^= 1u << FAULT_BIT;
-    watch_begin(session->options->watchdog, "comparing with the CPU", INFINITY);
-    const bool right = reference_check(&session->reference, &cell->cell, &data, refilled, &first);
-    watch_end(session->options->watchdog);
-    if (!right)
-        engine_end_cell(cell, CELL_FAILED, "wrong output: %s", first.text);
-    cell->verified = right && check->turn.number + 1 == check->launch->modules;
+        if (seen && elements > 0)
+            seen[(elements / 2 + 1) * buffer->element_bytes - 1] ^= FAULT_BITS;
+    }
 }
 
-/* Launches the cell once in each of its modules, on buffer sets and table offsets from number i on,
- * so that the cells of a plan use all of them. The output is poisoned first. While a launch runs,
- * *before is compared: the previous launch, possibly of another cell. */
-static enum status verify_cell(struct engine_session *session, struct cell_result *cell, size_t i,
-                               struct check *before)
+/* Gives the cells of a launchable their verdict. */
+static void give_verdict(struct engine_session *session, struct result *result,
+                         const struct check *check)
+{
+    struct cell_result *cell;
+
+    while ((cell = launchable_cell(session, result, check->launchable))) {
+        cell->of_case.findings = check->findings;
+        cell->of_case.reference = check->how;
+        if (check->reason[0])
+            engine_end_cell(cell, CELL_FAILED, "%s", check->reason);
+        else if (check->last)
+            cell->verified = true;
+        else
+            return; /* other modules follow */
+    }
+}
+
+/* Compares what the launches of a check wrote, unless its cells have failed. */
+static enum status settle(struct engine_session *session, struct result *result,
+                          struct check *check)
+{
+    const struct launchable_reference *reference;
+    const struct fault *fault = session->options->fault;
+
+    if (!check->launchable || !launchable_cell(session, result, check->launchable))
+        return STATUS_OK;
+    reference = check->launchable->reference;
+    if (fault && fault->output)
+        plant_fault(check);
+    watch_begin(session->options->watchdog, "comparing with the CPU", INFINITY);
+    reference->compare(session, check);
+    watch_end(session->options->watchdog);
+    give_verdict(session, result, check);
+    return !check->reason[0] && reference->keep ? reference->keep(session, check) : STATUS_OK;
+}
+
+/* Gives the buffers of a launch the contents that it begins with. */
+static bool restore_buffers(struct cuda_device *device, const struct check *check, uint32_t launch)
+{
+    const struct launchable *launchable = check->launchable;
+
+    for (uint32_t i = 0; i < launchable->buffer_count; i++) {
+        const struct launchable_buffer *buffer = &launchable->buffers[i];
+        void *const first = launchable_buffer_at(launchable, i, check->turns[launch]);
+        const int poison = buffer->role == CBANK_ROLE_OUTPUT ? check_poisons[launch] : 0;
+
+        if (buffer->role == CBANK_ROLE_INPUT)
+            continue;
+        if (!(buffer->role == CBANK_ROLE_INOUT
+                  ? cuda_device_write(device, first, check->contents[i], buffer->bytes)
+                  : cuda_device_set(device, first, poison, buffer->bytes)))
+            return false;
+    }
+    return true;
+}
+
+/* Enqueues a launch of a check, and the copy of what it writes. */
+static bool enqueue(struct cuda_device *device, const struct check *check, uint32_t launch)
+{
+    const struct launchable *launchable = check->launchable;
+    const struct cuda_turn turn = check->turns[launch];
+
+    if (!launchable_clear_table(device, launchable, turn) ||
+        (launch != CHECK_AGAIN && !restore_buffers(device, check, launch)) ||
+        !launchable_launch(device, launchable, turn))
+        return false;
+    for (uint32_t i = 0; i < launchable->buffer_count; i++)
+        if (check->seen[launch][i] && !cuda_device_read(device, check->seen[launch][i],
+                                                        launchable_buffer_at(launchable, i, turn),
+                                                        launchable->buffers[i].bytes))
+            return false;
+    return true;
+}
+
+/* Launches a check. While the first launch runs, *before is settled: the previous check, possibly
+ * of another cell. False if a call failed. */
+static bool launch_check(struct engine_session *session, struct result *result, struct check *check,
+                         struct cell_result *cell, struct check *before, enum status *status)
 {
     struct cuda_device *device = &session->device;
-    const struct cuda_launch *launch = &session->cells[i].launch;
-    const uint32_t buffer_sets = cuda_launch_buffer_sets(device, launch);
-    const size_t bytes = launch->cell->elements * sizeof(uint32_t);
-    uint32_t *const *outputs = device->memory->host_output;
+    const struct launchable *launchable = check->launchable;
 
-    cuda_expect_cell(device, cell, 1);
-    for (uint32_t k = 0; cell->status == CELL_PENDING && k < launch->modules; k++) {
-        const struct cuda_turn turn = {k, (uint32_t)((i + k) % buffer_sets), (uint32_t)(i + k)};
-        const struct check check = {cell, launch, turn, outputs[before->output == outputs[0]]};
-        uint32_t *output = cuda_launch_output(device, launch, turn);
-        /* A table that is written before every launch is first cleared. It is then restored, even
-         * after a failure: other cells read it, too. */
-        bool enqueued = cuda_launch_clear_table(device, launch, turn) &&
-                        cuda_device_set(device, output, POISON, bytes) &&
-                        cuda_launch_cell(device, launch, turn) &&
-                        cuda_device_read(device, check.output, output, bytes);
+    for (uint32_t k = 0; k < launchable->check_launches; k++) {
+        bool enqueued;
 
-        enqueued = cuda_launch_restore_table(device, launch, turn) && enqueued;
-        compare(session, before);
-        before->cell = NULL;
+        cuda_expect_cell(device, cell, launchable_seconds(launchable, 1));
+        enqueued = enqueue(device, check, k);
+        /* Even after a failure: other cells read the table, too. */
+        enqueued = launchable_restore_table(device, launchable, check->turns[k]) && enqueued;
+        *status = status_worse(*status, settle(session, result, before));
+        before->launchable = NULL;
         if (!enqueued || !cuda_device_wait(device))
-            return cuda_fail(device, cell, "launch failed");
-        *before = check;
+            return false;
     }
-    return STATUS_OK;
+    return !launchable->guarded || (check_guarded(device, check, check->turns[CHECK_FIRST], true) &&
+                                    check_guarded(device, check, check->turns[CHECK_RESTORED],
+                                                  check->findings & FINDING_INPUT_CHANGED));
+}
+
+/* Ends a cell that cannot be launched, and the others of its launchable. */
+static enum status fail_all(struct engine_session *session, struct result *result,
+                            struct launchable *launchable, struct cell_result *first)
+{
+    const enum status status = cuda_fail(&session->device, first, "launch failed");
+    struct cell_result *cell;
+
+    while (status == STATUS_OK && (cell = launchable_cell(session, result, launchable)))
+        engine_end_cell(cell, CELL_FAILED, "%s", first->reason);
+    return status;
+}
+
+/* Checks a launchable in each of its modules, on buffer sets and table offsets from its number on,
+ * so that the cells of a plan use all of them. */
+static enum status verify(struct engine_session *session, struct result *result,
+                          struct launchable *launchable, struct check *before)
+{
+    const uint32_t sets = launchable_buffer_sets(launchable);
+    struct cell_result *cell;
+    enum status status = STATUS_OK;
+
+    for (uint32_t k = 0; status == STATUS_OK && k < launchable->modules &&
+                         (cell = launchable_cell(session, result, launchable));
+         k++) {
+        const uint32_t place = (uint32_t)(launchable->number + k);
+        const struct cuda_turn turn = {k, place % sets, place},
+                               next = {k, (place + 1) % sets, place + 1};
+        struct check check = {.launchable = launchable,
+                              .turns = {turn, turn, next},
+                              .last = k + 1 == launchable->modules};
+
+        if (!launchable->reference->open(session, result, &check, &status))
+            return status == STATUS_OK
+                       ? cuda_fail(&session->device, cell, "cannot compute what to expect")
+                       : status;
+        if (!launch_check(session, result, &check, cell, before, &status))
+            return status_worse(status, fail_all(session, result, launchable, cell));
+        *before = check;
+        /* What a guarded launch wrote is compared at once: its memory is the next one's. */
+        if (launchable->guarded)
+            status = status_worse(status, settle(session, result, before));
+        if (launchable->guarded)
+            before->launchable = NULL;
+    }
+    return status;
 }
 
 enum status cuda_verify(struct engine_session *session, struct result *result,
                         const struct progress *progress)
 {
-    struct check before = {0};
+    struct check before = {.launchable = NULL};
     enum status status = STATUS_OK;
 
-    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
-        if (progress->step(progress->context, "verifying", i, result->cell_count))
-            return STATUS_OK;
-        if (result->cells[i].status == CELL_PENDING && !result->cells[i].verified &&
-            session->cells[i].launch.user == NULL)
-            status = verify_cell(session, &result->cells[i], i, &before);
+    for (struct launchable *launchable = session->launchables; status == STATUS_OK && launchable;
+         launchable = launchable->next) {
+        if (progress->step(progress->context, "verifying", launchable->number, result->cell_count))
+            break;
+        status = verify(session, result, launchable, &before);
     }
-    compare(session, &before);
-    return status == STATUS_OK ? cuda_users_verify(session, result, progress) : status;
+    status = status_worse(status, settle(session, result, &before));
+    for (struct launchable *launchable = session->launchables; launchable;
+         launchable = launchable->next)
+        if (launchable->reference->close)
+            launchable->reference->close(session);
+    return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The CUDA engine: measures a plan on a real device. Its phases are cuda_prepare.c, cuda_verify.c,
- * cuda_timing.c and cuda_count.c; cuda_board.c records the board. */
+ * cuda_timing.c and cuda_count.c; they know cells by their launchables. cuda_board.c records the
+ * board. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -28,6 +29,16 @@ void cuda_loading_end(struct loading *loading)
     watch_end(loading->watchdog);
 }
 
+struct cell_result *launchable_cell(const struct engine_session *session, struct result *result,
+                                    const struct launchable *launchable)
+{
+    for (size_t i = launchable->number; i < result->cell_count; i++)
+        if (session->cells[i].launchable == launchable && result->cells[i].status == CELL_PENDING &&
+            !result->cells[i].verified)
+            return &result->cells[i];
+    return NULL;
+}
+
 static void cuda_close(struct engine_session *session)
 {
     if (!session)
@@ -37,6 +48,10 @@ static void cuda_close(struct engine_session *session)
         cupti_session_lose(session->counting);
     cupti_session_close(session->counting);
     cupti_close(session->loading.cupti);
+    for (struct launchable *launchable; (launchable = session->launchables);) {
+        session->launchables = launchable->next;
+        launchable_close(&session->device, launchable);
+    }
     cuda_memory_close(&session->device);
     cuda_device_close(&session->device);
     nvml_close(session->nvml);

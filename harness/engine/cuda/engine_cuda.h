@@ -4,20 +4,18 @@
 
 #include "access.h"
 #include "cuda_device.h"
-#include "cuda_launch.h"
 #include "cupti_reader.h"
 #include "engine.h"
+#include "launchable.h"
 #include "nvml_reader.h"
 #include "parallel.h"
 #include "reference.h"
 
 /* The engine's data of a cell, in addition to its result. */
 struct cuda_cell {
-    struct cuda_launch launch;   /* has no modules if the cell is skipped or failed */
+    struct launchable *launchable; /* not owned; NULL if the cell is skipped or failed */
     struct access_counts access;
-    struct sass_counts sass;
-    bool counted;                /* sass is valid */
-    bool pending;                /* a cell of this process */
+    bool pending; /* a cell of this process */
 };
 
 /* CUPTI's libraries are large: a separate thread loads them while cells are prepared and verified.
@@ -37,15 +35,23 @@ struct engine_session {
     /* kinds of errors of the device that have grown so far, by enum health_quantity */
     uint32_t grew;
     struct cuda_cell *cells; /* one for each cell of the result */
+    struct launchable *launchables; /* owned: a list, in the order of verifying */
     bool *grouped; /* for each cell: whether it is or was in a group that is timed together */
     struct loading loading;
     struct cupti_session *counting; /* NULL until counting is set up */
-    struct reference reference; /* of verifying */
+    /* of verifying: by the CPU, and of a user's case, owned; checks so far */
+    struct reference reference;
+    struct case_check *case_check;
+    uint32_t checks;
 };
 
 /* Its phases. */
 engine_phase cuda_prepare, cuda_verify, cuda_time, cuda_set_up_counting, cuda_count,
     cuda_measure_durations;
+
+/* The first pending cell of a launchable that is not verified; NULL: none. */
+struct cell_result *launchable_cell(const struct engine_session *session, struct result *result,
+                                    const struct launchable *launchable);
 
 /* Waits until CUPTI is loaded. */
 void cuda_loading_end(struct loading *loading);
