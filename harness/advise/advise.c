@@ -91,58 +91,91 @@ static enum status fill_space(struct advice *advice, size_t index, struct index_
     return STATUS_OK;
 }
 
-enum status advise_open(const struct plan *plan, const struct card *card,
-                        struct index_list *indices, const char *indices_path, struct advice *out)
+/* Adds the paths of a plan: those whose cells can be, and behind them the excluded ones. */
+static enum status add_spaces(struct advice *out, const struct plan *plan,
+                              struct index_list *indices, struct access_counts *counts)
 {
-    const uint32_t architecture = 10 * card->cc_major + card->cc_minor;
-    struct access_counts *counts = calloc(plan->count + 1, sizeof(*counts));
-    const struct advised_space *of; /* whose lookup takes the fewest instructions */
-    enum status status = STATUS_OK;
-    double loads;
+    const uint32_t architecture = 10 * out->card.cc_major + out->card.cc_minor;
 
-    *out = (struct advice){.card = *card, .cell = plan->cells[0], .indices_path = indices_path};
-    out->spaces = calloc(plan->count + 1, sizeof(*out->spaces));
-    if (!counts || !out->spaces)
-        status = log_memory("the counts of %zu paths", plan->count);
-    for (size_t i = 0; status == STATUS_OK && i < plan->count; i++) {
+    for (size_t i = 0; i < plan->count; i++) {
         const size_t index = out->count + out->excluded;
         struct advised_space *space = &out->spaces[index];
+        enum status status;
 
         if (!plan->cells[i].path->loads)
             continue;
         *space = (struct advised_space){.path = plan->cells[i].path, .cell = plan->cells[i]};
         if (cell_obstacle(&space->cell, architecture, space->reason)) {
             out->excluded++;
-        } else {
-            out->count++;
-            status = fill_space(out, index, indices, counts);
+            continue;
         }
+        out->count++;
+        status = fill_space(out, index, indices, counts);
+        if (status != STATUS_OK)
+            return status;
     }
+    return STATUS_OK;
+}
+
+/* Says why no path is left: the reason of the one that holds the most. */
+static enum status refuse_lookups(const struct advice *advice)
+{
+    const struct advised_space *largest = advice->spaces;
+
+    for (size_t i = 1; i < advice->excluded; i++)
+        if (path_largest(advice->spaces[i].path) > path_largest(largest->path))
+            largest = &advice->spaces[i];
+    return log_error(STATUS_USAGE, "no path can make these lookups: %s", largest->reason);
+}
+
+/* The facts of the lookups, by the space whose lookup takes the fewest instructions. */
+static struct advised_facts facts_of(const struct advice *advice)
+{
+    const struct advised_space *fewest = advice->spaces;
+    double loads;
+
+    for (const struct advised_space *space = advice->spaces; space < advice->spaces + advice->count;
+         space++)
+        if (fewest->path->copies > 1 ||
+            (space->path->copies <= 1 &&
+             payload_pieces(&space->cell) < payload_pieces(&fewest->cell)))
+            fewest = space;
+    loads = (double)fewest->access.payload_loads;
+    return (struct advised_facts){true,
+                                  (double)fewest->access.addresses / loads,
+                                  (double)fewest->access.lines / loads,
+                                  (double)fewest->access.sectors / loads,
+                                  (double)fewest->access.wavefronts / loads,
+                                  fewest->access.footprint_bytes};
+}
+
+enum status advise_open(const struct plan *plan, const struct card *card,
+                        struct index_list *indices, const char *indices_path, struct advice *out)
+{
+    struct access_counts *counts = calloc(plan->count + 1, sizeof(*counts));
+    enum status status = STATUS_OK;
+
+    *out = (struct advice){.card = *card, .cell = plan->cells[0], .indices_path = indices_path};
+    out->spaces = calloc(plan->count + 1, sizeof(*out->spaces));
+    if (!counts || !out->spaces) {
+        status = log_memory("the counts of %zu paths", plan->count);
+        goto out;
+    }
+    status = add_spaces(out, plan, indices, counts);
+    if (status != STATUS_OK)
+        goto out;
+    if (out->count == 0) {
+        status = refuse_lookups(out);
+        goto out;
+    }
+    advise_rank(out);
+    if (out->spaces->standing == ADVISE_FIRST)
+        out->choice = out->spaces->path->name;
+    out->facts = facts_of(out);
+    out->measure = advise_run_command(out);
+    status = out->measure ? STATUS_OK : log_memory("a command");
+out:
     free(counts);
-    if (status == STATUS_OK && out->count == 0) {
-        of = out->spaces;
-        for (size_t i = 1; i < out->excluded; i++)
-            of = path_largest(out->spaces[i].path) > path_largest(of->path) ? &out->spaces[i] : of;
-        status = log_error(STATUS_USAGE, "no path can make these lookups: %s", of->reason);
-    }
-    if (status == STATUS_OK) {
-        advise_rank(out);
-        of = out->spaces;
-        out->choice = of->standing == ADVISE_FIRST ? of->path->name : NULL;
-        for (const struct advised_space *other = of; other < out->spaces + out->count; other++)
-            if (of->path->copies > 1 || (other->path->copies <= 1 &&
-                                         payload_pieces(&other->cell) < payload_pieces(&of->cell)))
-                of = other;
-        loads = (double)of->access.payload_loads;
-        out->facts = (struct advised_facts){true,
-                                            (double)of->access.addresses / loads,
-                                            (double)of->access.lines / loads,
-                                            (double)of->access.sectors / loads,
-                                            (double)of->access.wavefronts / loads,
-                                            of->access.footprint_bytes};
-        out->measure = advise_run_command(out);
-        status = out->measure ? STATUS_OK : log_memory("a command");
-    }
     if (status != STATUS_OK)
         advise_close(out);
     return status;

@@ -38,19 +38,19 @@ enum status table_set_parse(const char *text, struct table_set *out)
     static const struct table source_table = TABLE("source", sources, source_made_count);
 
     *out = (struct table_set){0};
-    for (const char *at = text, *end; at; at = *end ? end + 1 : NULL) {
+    for (const char *entry = text, *end; entry; entry = *end ? end + 1 : NULL) {
         char part[PARTS][32];
         struct set_table *table = &out->tables[out->count];
         uint64_t reads = 0;
         int used = 0;
-        const int parts = sscanf(at, "%31[^:,]:%31[^:,]:%31[^:,]:%31[^:,]%n:%31[^:,]%n", part[0],
+        const int parts = sscanf(entry, "%31[^:,]:%31[^:,]:%31[^:,]:%31[^:,]%n:%31[^:,]%n", part[0],
                                  part[1], part[2], part[3], &used, part[4], &used);
 
-        end = at + strcspn(at, ",");
+        end = entry + strcspn(entry, ",");
         if (out->count == TABLE_SET_MAX)
             return log_error(STATUS_USAGE, "--tables: %d tables at most", TABLE_SET_MAX);
         *table = (struct set_table){.source = &sources[SOURCE_random]};
-        if (parts < PARTS - 1 || at + used != end || !parse_size(part[1], &table->bytes) ||
+        if (parts < PARTS - 1 || entry + used != end || !parse_size(part[1], &table->bytes) ||
             !parse_size(part[2], &table->width_bytes) || !parse_size(part[3], &reads) ||
             reads == 0 || !parameter_allows(&parameters[PARAMETER_table_bytes], table->bytes) ||
             !parameter_allows(&parameters[PARAMETER_width_bytes], table->width_bytes))
@@ -58,7 +58,7 @@ enum status table_set_parse(const char *text, struct table_set *out)
                              "--tables: '%.*s' is no NAME:BYTES:WIDTH:READS[:SOURCE], as in "
                              "codebook:1024:4:100:zipf; a "
                              "table has 16 bytes or more, an entry 1, 2, 4, 8, 12, 16, 24 or 32",
-                             (int)(end - at), at);
+                             (int)(end - entry), entry);
         snprintf(table->name, sizeof(table->name), "%s", part[0]);
         for (size_t i = 0; i < out->count; i++)
             if (strcmp(out->tables[i].name, table->name) == 0)
@@ -90,15 +90,16 @@ static double longest_of(const double busy_ns[TIME_UNITS])
 }
 
 /* Sets the steps of shared memory, for a cell whose table is in global memory. */
-static void take_steps(struct table_set *set, const struct cell *of)
+static void take_steps(struct table_set *set, const struct cell *global)
 {
     const struct card *card = set->card;
-    const double blocks_per_sm = (double)cell_grid_blocks(of) / card->number[CARD_SM_COUNT].value;
+    const double blocks_per_sm =
+        (double)cell_grid_blocks(global) / card->number[CARD_SM_COUNT].value;
 
     for (uint32_t i = 0; i < SHARED_STEPS; i++) {
         const double bytes =
             i == 0 ? 0 : i * SHARED_STEP_BYTES + card->number[CARD_SHARED_BYTES_RESERVED].value;
-        struct cell cell = *of;
+        struct cell cell = *global;
         double resident;
 
         cell.parameters[PARAMETER_extra_shared_bytes] += i * SHARED_STEP_BYTES;
@@ -197,8 +198,9 @@ struct assignment {
     const char *bound; /* the longest unit */
 };
 
-/* Works out assignment `at`, which has two bits for each table. False if the tables do not fit. */
-static bool assign(const struct table_set *set, uint64_t at, struct assignment *out)
+/* Works out assignment `number`, which has two bits for each table. False if the tables do not fit.
+ */
+static bool assign(const struct table_set *set, uint64_t number, struct assignment *out)
 {
     double busy_ns[TIME_UNITS] = {0}, l2_ns = 0, missed, longest;
     const struct shared_step *step;
@@ -206,7 +208,7 @@ static bool assign(const struct table_set *set, uint64_t at, struct assignment *
     *out = (struct assignment){0};
     for (size_t i = 0; i < set->count; i++) {
         const struct set_table *table = &set->tables[i];
-        const size_t place = at >> 2 * i & (PLACES - 1);
+        const size_t place = number >> 2 * i & (PLACES - 1);
 
         out->used[place] += (double)table->bytes;
         if (!table->path[place] || out->used[place] > room_of(set, (enum place)place))
@@ -240,19 +242,22 @@ enum status table_set_solve(struct table_set *set)
     struct assignment best = {.sum_ns = INFINITY}, tried;
     double limit = INFINITY;
     uint64_t answer = 0;
-    enum status status = take_rest(set);
+    const enum status status = take_rest(set);
+
+    if (status != STATUS_OK)
+        return status;
 
     /* The first pass finds the shortest time, the second the least sum of those that are as
      * good. */
-    for (uint64_t at = 0; status == STATUS_OK && at < end; at++)
-        if (assign(set, at, &tried))
+    for (uint64_t number = 0; number < end; number++)
+        if (assign(set, number, &tried))
             limit = fmin(limit, tried.time_ns * (1 + ADVISE_EQUAL));
-    for (uint64_t at = 0; status == STATUS_OK && at < end; at++)
-        if (assign(set, at, &tried) && tried.time_ns <= limit && tried.sum_ns < best.sum_ns) {
+    for (uint64_t number = 0; number < end; number++)
+        if (assign(set, number, &tried) && tried.time_ns <= limit && tried.sum_ns < best.sum_ns) {
             best = tried;
-            answer = at;
+            answer = number;
         }
-    if (status == STATUS_OK && isinf(limit))
+    if (isinf(limit))
         return log_error(STATUS_USAGE, "no memory holds these tables together");
     set->elsewhere_ns = assign(set, 0, &tried) ? tried.time_ns : NAN;
     set->time_ns = best.time_ns;
@@ -263,7 +268,7 @@ enum status table_set_solve(struct table_set *set)
     set->param_bytes = best.used[PLACE_PARAM];
     for (size_t i = 0; i < set->count; i++)
         set->tables[i].chosen = set->tables[i].path[answer >> 2 * i & (PLACES - 1)];
-    return status;
+    return STATUS_OK;
 }
 
 /* -- output ------------------------------------------------------------------------------------ */

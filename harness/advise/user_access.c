@@ -36,13 +36,13 @@ static void find_halves(struct accesses *all, const struct analysed_load *load)
         whole &= load->lanes[i] % WHOLE == 0;
     all->before[(count - 1) % NEAR] = *load;
     for (size_t back = 1; whole && back < NEAR && back < count; back++) {
-        const struct analysed_load *other = &all->before[(count - 1 - back) % NEAR];
+        const struct analysed_load *earlier = &all->before[(count - 1 - back) % NEAR];
 
-        if (other->instruction * INSTRUCTION_BYTES ==
+        if (earlier->instruction * INSTRUCTION_BYTES ==
                 all->kernel->accesses[count - 1 - back].address &&
-            other->bank == USER_BANK && other->block == load->block &&
-            (other->offset ^ load->offset) == HALF &&
-            memcmp(other->lanes, load->lanes, sizeof(load->lanes)) == 0)
+            earlier->bank == USER_BANK && earlier->block == load->block &&
+            (earlier->offset ^ load->offset) == HALF &&
+            memcmp(earlier->lanes, load->lanes, sizeof(load->lanes)) == 0)
             all->kernel->accesses[count - 1].wavefronts =
                 all->kernel->accesses[count - 1 - back].wavefronts =
                     access_warp_wavefronts(load->lanes, WHOLE) / 2.0;
