@@ -49,11 +49,11 @@ struct bytes {
 };
 
 /* Copies a header, which need not be aligned. False where it is cut off. */
-static bool take(struct bytes from, uint64_t at, void *out, size_t bytes)
+static bool take(struct bytes from, uint64_t offset, void *out, size_t bytes)
 {
-    if (at > from.count || bytes > from.count - at)
+    if (offset > from.count || bytes > from.count - offset)
         return false;
-    memcpy(out, from.data + at, bytes);
+    memcpy(out, from.data + offset, bytes);
     return true;
 }
 
@@ -72,35 +72,35 @@ struct search {
 /* Reads fatbins, which follow each other with zeros between. */
 static enum status read_fatbins(struct search *search, struct bytes from)
 {
-    size_t at = 0;
+    size_t offset = 0;
 
-    while (at < from.count) {
+    while (offset < from.count) {
         struct fatbin_header header;
         struct bytes entries;
 
-        if (from.data[at] == 0) {
-            at++;
+        if (from.data[offset] == 0) {
+            offset++;
             continue;
         }
-        if (!take(from, at, &header, sizeof(header)) || header.magic != fatbin_magic ||
-            header.header_bytes < sizeof(header) || header.header_bytes > from.count - at ||
-            header.entry_bytes > from.count - at - header.header_bytes)
+        if (!take(from, offset, &header, sizeof(header)) || header.magic != fatbin_magic ||
+            header.header_bytes < sizeof(header) || header.header_bytes > from.count - offset ||
+            header.entry_bytes > from.count - offset - header.header_bytes)
             return log_error(STATUS_USAGE, "%s: a fatbin that is cut off or damaged; copy it again",
                              search->path);
-        at += header.header_bytes;
-        entries = (struct bytes){from.data, at + (size_t)header.entry_bytes};
-        while (at < entries.count) {
+        offset += header.header_bytes;
+        entries = (struct bytes){from.data, offset + (size_t)header.entry_bytes};
+        while (offset < entries.count) {
             struct found found = {0};
 
-            if (!take(entries, at, &found.entry, sizeof(found.entry)) ||
+            if (!take(entries, offset, &found.entry, sizeof(found.entry)) ||
                 found.entry.header_bytes < sizeof(found.entry) ||
-                found.entry.header_bytes > entries.count - at ||
-                found.entry.payload_bytes > entries.count - at - found.entry.header_bytes)
+                found.entry.header_bytes > entries.count - offset ||
+                found.entry.payload_bytes > entries.count - offset - found.entry.header_bytes)
                 return log_error(STATUS_USAGE, "%s: a fatbin with a damaged entry; copy it again",
                                  search->path);
-            at += found.entry.header_bytes;
-            found.payload = (struct bytes){from.data + at, (size_t)found.entry.payload_bytes};
-            at += found.payload.count;
+            offset += found.entry.header_bytes;
+            found.payload = (struct bytes){from.data + offset, (size_t)found.entry.payload_bytes};
+            offset += found.payload.count;
             if (found.entry.kind != KIND_CUBIN)
                 continue;
             if (!memory_grow(&search->all, search->count, sizeof(*search->all)))
