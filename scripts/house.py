@@ -39,8 +39,6 @@ NAMES = {"Makefile": "make", ".ci/run": "shell"}
 EMPTY_NAMES = {"of", "at", "is", "was", "one", "other"}
 NAMED_LATER = (
     "examples/",  # results of them have the hash of their text
-    "harness/advise/",
-    "harness/code/fatbin.c",
     "harness/compare/calibration.c",
     "harness/compare/code_change.c",
     "harness/compare/compare_across.c",
@@ -56,8 +54,6 @@ NAMED_LATER = (
     "tests/kernels/",
     "tests/sass/",
     "tests/simulated/compiler/",
-    "tests/unit/test_code.c",
-    "tests/unit/test_kernels.c",
 )
 # What the code of C consists of: comments, literals, names, and all else.
 TOKEN = re.compile(

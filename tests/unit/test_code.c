@@ -57,28 +57,28 @@ static char *text_of_code(const struct code *code)
 /* The change between two codes as a line that has `part`. */
 static void check(const struct code *base, const struct code *new_code, const char *part)
 {
-    char *one = text_of_code(base), *other = text_of_code(new_code), line[512];
+    char *base_text = text_of_code(base), *new_text = text_of_code(new_code), line[512];
 
-    assert_true(code_change(one, other, line, sizeof(line)));
+    assert_true(code_change(base_text, new_text, line, sizeof(line)));
     if (!strstr(line, part))
         fail_msg("%s lacks %s", line, part);
-    free(one);
-    free(other);
+    free(base_text);
+    free(new_text);
 }
 
 /* -- texts ------------------------------------------------------------------------------------- */
 
 TEST(a_text_says_what_the_code_is)
 {
-    static const char *const of[] = {"add", "conv_2d", "refill"};
+    static const char *const names[] = {"add", "conv_2d", "refill"};
     static struct code code;
 
-    for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct sass_code parsed;
         uint64_t sum = 0;
         char *text;
 
-        if (!find_code(of[i], &code))
+        if (!find_code(names[i], &code))
             skip();
         text = text_of_code(&code);
         assert_true(sass_code_parse(text, &parsed));
@@ -165,20 +165,20 @@ TEST(the_part_that_moved_is_said)
     enum { BIT_42 = 5 };
     static struct code base, changed;
     size_t constants = 0;
-    char *was, *is;
+    char *before, *after;
 
     if (!find_code("add", &base))
         skip();
-    was = text_of_code(&base);
+    before = text_of_code(&base);
     for (size_t i = 0; i < 16; i++)
         for (size_t k = 0; k <= BIT_42; k++) {
-            const unsigned char *at = base.bytes + i * INSTRUCTION_BYTES;
-            const unsigned operation = at[0] | (at[1] & 1u) << 8, operands = at[1] >> 1 & 7;
+            const unsigned char *code = base.bytes + i * INSTRUCTION_BYTES;
+            const unsigned operation = code[0] | (code[1] & 1u) << 8, form = code[1] >> 1 & 7;
             /* LDC, ULDC, LDCU; arithmetic whose second or third operand is a constant. */
             const bool constant = operation == OPCODE_LDC || operation == OPCODE_ULDC ||
                                   operation == OPCODE_ULDC_INDEXED || operation == OPCODE_LDCU ||
                                   (operation < OPCODE_UNIFORM_FIRST &&
-                                   (operands == FORM_CONSTANT_C || operands == FORM_CONSTANT_B));
+                                   (form == FORM_CONSTANT_C || form == FORM_CONSTANT_B));
             const size_t row = k == BIT_42 && constant ? k + 1 : k;
             char line[64];
 
@@ -189,9 +189,9 @@ TEST(the_part_that_moved_is_said)
             snprintf(line, sizeof(line), "the same opcodes in the same order: %s differ",
                      rows[row].words);
             check(&base, &changed, line);
-            is = text_of_code(&changed);
-            assert_int_equal(code_moved(was, is), rows[row].moved);
-            free(is);
+            after = text_of_code(&changed);
+            assert_int_equal(code_moved(before, after), rows[row].moved);
+            free(after);
         }
     assert_true(constants > 1);
     /* All three in one instruction, and a text without parts, as older files have it. */
@@ -200,15 +200,15 @@ TEST(the_part_that_moved_is_said)
         for (size_t i = 0; i < 16 && (k == 3 || k == 5 || k == 15); i++)
             changed.bytes[i * INSTRUCTION_BYTES + k] ^= 1;
     check(&base, &changed, "in the same order: operands, constant offsets, scheduling differ");
-    is = text_of_code(&changed);
-    assert_int_equal(code_moved(was, is),
+    after = text_of_code(&changed);
+    assert_int_equal(code_moved(before, after),
                      1u << CODE_OPERANDS | 1u << CODE_OFFSETS | 1u << CODE_SCHEDULING);
-    *strrchr(was, ';') = '\0';
-    assert_int_equal(code_moved(was, is), 0);
-    assert_int_equal(code_moved(was, was), 0);
-    assert_int_equal(code_moved(NULL, is), 0);
-    free(was);
-    free(is);
+    *strrchr(before, ';') = '\0';
+    assert_int_equal(code_moved(before, after), 0);
+    assert_int_equal(code_moved(before, before), 0);
+    assert_int_equal(code_moved(NULL, after), 0);
+    free(before);
+    free(after);
 }
 
 #define PARTS "abcdefghijABCDEFGHIJ0123456789"

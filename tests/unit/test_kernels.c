@@ -145,32 +145,34 @@ static struct summary summarize(const struct kernel_sass *kernel)
     struct summary out = {0};
     uint32_t empty = 0, number;
 
-    for (size_t at = 0; at + INSTRUCTION_BYTES <= kernel->bytes; at += INSTRUCTION_BYTES) {
-        struct instruction one;
+    for (size_t offset = 0; offset + INSTRUCTION_BYTES <= kernel->bytes;
+         offset += INSTRUCTION_BYTES) {
+        struct instruction instruction;
 
-        instruction_decode(code, at, architecture, &one);
-        const enum sass_class class = instruction_class(&one, architecture);
-        const unsigned operation = one.opcode;
+        instruction_decode(code, offset, architecture, &instruction);
+        const enum sass_class class = instruction_class(&instruction, architecture);
+        const unsigned operation = instruction.opcode;
 
         empty += operation == OPCODE_NOP;
         if (operation == OPCODE_EXIT)
             out.operations[OPCODE_NOP] = architecture < NOPS_END ? 0 : empty;
-        if (class < SASS_SHFL && class != SASS_OPERAND && !instruction_always(&one) &&
-            !instruction_never(&one))
+        if (class < SASS_SHFL && class != SASS_OPERAND && !instruction_always(&instruction) &&
+            !instruction_never(&instruction))
             out.predicated[class == SASS_LDG || class == SASS_LDG_CONSTANT]++;
-        if (instruction_never(&one) ||
+        if (instruction_never(&instruction) ||
             (class != SASS_CLASS_COUNT && class != SASS_OPERAND && class != SASS_PRMT) ||
             operation == OPCODE_NOP ||
-            (operation == OPCODE_BRA && branch_target(code, at, architecture) == (int64_t)at))
+            (operation == OPCODE_BRA &&
+             branch_target(code, offset, architecture) == (int64_t)offset))
             continue;
-        number = instruction_field(&one, FIELD_IMMEDIATE);
-        out.operations[operation == OPCODE_IMAD && one.form == FORM_IMMEDIATE_B &&
+        number = instruction_field(&instruction, FIELD_IMMEDIATE);
+        out.operations[operation == OPCODE_IMAD && instruction.form == FORM_IMMEDIATE_B &&
                                __builtin_popcount(number) != 1
                            ? MULTIPLIES
                            : operation]++;
         out.arithmetic += has(arithmetic, operation);
-        out.special += one.transfer == TRANSFER_SPECIAL &&
-                       !special_register_known(instruction_field(&one, FIELD_SPECIAL));
+        out.special += instruction.transfer == TRANSFER_SPECIAL &&
+                       !special_register_known(instruction_field(&instruction, FIELD_SPECIAL));
     }
     return out;
 }
@@ -178,7 +180,7 @@ static struct summary summarize(const struct kernel_sass *kernel)
 /* The row of a kernel: opcodes that it has besides its loads and those of `global`. Paths that load
  * nothing have no index: all of theirs. Paths that differ in the expression alone share a row. */
 static void write_row(const struct cell *cell, uint32_t architecture, const struct summary *own,
-                      const struct summary *other, char row[ROW_BYTES])
+                      const struct summary *reference, char row[ROW_BYTES])
 {
     const struct path *path = paths;
     int sum = 0;
@@ -190,8 +192,8 @@ static void write_row(const struct cell *cell, uint32_t architecture, const stru
     snprintf(row, ROW_BYTES, "%.4s sm_%" PRIu32 " %s %s:", tool.cuda_toolkit, architecture,
              path->name, cell->workload->name);
     for (unsigned operation = 0; operation < OPCODE_COUNT; operation++) {
-        const int more =
-            (int)own->operations[operation] - (path->loads ? (int)other->operations[operation] : 0);
+        const int more = (int)own->operations[operation] -
+                         (path->loads ? (int)reference->operations[operation] : 0);
 
         if (has(exchanged, operation))
             sum += more;
@@ -204,13 +206,13 @@ static void write_row(const struct cell *cell, uint32_t architecture, const stru
 /* Whether the golden file has the row, or none of the toolkit, architecture, path and workload. */
 static bool row_known(const char *row)
 {
-    const size_t bytes = strlen(row), of = strcspn(row, ":") + 1;
+    const size_t bytes = strlen(row), key_bytes = strcspn(row, ":") + 1;
     bool others = false;
 
     for (const char *line = golden; *line; line += strcspn(line, "\n"), line += *line != '\0') {
         if (strncmp(line, row, bytes) == 0 && line[bytes] == '\n')
             return true;
-        others |= strncmp(line, row, of) == 0;
+        others |= strncmp(line, row, key_bytes) == 0;
     }
     if (!others)
         print_message(OPCODES " has no row of %s\n", row);
@@ -222,21 +224,21 @@ static bool row_known(const char *row)
 static bool same_otherwise(const struct cell *cell, const struct kernel_sass *kernel,
                            const struct kernel_sass *reference, char text[CELL_REASON_BYTES])
 {
-    const struct summary own = summarize(kernel), other = summarize(reference);
+    const struct summary own = summarize(kernel), theirs = summarize(reference);
     const struct path *path = cell->path;
     const bool strides = cell->workload->index == INDEX_LOADED;
     const bool switched = !strides && cell->workload->index != INDEX_COMPILED;
     const int payload = (int)(workload_steps(cell->workload, cell->parameters) /
                               workload_groups(cell->workload, cell->parameters));
-    const struct more *of = &more[path->unit];
-    const int by_loads = (of->by_loads * payload + (strides || !of->by_loads ? 0 : 7)) / 8;
-    const int most = (strides ? of->strides : of->straight) + by_loads;
-    const int excess = (int)own.arithmetic - (int)other.arithmetic;
+    const struct more *extra = &more[path->unit];
+    const int by_loads = (extra->by_loads * payload + (strides || !extra->by_loads ? 0 : 7)) / 8;
+    const int most = (strides ? extra->strides : extra->straight) + by_loads;
+    const int excess = (int)own.arithmetic - (int)theirs.arithmetic;
 
     text[0] = '\0';
     for (unsigned operation = 0; operation < OPCODE_COUNT; operation++) {
         const uint32_t count = own.operations[operation],
-                       due = has(fixed, operation) ? other.operations[operation] : 0;
+                       due = has(fixed, operation) ? theirs.operations[operation] : 0;
 
         /* How a compiler makes a switch is its choice. */
         if (has(arithmetic, operation) || count == due || (switched && has(fixed, operation)) ||
@@ -253,7 +255,7 @@ static bool same_otherwise(const struct cell *cell, const struct kernel_sass *ke
         !cell->parameters[PARAMETER_polluter_bytes]) {
         char row[ROW_BYTES];
 
-        write_row(cell, kernel->counts.architecture, &own, &other, row);
+        write_row(cell, kernel->counts.architecture, &own, &theirs, row);
         if (!row_known(row)) {
             print_error(OPCODES " has other rows than %s\n", row);
             text_join(text, CELL_REASON_BYTES, ", ", "opcodes of no row");
@@ -269,10 +271,10 @@ static bool same_otherwise(const struct cell *cell, const struct kernel_sass *ke
                       sass_names[i][SASS_WORD]);
     /* Where a table is copied, a compiler may put a condition before a load in place of a
      * branch. */
-    if (own.predicated[0] != other.predicated[0] ||
-        own.predicated[1] - other.predicated[1] > (path->unit == UNIT_SHARED))
+    if (own.predicated[0] != theirs.predicated[0] ||
+        own.predicated[1] - theirs.predicated[1] > (path->unit == UNIT_SHARED))
         text_join(text, CELL_REASON_BYTES, ", ", "loads under a predicate");
-    if (path->unit == UNIT_SHARED && own.operations[OPCODE_BAR] == other.operations[OPCODE_BAR])
+    if (path->unit == UNIT_SHARED && own.operations[OPCODE_BAR] == theirs.operations[OPCODE_BAR])
         text_join(text, CELL_REASON_BYTES, ", ", "no barrier behind the copy");
     if (own.special)
         text_join(text, CELL_REASON_BYTES, ", ", "%" PRIu32 " of other special registers",
@@ -283,26 +285,28 @@ static bool same_otherwise(const struct cell *cell, const struct kernel_sass *ke
 /* -- lookups that wait for each other ---------------------------------------------------------- */
 
 /* Whether an instruction reads one of some registers; `index`: as its address or lane alone. */
-static bool reads(const unsigned char *at, const struct instruction *one, const bool *registers,
-                  bool index)
+static bool reads(const unsigned char *bytes, const struct instruction *instruction,
+                  const bool *registers, bool index)
 {
-    const bool memory = one->opcode >= OPCODE_MEMORY_FIRST && one->opcode != OPCODE_S2UR,
-               shuffle = one->family == SASS_SHFL;
+    const bool memory =
+                   instruction->opcode >= OPCODE_MEMORY_FIRST && instruction->opcode != OPCODE_S2UR,
+               shuffle = instruction->family == SASS_SHFL;
 
     if (index)
-        return registers[shuffle ? at[4] : at[3]];
-    return registers[at[3]] || (!memory && one->form == FORM_REGISTER && registers[at[4]]) ||
-           (shuffle && registers[at[4]]) ||
-           (!memory && one->family != SASS_TLD && registers[at[8]]);
+        return registers[shuffle ? bytes[4] : bytes[3]];
+    return registers[bytes[3]] ||
+           (!memory && instruction->form == FORM_REGISTER && registers[bytes[4]]) ||
+           (shuffle && registers[bytes[4]]) ||
+           (!memory && instruction->family != SASS_TLD && registers[bytes[8]]);
 }
 
 /* Marks the registers that it writes, or clears them. */
-static void write_registers(const unsigned char *at, const struct instruction *one,
+static void write_registers(const unsigned char *bytes, const struct instruction *instruction,
                             enum sass_class class, bool *registers, bool value)
 {
-    const unsigned operation = one->opcode;
-    const bool load = one->family < SASS_SHFL && one->family != SASS_ULDC;
-    const unsigned width = load                            ? instruction_width(one, class)
+    const unsigned operation = instruction->opcode;
+    const bool load = instruction->family < SASS_SHFL && instruction->family != SASS_ULDC;
+    const unsigned width = load                            ? instruction_width(instruction, class)
                            : operation == OPCODE_IMAD_WIDE ? 3
                                                            : SASS_WORD;
     const unsigned count = width > SASS_WORD ? 1u << (width - SASS_WORD) : 1;
@@ -314,10 +318,10 @@ static void write_registers(const unsigned char *at, const struct instruction *o
         operation == OPCODE_S2UR)
         return;
     for (unsigned i = 0; i < count; i++)
-        if (one->family == SASS_TLD && i >= 2)
-            registers[at[8] + i - 2] = value && at[8] != INDEX_NONE;
-        else if (at[2] != INDEX_NONE)
-            registers[at[2] + i] = value;
+        if (instruction->family == SASS_TLD && i >= 2)
+            registers[bytes[8] + i - 2] = value && bytes[8] != INDEX_NONE;
+        else if (bytes[2] != INDEX_NONE)
+            registers[bytes[2] + i] = value;
 }
 
 /* The payload loads of a loop whose address waits for themselves, one round before. Each of them
@@ -331,49 +335,51 @@ static int waiting_lookups(const struct cell *cell, const struct kernel_sass *ke
     size_t first = 0, last = 0;
     int waiting = 0;
 
-    for (size_t at = 0; at + INSTRUCTION_BYTES <= kernel->bytes; at += INSTRUCTION_BYTES) {
-        const int64_t target = code_field(code, at, FIELD_OPCODE) == OPCODE_BRA
-                                   ? branch_target(code, at, architecture)
-                                   : (int64_t)at;
+    for (size_t offset = 0; offset + INSTRUCTION_BYTES <= kernel->bytes;
+         offset += INSTRUCTION_BYTES) {
+        const int64_t target = code_field(code, offset, FIELD_OPCODE) == OPCODE_BRA
+                                   ? branch_target(code, offset, architecture)
+                                   : (int64_t)offset;
         bool holds = false;
 
-        for (size_t in = (size_t)target; target < (int64_t)at && in < at; in += INSTRUCTION_BYTES) {
+        for (size_t in = (size_t)target; target < (int64_t)offset && in < offset;
+             in += INSTRUCTION_BYTES) {
             struct instruction inner;
 
             instruction_decode(code, in, architecture, &inner);
             holds |= instruction_class(&inner, architecture) == own;
         }
-        if (holds && (last == 0 || at - (size_t)target < last - first)) {
+        if (holds && (last == 0 || offset - (size_t)target < last - first)) {
             first = (size_t)target;
-            last = at;
+            last = offset;
         }
     }
     if (last == 0)
         return -1;
     for (size_t load = first; load < last; load += INSTRUCTION_BYTES) {
-        struct instruction one;
+        struct instruction payload;
         bool registers[256 + 8] = {false}, itself = false;
         uint32_t reached = 0;
 
-        instruction_decode(code, load, architecture, &one);
-        if (instruction_class(&one, architecture) != own)
+        instruction_decode(code, load, architecture, &payload);
+        if (instruction_class(&payload, architecture) != own)
             continue;
-        write_registers(code + load, &one, own, registers, true);
+        write_registers(code + load, &payload, own, registers, true);
         /* Up to the same load, and once around from there: all loads of the next lookup are on the
          * way. */
-        for (size_t at = load, rounds = 0; rounds < 2; rounds += at == load) {
-            at = at == last ? first : at + INSTRUCTION_BYTES;
+        for (size_t place = load, rounds = 0; rounds < 2; rounds += place == load) {
+            place = place == last ? first : place + INSTRUCTION_BYTES;
 
             struct instruction next;
 
-            instruction_decode(code, at, architecture, &next);
+            instruction_decode(code, place, architecture, &next);
             const enum sass_class class = instruction_class(&next, architecture);
-            const bool waits = class == own && reads(code + at, &next, registers, true);
+            const bool waits = class == own && reads(code + place, &next, registers, true);
 
-            itself |= waits && at == load;
-            reached += waits && rounds + (at == load) == 1;
-            write_registers(code + at, &next, class, registers,
-                            reads(code + at, &next, registers, false));
+            itself |= waits && place == load;
+            reached += waits && rounds + (place == load) == 1;
+            write_registers(code + place, &next, class, registers,
+                            reads(code + place, &next, registers, false));
         }
         if (itself && reached != payload_pieces(cell))
             return 0;
@@ -413,13 +419,13 @@ static void check_kernel(const struct image *image, uint32_t architecture, const
 
     const bool differs = sass_differs(cell, &kernel, reason);
     bool wrong = differs && !cell->path->chosen;
-    struct cell other = *cell;
+    struct cell global = *cell;
     struct kernel_sass reference;
 
     assert_int_equal(strlen(kernel.sha256), SHA256_HEX_BYTES - 1);
     assert_int_equal(kernel.counts.architecture, architecture);
-    other.path = path_named("global");
-    if (kernel.known && !differs && image_kernel(image->data, image->bytes, &other, &reference))
+    global.path = path_named("global");
+    if (kernel.known && !differs && image_kernel(image->data, image->bytes, &global, &reference))
         wrong = !waits(cell, &kernel, reason) || !same_otherwise(cell, &kernel, &reference, reason);
     if (wrong)
         print_error("%.*s %s: %s\n", (int)image->name_bytes, image->name, identity, reason);
@@ -453,8 +459,8 @@ static void check_path(const struct image *image, uint32_t architecture, size_t 
                 if (filters)
                     cell.parameters[PARAMETER_radius] = variant;
                 if (loaded) {
-                    const bool other = variant > CBANK_IN_FLIGHT_MAX;
-                    const uint32_t in_flight = other ? variant - CBANK_IN_FLIGHT_MAX : variant;
+                    const bool polluted = variant > CBANK_IN_FLIGHT_MAX;
+                    const uint32_t in_flight = polluted ? variant - CBANK_IN_FLIGHT_MAX : variant;
 
                     if (!parameter_allows(&parameters[PARAMETER_in_flight], in_flight))
                         continue;
@@ -462,7 +468,7 @@ static void check_path(const struct image *image, uint32_t architecture, size_t 
                     cell.parameters[PARAMETER_in_flight] = in_flight;
                     cell.parameters[PARAMETER_loads] = 2 * in_flight;
                     cell.parameters[PARAMETER_polluter_bytes] =
-                        other ? parameters[PARAMETER_polluter_bytes].min : 0;
+                        polluted ? parameters[PARAMETER_polluter_bytes].min : 0;
                 } else if (width) {
                     cell.parameters[PARAMETER_table_bytes] = parameters[PARAMETER_table_bytes].min;
                     if (cell.parameters[PARAMETER_stride_bytes])
