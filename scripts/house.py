@@ -51,8 +51,6 @@ NAMED_LATER = (
     "harness/engine/run_command.c",
     "harness/measure/",
     "kernels/",
-    "tests/kernels/",
-    "tests/sass/",
     "tests/simulated/compiler/",
 )
 # What the code of C consists of: comments, literals, names, and all else.

@@ -79,14 +79,15 @@ static void measure(const kernel &k, size_t size, const void *table, const cudaE
         }
     for (size_t v = 0; v < k.variants.size(); v++, *separator = ",") {
         std::sort(times[v].begin(), times[v].end());
-        const auto at = [&](double share) {
+        const auto quantile = [&](double share) {
             return times[v][(size_t)(share * (double)(times[v].size() - 1))] * 1e6;
         };
 
         printf("%s\n  {\"kernel\": \"%s\", \"size\": %zu, \"space\": \"%s\", ", *separator, k.name,
                size, k.variants[v].space);
-        printf("\"time_ns\": %.1f, \"quartiles_ns\": [%.1f, %.1f], \"alone_ns\": %.1f}", at(0.5),
-               at(0.25), at(0.75), launch_alone_ns(k.variants[v], &sets[0], size, events));
+        printf("\"time_ns\": %.1f, \"quartiles_ns\": [%.1f, %.1f], \"alone_ns\": %.1f}",
+               quantile(0.5), quantile(0.25), quantile(0.75),
+               launch_alone_ns(k.variants[v], &sets[0], size, events));
     }
     for (set &s : sets)
         close(&s);

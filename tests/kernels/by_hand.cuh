@@ -32,7 +32,7 @@ enum { CHECKED = 999 };
 #define ALIGNED alignas(256)
 
 template <class T, int count> struct value {
-    T of[count];
+    T entries[count];
 };
 
 #define TABLE_constant(T, count) const T *
@@ -50,7 +50,7 @@ template <class T, int count> struct value {
 #define LANE (threadIdx.x + threadIdx.y * blockDim.x)
 /* Of a large table, a thread loads four entries before it stores them. */
 #define ALL (blockDim.x * blockDim.y)
-#define COPY(T, count, to, at)                                                                \
+#define COPY(T, count, to, copies)                                                            \
     {                                                                                         \
         unsigned k = LANE;                                                                    \
                                                                                               \
@@ -60,11 +60,11 @@ template <class T, int count> struct value {
                 T four[4];                                                                    \
                                                                                               \
                 _Pragma("unroll") for (unsigned n = 0; n < 4; n++) four[n] =                  \
-                    table[(k + n * ALL) / at];                                                \
+                    table[(k + n * ALL) / copies];                                            \
                 _Pragma("unroll") for (unsigned n = 0; n < 4; n++) to[k + n * ALL] = four[n]; \
             }                                                                                 \
         for (; k < count; k += ALL)                                                           \
-            to[k] = table[k / at];                                                            \
+            to[k] = table[k / copies];                                                        \
     }
 
 #define TABLE_shared(T, count) const T *
@@ -87,7 +87,7 @@ template <class T, int count> struct value {
 
 #define TABLE_param(T, count) const __grid_constant__ value<T, count>
 #define START_param(T, count)
-#define READ_param(i) table.of[i]
+#define READ_param(i) table.entries[i]
 
 #define TABLE_texture(T, count) cudaTextureObject_t
 #define START_texture(T, count) typedef T entry;

@@ -566,7 +566,7 @@ def judge(name, answers, kernels):
                 in ({answer.table} if load["table"] in tables else {load["table"]})
                 and (answer.table not in variables or load["table"] == answer.table)
                 # An array of the thread is not behind a parameter.
-                and not (answer.table == "of" and (load["table"] or "").startswith("parameter"))
+                and not (answer.table == "slots" and (load["table"] or "").startswith("parameter"))
             ]
             here = here or [
                 answer for answer in mine if answer.kernel and answer.table == load["table"]

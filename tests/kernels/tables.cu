@@ -63,23 +63,23 @@ template <class Entry> static __device__ unsigned word_of(Entry from)
 #define SHARED(k) __shared__ entry shared_##k[count];
 #endif
 /* A thread loads four entries before it stores them, if there are many. */
-#define COPY(total, to, from, copies)                                                        \
-    {                                                                                        \
-        unsigned at = threadIdx.x;                                                           \
-                                                                                             \
-        if (total >= 1024)                                                                   \
-            _Pragma("unroll 1") for (; at + 3 * blockDim.x < total; at += 4 * blockDim.x)    \
-            {                                                                                \
-                entry four[4];                                                               \
-                                                                                             \
-                _Pragma("unroll") for (unsigned n = 0; n < 4; n++) four[n] =                 \
-                    from[(at + n * blockDim.x) / copies];                                    \
-                _Pragma("unroll") for (unsigned n = 0; n < 4; n++) to[at + n * blockDim.x] = \
-                    four[n];                                                                 \
-            }                                                                                \
-        for (; at < total; at += blockDim.x)                                                 \
-            to[at] = from[at / copies];                                                      \
-        __syncthreads();                                                                     \
+#define COPY(total, to, from, copies)                                                           \
+    {                                                                                           \
+        unsigned place = threadIdx.x;                                                           \
+                                                                                                \
+        if (total >= 1024)                                                                      \
+            _Pragma("unroll 1") for (; place + 3 * blockDim.x < total; place += 4 * blockDim.x) \
+            {                                                                                   \
+                entry four[4];                                                                  \
+                                                                                                \
+                _Pragma("unroll") for (unsigned n = 0; n < 4; n++) four[n] =                    \
+                    from[(place + n * blockDim.x) / copies];                                    \
+                _Pragma("unroll") for (unsigned n = 0; n < 4; n++) to[place + n * blockDim.x] = \
+                    four[n];                                                                    \
+            }                                                                                   \
+        for (; place < total; place += blockDim.x)                                              \
+            to[place] = from[place / copies];                                                   \
+        __syncthreads();                                                                        \
     }
 #define STAGE_shared(k) \
     SHARED(k)           \
@@ -104,13 +104,13 @@ template <class Entry> static __device__ unsigned word_of(Entry from)
     COPY(count *copies_##k, shared_##k, copies_of_##k.from, copies_##k)
 #define READ_shared_copies(k, i) shared_##k[(i) * copies_##k + own_##k]
 
-#define DECLARE_param(k) \
-    struct values_##k {  \
-        entry of[count]; \
+#define DECLARE_param(k)     \
+    struct values_##k {      \
+        entry values[count]; \
     };
 #define PARAMETER_param(k) const __grid_constant__ values_##k param_##k
 #define STAGE_param(k)
-#define READ_param(k, i) param_##k.of[i]
+#define READ_param(k, i) param_##k.values[i]
 
 #define DECLARE_texture(k)
 #define PARAMETER_texture(k) cudaTextureObject_t texture_##k
@@ -137,10 +137,10 @@ template <class Entry> static __device__ unsigned word_of(Entry from)
     const entry three_##k = select_##k.from[2], four_##k = select_##k.from[3];
 #define READ_select(k, i) select_of(i, one_##k, two_##k, three_##k, four_##k)
 template <class entry>
-static __device__ __forceinline__ entry select_of(unsigned i, entry one, entry two, entry three,
-                                                  entry four)
+static __device__ __forceinline__ entry select_of(unsigned i, entry first, entry second,
+                                                  entry third, entry fourth)
 {
-    const entry low = i & 1 ? two : one, high = i & 1 ? four : three;
+    const entry low = i & 1 ? second : first, high = i & 1 ? fourth : third;
 
     return i & 2 ? high : low;
 }
@@ -221,10 +221,10 @@ static __device__ __forceinline__ entry select_of(unsigned i, entry one, entry t
     {                                                                                  \
         const int i = blockIdx.x * blockDim.x + threadIdx.x;                           \
                                                                                        \
-        STAGE_##SPACE(b) STAGE_##SPACE(c) const unsigned one =                         \
+        STAGE_##SPACE(b) STAGE_##SPACE(c) const unsigned read =                        \
             word_of(READ_##SPACE(b, index[i] & (count - 1)));                          \
                                                                                        \
-        out[i] = one + word_of(READ_##SPACE(c, one & (count - 1)));                    \
+        out[i] = read + word_of(READ_##SPACE(c, read & (count - 1)));                  \
     }
 
 #ifdef DYNAMIC

@@ -115,13 +115,13 @@ KERNEL struct_of_memory(float *out, const struct indices *__restrict__ given, in
 /* 16 indices in an array that is indexed by data lie in local memory. */
 KERNEL index_in_local_array(float *out, const int *__restrict__ index, int n)
 {
-    int of[16];
+    int slots[16];
 
     ROLLED
     for (int k = 0; k < 16; k++)
-        of[k] = index[k * n & 1023];
+        slots[k] = index[k * n & 1023];
     const int slot = index[THREAD] & 15;
-    const int k = of[slot]; // load: of data/unknown depth 0
+    const int k = slots[slot]; // load: slots data/unknown depth 0
 
     out[THREAD] = coefficients[k]; // load: coefficients data/unknown depth 0
 }
@@ -129,22 +129,22 @@ KERNEL index_in_local_array(float *out, const int *__restrict__ index, int n)
 /* 64 registers and more values that live: indices go to the stack and come back. */
 KERNEL_OF_1024 spilled(float *out, const float *__restrict__ given, int n, int m)
 {
-    float of[64];
+    float kept[64];
     const int k = (n * 5 + m) % 31;
 
     IN_FULL
     for (int i = 0; i < 64; i++)
-        of[i] = given[THREAD + i * 16];
+        kept[i] = given[THREAD + i * 16];
     ROLLED
     for (int j = 0; j < n; j++)
         IN_FULL
     for (int i = 0; i < 64; i++)
-        of[i] = of[i] * of[(i + 5) % 64] + others[(k + i) & 63]; // load: others grid depth 1
+        kept[i] = kept[i] * kept[(i + 5) % 64] + others[(k + i) & 63]; // load: others grid depth 1
     float sum = coefficients[k]; // load: coefficients grid depth 0
 
     IN_FULL
     for (int i = 0; i < 64; i++)
-        sum = sum * of[i] + 1;
+        sum = sum * kept[i] + 1;
     out[THREAD] = sum;
 }
 
@@ -216,13 +216,13 @@ KERNEL called_in_both_arms(float *out, const int *first, const int *second)
 
 __device__ __noinline__ int mixed(int n, int m)
 {
-    unsigned k = n, other = m;
+    unsigned k = n, step = m;
 
     while (true) {
-        SIXTEEN_TIMES(k = k * 5 + other; other = other * 3 ^ k >> 3;)
-        SIXTEEN_TIMES(k = k * 5 + other; other = other * 3 ^ k >> 3;)
-        SIXTEEN_TIMES(k = k * 5 + other; other = other * 3 ^ k >> 3;)
-        SIXTEEN_TIMES(k = k * 5 + other; other = other * 3 ^ k >> 3;)
+        SIXTEEN_TIMES(k = k * 5 + step; step = step * 3 ^ k >> 3;)
+        SIXTEEN_TIMES(k = k * 5 + step; step = step * 3 ^ k >> 3;)
+        SIXTEEN_TIMES(k = k * 5 + step; step = step * 3 ^ k >> 3;)
+        SIXTEEN_TIMES(k = k * 5 + step; step = step * 3 ^ k >> 3;)
         if (k % 7 == 3)
             return k & 31;
     }

@@ -28,13 +28,13 @@ KERNEL unrolled_with_remainder(float *out, const float *__restrict__ given, int 
 
 KERNEL unrolled_signed(float *out, const float *given, int n)
 {
-    const int at = (int)THREAD;
+    const int thread = (int)THREAD;
     float sum = 0;
 
     for (int k = 0; k < n; k++)
         sum += coefficients[k] * // load: coefficients grid depth 1
-               given[at + k]; // load: given affine:4 depth 1
-    out[at] = sum;
+               given[thread + k]; // load: given affine:4 depth 1
+    out[thread] = sum;
 }
 
 KERNEL unrolled_in_full(float *out, const float *__restrict__ given)
@@ -209,12 +209,12 @@ KERNEL steps_by_data(float *out, const int *__restrict__ index, int n)
 
 KERNEL pointer_walks(float *out, const float *__restrict__ given, int n)
 {
-    const float *at = given, *const end = given + n;
+    const float *next = given, *const end = given + n;
     float sum = 0;
 
     ROLLED
-    while (at != end)
-        sum = sum * 0.5f + *at++; // load: given grid depth 1
+    while (next != end)
+        sum = sum * 0.5f + *next++; // load: given grid depth 1
     out[THREAD] = sum;
 }
 

@@ -10,7 +10,7 @@ __constant__ int chains[64];
 __device__ float in_global_memory[64];
 
 struct table {
-    float of[64];
+    float values[64];
 };
 
 struct record {
@@ -79,7 +79,7 @@ KERNEL in_parameters(float *out, const int *__restrict__ index, const struct tab
 {
     const int k = index[THREAD];
 
-    out[THREAD] = table.of[k]; // load: table data depth 0
+    out[THREAD] = table.values[k]; // load: table data depth 0
 }
 
 KERNEL in_parameters_uniform(float *out, const struct table table, int n)
@@ -88,13 +88,13 @@ KERNEL in_parameters_uniform(float *out, const struct table table, int n)
 
     ROLLED
     for (int k = 0; k < n; k++)
-        sum = sum * 0.5f + table.of[k]; // load: table grid depth 1
+        sum = sum * 0.5f + table.values[k]; // load: table grid depth 1
     out[THREAD] = sum;
 }
 
 KERNEL in_parameters_per_thread(float *out, const struct table table)
 {
-    out[THREAD] = table.of[threadIdx.x & 31]; // load: table affine:4 depth 0
+    out[THREAD] = table.values[threadIdx.x & 31]; // load: table affine:4 depth 0
 }
 
 KERNEL in_shared_memory(float *out, const int *__restrict__ index)
@@ -188,7 +188,7 @@ __device__ __noinline__ struct table table_of(const float *given)
 
     ROLLED
     for (int k = 0; k < 64; k++)
-        made.of[k] = given[k]; // load: given grid depth 1
+        made.values[k] = given[k]; // load: given grid depth 1
     return made;
 }
 
@@ -202,7 +202,7 @@ KERNEL returned_by_value(float *out, const int *__restrict__ index, const float 
     for (int j = 0; j < n; j++) {
         const int k = index[THREAD + j];
 
-        sum = sum * 0.5f + made.of[k]; // load: made data/unknown depth 1
+        sum = sum * 0.5f + made.values[k]; // load: made data/unknown depth 1
     }
     out[THREAD] = sum;
 }
@@ -247,10 +247,10 @@ KERNEL rows_of_table(float *out, const int *__restrict__ index, int n)
     out[THREAD] = sum;
 }
 
-KERNEL two_64_bit_indices(float *out, const float *given, const long long *__restrict__ at,
+KERNEL two_64_bit_indices(float *out, const float *given, const long long *__restrict__ rows,
                           long long pitch, int n)
 {
-    const long long row = at[n] & 7; // load: at grid depth 0
+    const long long row = rows[n] & 7; // load: rows grid depth 0
 
     out[THREAD] = given[row * pitch + threadIdx.x]; // load: given affine:4 depth 0
 }

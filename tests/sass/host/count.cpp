@@ -34,7 +34,7 @@ struct loop {
 };
 
 struct call {
-    uintptr_t frame, from, at; /* the block that runs, and where the call returns to */
+    uintptr_t frame, from, block; /* where the call returns to; the block that runs */
     std::map<uintptr_t, loop> loops; /* by their first block */
 };
 
@@ -54,8 +54,7 @@ static unsigned long long exchanged[64][WARP];
 static void (*entry)(void *);
 static void *entry_arguments;
 
-/* -- what was loaded
- * ----------------------------------------------------------------------------------- */
+/* -- what was loaded --------------------------------------------------------------------------- */
 
 typedef std::vector<uintptr_t> moment; /* calls, and iterations of their loops */
 typedef std::map<std::pair<unsigned, unsigned>, uintptr_t> addresses; /* by block and thread */
@@ -70,14 +69,14 @@ static std::map<uintptr_t, load> loads; /* by the address behind the instruction
 /* The call whose frame that is. Those that it made have ended. */
 static call &call_of(void *frame)
 {
-    const uintptr_t at = (uintptr_t)frame, from = ((uintptr_t *)frame)[1];
+    const uintptr_t start = (uintptr_t)frame, from = ((uintptr_t *)frame)[1];
     std::vector<call> &calls = threads[current].calls;
 
-    while (!calls.empty() &&
-           (calls.back().frame < at || (calls.back().frame == at && calls.back().from != from)))
+    while (!calls.empty() && (calls.back().frame < start ||
+                              (calls.back().frame == start && calls.back().from != from)))
         calls.pop_back();
-    if (calls.empty() || calls.back().frame != at)
-        calls.push_back({at, from, 0, {}});
+    if (calls.empty() || calls.back().frame != start)
+        calls.push_back({start, from, 0, {}});
     return calls.back();
 }
 
@@ -90,10 +89,10 @@ static void loaded(uintptr_t instruction, uintptr_t address, void *frame)
     if (threads.empty() || address - (uintptr_t)&simulated_now < sizeof(simulated_now))
         return;
     call_of(frame);
-    for (const call &one : threads[current].calls) {
-        now.push_back(one.from);
-        for (const auto &of : one.loops)
-            now.insert(now.end(), {of.first, of.second.iteration});
+    for (const call &running : threads[current].calls) {
+        now.push_back(running.from);
+        for (const auto &inner : running.loops)
+            now.insert(now.end(), {inner.first, inner.second.iteration});
     }
     load &to = loads[instruction];
     to.on_stack = on_stack;
@@ -115,33 +114,33 @@ LOAD(16)
 
 extern "C" void __sanitizer_cov_trace_pc()
 {
-    const uintptr_t at = (uintptr_t)__builtin_return_address(0);
+    const uintptr_t block = (uintptr_t)__builtin_return_address(0);
 
     if (threads.empty())
         return; /* arguments are made */
     call &mine = call_of(__builtin_frame_address(1));
 
-    if (at <= mine.at) {
-        loop &again = mine.loops[at];
+    if (block <= mine.block) {
+        loop &again = mine.loops[block];
 
         again.iteration++;
-        again.latch = std::max(again.latch, mine.at);
-        mine.loops.erase(mine.loops.upper_bound(at), mine.loops.end()); /* those inside */
+        again.latch = std::max(again.latch, mine.block);
+        mine.loops.erase(mine.loops.upper_bound(block), mine.loops.end()); /* those inside */
     }
     for (auto i = mine.loops.begin(); i != mine.loops.end();)
-        i = at > i->second.latch ? mine.loops.erase(i) : std::next(i);
-    mine.at = at;
+        i = block > i->second.latch ? mine.loops.erase(i) : std::next(i);
+    mine.block = block;
 }
 
 /* Whether the threads of each warp are as far apart on other data. */
-static bool are_apart_alike(const load &one, const load &other)
+static bool are_apart_alike(const load &base, const load &again)
 {
-    for (const auto &[when, its] : one.executions) {
-        const auto then = other.executions.find(when);
+    for (const auto &[when, its] : base.executions) {
+        const auto then = again.executions.find(when);
         std::map<unsigned, uintptr_t> moved; /* by warp */
 
         for (const auto &[who, address] : its)
-            if (then != other.executions.end() && then->second.count(who)) {
+            if (then != again.executions.end() && then->second.count(who)) {
                 const uintptr_t by = then->second.at(who) - address;
 
                 if (moved.insert({who.first * 64 + who.second / WARP, by}).first->second != by)
@@ -152,15 +151,15 @@ static bool are_apart_alike(const load &one, const load &other)
 }
 
 /* What holds for each execution of a load: the strongest. */
-static void print_load(const char *kernel, uintptr_t instruction, const load &one,
-                       const load &other)
+static void print_load(const char *kernel, uintptr_t instruction, const load &base,
+                       const load &again)
 {
     std::set<uintptr_t> all;
     bool grid = true, block = true, warp = true, affine = true, has_stride = false;
     size_t most = 0;
     long long stride = 0;
 
-    for (const auto &execution : one.executions) {
+    for (const auto &execution : base.executions) {
         std::map<unsigned, std::set<uintptr_t>> of_block, of_warp;
         std::set<uintptr_t> of_grid;
         std::map<unsigned, std::pair<unsigned, uintptr_t>> first; /* thread and address, by warp */
@@ -189,22 +188,21 @@ static void print_load(const char *kernel, uintptr_t instruction, const load &on
             most = std::max(most, each.second.size());
         }
     }
-    if (one.on_stack && all.size() == 1)
+    if (base.on_stack && all.size() == 1)
         return; /* a variable */
     printf("%s %ux%u %#lx %#lx %s %s %lld %zu\n", kernel, simulated_now.block_size[0],
            simulated_now.block_size[1], (unsigned long)instruction - 1, (unsigned long)*all.begin(),
-           one.on_stack ? "stack" : "memory",
-           grid                          ? "grid"
-           : block                       ? "block"
-           : warp                        ? "warp"
-           : affine && has_stride        ? "affine"
-           : are_apart_alike(one, other) ? "thread"
-                                         : "unknown",
+           base.on_stack ? "stack" : "memory",
+           grid                           ? "grid"
+           : block                        ? "block"
+           : warp                         ? "warp"
+           : affine && has_stride         ? "affine"
+           : are_apart_alike(base, again) ? "thread"
+                                          : "unknown",
            stride, most);
 }
 
-/* -- threads
- * ------------------------------------------------------------------------------------------- */
+/* -- threads ----------------------------------------------------------------------------------- */
 
 static void wait_as(decltype(thread::state) state)
 {
@@ -257,19 +255,19 @@ static bool release_warp(unsigned warp)
     unsigned present = 0;
 
     for (unsigned lane = 0; lane < WARP; lane++) {
-        const thread &one = threads[warp * WARP + lane];
+        const thread &waiting = threads[warp * WARP + lane];
 
-        if (one.state != thread::IN_EXCHANGE && one.state != thread::DONE)
+        if (waiting.state != thread::IN_EXCHANGE && waiting.state != thread::DONE)
             return false;
-        present |= one.state == thread::IN_EXCHANGE ? 1u << lane : 0;
+        present |= waiting.state == thread::IN_EXCHANGE ? 1u << lane : 0;
     }
     for (unsigned lane = 0; lane < WARP; lane++)
         if (present >> lane & 1) {
-            thread &one = threads[warp * WARP + lane];
+            thread &waiting = threads[warp * WARP + lane];
 
-            one.present = present & one.mask;
-            one.state = thread::READY;
-            exchanged[warp][lane] = one.value;
+            waiting.present = present & waiting.mask;
+            waiting.state = thread::READY;
+            exchanged[warp][lane] = waiting.value;
         }
     return present;
 }
@@ -280,11 +278,11 @@ static void run_block()
     bool any = true;
 
     threads = std::vector<thread>(count);
-    for (thread &one : threads) {
-        getcontext(&one.context);
-        one.context.uc_stack.ss_sp = one.stack.data();
-        one.context.uc_stack.ss_size = STACK_BYTES;
-        makecontext(&one.context, begin, 0);
+    for (thread &each : threads) {
+        getcontext(&each.context);
+        each.context.uc_stack.ss_sp = each.stack.data();
+        each.context.uc_stack.ss_size = STACK_BYTES;
+        makecontext(&each.context, begin, 0);
     }
     while (any) {
         any = false;
@@ -301,14 +299,14 @@ static void run_block()
             continue;
         barrier_value = barrier_sum;
         barrier_sum = 0;
-        for (thread &one : threads)
-            if (one.state == thread::AT_BARRIER) {
-                one.state = thread::READY;
+        for (thread &each : threads)
+            if (each.state == thread::AT_BARRIER) {
+                each.state = thread::READY;
                 any = true;
             }
     }
-    for (thread &one : threads)
-        if (one.state != thread::DONE)
+    for (thread &each : threads)
+        if (each.state != thread::DONE)
             abort(); /* they wait for each other */
     threads.clear();
 }
@@ -319,16 +317,15 @@ struct variable {
 };
 static std::vector<variable> variables;
 
-/* -- what host.h calls
- * --------------------------------------------------------------------------------- */
+/* -- what host.h calls ------------------------------------------------------------------------- */
 
 extern "C" void host_fill(void *memory, size_t bytes, size_t number_bytes)
 {
     static uint64_t state = 1;
 
-    for (size_t at = 0; at < bytes; at++) {
+    for (size_t i = 0; i < bytes; i++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
-        ((char *)memory)[at] = at % number_bytes == 0 ? (char)(state >> 59) : 0;
+        ((char *)memory)[i] = i % number_bytes == 0 ? (char)(state >> 59) : 0;
     }
 }
 
@@ -358,8 +355,8 @@ extern "C" void host_run(const char *name, void (*call)(void *), void *arguments
         simulated_now = {{}, {}, {shape[2], shape[3], 1}, {shape[0], shape[1], 1}};
         std::map<uintptr_t, load> on_data[2];
         for (auto &each : on_data) {
-            for (const variable &one : variables)
-                host_fill(one.memory, one.bytes, one.number_bytes);
+            for (const variable &filled : variables)
+                host_fill(filled.memory, filled.bytes, filled.number_bytes);
             for (unsigned block = 0; block < shape[0] * shape[1]; block++) {
                 simulated_now.block[0] = block % shape[0];
                 simulated_now.block[1] = block / shape[0];
@@ -368,7 +365,7 @@ extern "C" void host_run(const char *name, void (*call)(void *), void *arguments
             each.swap(loads);
             loads.clear();
         }
-        for (const auto &[instruction, one] : on_data[0])
-            print_load(name, instruction, one, on_data[1][instruction]);
+        for (const auto &[instruction, base] : on_data[0])
+            print_load(name, instruction, base, on_data[1][instruction]);
     }
 }

@@ -96,9 +96,9 @@ template <class... T> void host_try(const char *name, void (*kernel)(T...))
     host_run(
         name,
         [](void *given) {
-            struct request *const one = (struct request *)given;
+            struct request *const made = (struct request *)given;
 
-            one->arguments.call(one->kernel);
+            made->arguments.call(made->kernel);
         },
         &request);
 }
