@@ -48,7 +48,6 @@ NAMED_LATER = (
     "harness/document/grid.h",
     "harness/engine/cuda/cuda_",
     "harness/engine/list.c",
-    "harness/engine/run_command.c",
     "harness/measure/",
     "kernels/",
     "tests/simulated/compiler/",

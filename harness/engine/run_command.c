@@ -190,24 +190,72 @@ static enum status open_result(struct run *run, const struct plan *plan,
     return status;
 }
 
+/* The devices that are asked for must be among those of the engine. */
+static enum status check_devices(const struct integers *asked, uint32_t devices)
+{
+    for (size_t i = 0; i < asked->count; i++)
+        if (asked->values[i] >= devices)
+            return log_error(STATUS_USAGE,
+                             "--device: there is no device %" PRIu64 "; valid: 0 to %" PRIu32,
+                             asked->values[i], devices - 1);
+    return STATUS_OK;
+}
+
+/* Measures on a device; `shared` has what all devices have in common. Without a plan the cells are
+ * those of the kernel files, which are compiled for the device. */
+static enum status run_on_device(const struct run *shared, uint32_t number, const struct plan *plan,
+                                 const struct invocation *invocation, bool several)
+{
+    const struct plan_options *options = &shared->options->plan;
+    struct kernel_files files = {0};
+    struct plan of_kernels = {0};
+    struct run run = *shared;
+    struct device_info device;
+    enum status status = describe(&run, number, &device);
+
+    run.device = number;
+    if (status != STATUS_OK)
+        return status;
+    if (!plan) {
+        status =
+            plan_open_kernels(options, 10 * device.cc_major + device.cc_minor, &files, &of_kernels);
+        if (status != STATUS_OK)
+            goto out;
+    }
+    status = open_result(&run, plan ? plan : &of_kernels, &device, invocation);
+    if (status != STATUS_OK)
+        goto out;
+    if (!plan) {
+        status = result_set_kernels(&run.result, &options->kernel, &files);
+        if (status != STATUS_OK)
+            goto out;
+    }
+    status = run_device(&run, several);
+out:
+    result_close(&run.result);
+    plan_close(&of_kernels);
+    kernel_files_close(&files);
+    return status;
+}
+
 /* Measures on one device after the other. */
 static enum status run_new(const struct run_options *options, const struct invocation *invocation,
                            struct run_watch *watch, run_judge *judge)
 {
     const struct integers *asked = &options->measure.devices;
+    const struct engine_row *engine = options->measure.engine;
+    const bool kernels = options->plan.kernel.paths;
     struct index_list indices = {0};
+    struct plan plan = {0};
     struct run run = {.options = options,
                       .counters = &options->measure.counters.set,
                       .judge = judge,
                       .watch = watch,
                       .indices = &indices,
                       .start = clock_seconds()};
-    struct plan plan = {0};
     uint32_t devices = 0;
     size_t count;
-    const struct engine_row *engine = options->measure.engine;
-    const bool kernels = options->plan.kernel.paths;
-    enum status status = plan_options_check(&options->plan), worst;
+    enum status status = plan_options_check(&options->plan);
 
     if (status != STATUS_OK)
         return status;
@@ -219,45 +267,106 @@ static enum status run_new(const struct run_options *options, const struct invoc
     /* No other engine runs for want of a GPU. */
     status =
         choose_engine(kernels && !engine ? &engine_rows[0] : engine, watch, &run.engine, &devices);
-
-    for (size_t i = 0; status == STATUS_OK && i < asked->count; i++)
-        if (asked->values[i] >= devices)
-            status = log_error(STATUS_USAGE,
-                               "--device: there is no device %" PRIu64 "; valid: 0 to %" PRIu32,
-                               asked->values[i], devices - 1);
-    if (status == STATUS_OK && !kernels)
+    if (status != STATUS_OK)
+        return status;
+    status = check_devices(asked, devices);
+    if (status != STATUS_OK)
+        return status;
+    if (!kernels) {
         status = plan_open(&options->plan, &indices, &plan);
-    worst = status;
-    count = status != STATUS_OK ? 0 : asked->all ? devices : asked->count;
+        if (status != STATUS_OK)
+            goto out;
+    }
+    count = asked->all ? devices : asked->count;
     for (size_t i = 0; !interrupted() && i < count; i++) {
-        struct kernel_files files = {0};
-        struct device_info device;
-        struct plan of_device = {0};
-        struct run one = run;
+        const uint32_t number = (uint32_t)(asked->all ? i : asked->values[i]);
 
-        one.device = (uint32_t)(asked->all ? i : asked->values[i]);
-        status = describe(&one, one.device, &device);
-        if (status == STATUS_OK && kernels)
-            status = plan_open_kernels(&options->plan, 10 * device.cc_major + device.cc_minor,
-                                       &files, &of_device);
-        if (status == STATUS_OK)
-            status = open_result(&one, kernels ? &of_device : &plan, &device, invocation);
-        if (status == STATUS_OK && kernels)
-            status = result_set_kernels(&one.result, &options->plan.kernel, &files);
-        if (status == STATUS_OK)
-            status = run_device(&one, count > 1);
-        result_close(&one.result);
-        plan_close(&of_device);
-        kernel_files_close(&files);
-        worst = status_worse(worst, status);
+        status = status_worse(status, run_on_device(&run, number, kernels ? NULL : &plan,
+                                                    invocation, count > 1));
         run.start = clock_seconds();
     }
+out:
     plan_close(&plan);
     index_list_close(&indices);
-    return worst;
+    return status;
 }
 
 /* -- interrupted runs -------------------------------------------------------------------------- */
+
+/* Locks and reads the file. Lock first: another process that resumes the file may be about to
+ * end. */
+static enum status open_resumed(struct run *run)
+{
+    const struct run_options *options = run->options;
+    enum status status = STATUS_OK;
+
+    if (!options->json_path)
+        status = file_lock_take(options->resume_path, &run->file.lock);
+    if (status != STATUS_OK)
+        return status;
+    return result_read(options->resume_path, &run->result);
+}
+
+/* Makes failed cells pending again if the user asks for it, or if the end of that run requires it.
+ * Returns how many stay failed. */
+static size_t reopen_cells(struct run *run)
+{
+    struct result *result = &run->result;
+    size_t failed = 0;
+
+    for (size_t i = 0; i < result->cell_count; i++) {
+        struct cell_result *cell = &result->cells[i];
+
+        if (cell->status != CELL_FAILED)
+            continue;
+        /* A user's kernel that fails before it is verified would fail again. */
+        if (!run->options->retry_failed &&
+            (!result->end.given || (cell_is_user(&cell->cell) && !cell->verified))) {
+            failed++;
+            continue;
+        }
+        cell->status = CELL_PENDING;
+        cell->reason[0] = '\0';
+        result->complete = false;
+        result->finished_utc[0] = '\0';
+    }
+    result->end = (struct run_end){0};
+    return failed;
+}
+
+/* Finds the device of the interrupted run by its UUID, or without one by its name. */
+static enum status find_device(struct run *run)
+{
+    const struct device_info *wanted = &run->result.device;
+    const char *reason = NULL;
+    const uint32_t devices = device_count(run->watch, run->engine, &reason);
+
+    if (devices == 0)
+        return log_error(STATUS_ENVIRONMENT, "engine %s cannot run here: %s", run->engine->name,
+                         reason);
+    for (run->device = 0; run->device < devices; run->device++) {
+        struct device_info info = {0};
+
+        if (describe(run, run->device, &info) == STATUS_OK &&
+            strcmp(info.uuid, wanted->uuid) == 0 && strcmp(info.name, wanted->name) == 0 &&
+            strcmp(info.driver, wanted->driver) == 0)
+            return STATUS_OK;
+    }
+    return log_error(STATUS_ENVIRONMENT,
+                     "the interrupted run was on %s %s with driver %s, which is not here; cells of "
+                     "two devices or drivers do not belong in one result",
+                     wanted->name, wanted->uuid, wanted->driver[0] ? wanted->driver : "(none)");
+}
+
+static void note_complete(const struct run_options *options, size_t failed)
+{
+    if (failed > 0)
+        log_note(options->quiet,
+                 "%s: all cells are measured but %zu that failed; --retry-failed tries them again",
+                 options->resume_path, failed);
+    else
+        log_note(options->quiet, "%s is complete: nothing is missing", options->resume_path);
+}
 
 static enum status run_resumed(const struct run_options *options, struct run_watch *watch,
                                run_judge *judge)
@@ -265,87 +374,45 @@ static enum status run_resumed(const struct run_options *options, struct run_wat
     static const struct table engines = TABLE("engine", engine_rows, engine_count);
     struct counter_set counters = {0};
     struct index_list indices = {0};
+    struct kernel_files files = {0};
     struct run run = {.options = options,
                       .counters = &counters,
                       .judge = judge,
                       .watch = watch,
                       .indices = &indices,
                       .start = clock_seconds()};
-    const bool given =
-        plan_options_given(&options->plan) || options->measure.given || options->measure.seed_given;
-    struct kernel_files files = {0};
-    const struct device_info *wanted = &run.result.device;
-    const char *reason = NULL;
     enum status status;
-    uint32_t devices = 0;
-    size_t failed = 0; /* failed cells that stay so */
+    size_t failed;
 
-    if (given)
+    if (plan_options_given(&options->plan) || options->measure.given || options->measure.seed_given)
         return log_error(STATUS_USAGE,
                          "--resume takes its plan from %s; leave out the options that choose cells "
-                         "or "
-                         "how to measure them",
+                         "or how to measure them",
                          options->resume_path);
-    /* Lock first: another process that resumes the file may be about to end. */
-    status = options->json_path ? STATUS_OK : file_lock_take(options->resume_path, &run.file.lock);
-    if (status == STATUS_OK)
-        status = result_read(options->resume_path, &run.result);
-    if (status != STATUS_OK) {
-        file_lock_release(&run.file.lock);
-        return status;
-    }
-    /* Failed cells become pending again if the user asks for it, or if the end of that run requires
-     * it. */
-    for (size_t i = 0; i < run.result.cell_count; i++) {
-        struct cell_result *cell = &run.result.cells[i];
-
-        if (cell->status != CELL_FAILED)
-            continue;
-        /* A user's kernel that fails before it is verified would fail again. */
-        if (!options->retry_failed &&
-            (!run.result.end.given || (cell_is_user(&cell->cell) && !cell->verified))) {
-            failed++;
-            continue;
-        }
-        cell->status = CELL_PENDING;
-        cell->reason[0] = '\0';
-        run.result.complete = false;
-        run.result.finished_utc[0] = '\0';
-    }
-    run.result.end = (struct run_end){0};
+    status = open_resumed(&run);
+    if (status != STATUS_OK)
+        goto out;
+    failed = reopen_cells(&run);
     result_sign(&run.result);
     run.engine = ((const struct engine_row *)table_find(&engines, run.result.engine))->engine;
     status = counter_set_parse(run.result.counters_asked, &counters);
-    if (status == STATUS_OK && run.result.complete && failed > 0)
-        log_note(options->quiet,
-                 "%s: all cells are measured but %zu that failed; --retry-failed tries them again",
-                 options->resume_path, failed);
-    else if (status == STATUS_OK && run.result.complete)
-        log_note(options->quiet, "%s is complete: nothing is missing", options->resume_path);
-    /* The device is found by its UUID, or without one by its name. */
-    if (status == STATUS_OK && (devices = device_count(watch, run.engine, &reason)) == 0)
-        status = log_error(STATUS_ENVIRONMENT, "engine %s cannot run here: %s", run.engine->name,
-                           reason);
-    for (bool same = false; status == STATUS_OK && !same; run.device += !same) {
-        struct device_info info = {0};
+    if (status != STATUS_OK)
+        goto out;
+    if (run.result.complete)
+        note_complete(options, failed);
+    status = find_device(&run);
+    if (status != STATUS_OK)
+        goto out;
+    if (!run.engine->modelled) {
+        const struct device_info *device = &run.result.device;
 
-        if (run.device == devices)
-            status = log_error(STATUS_ENVIRONMENT,
-                               "the interrupted run was on %s %s with driver %s, which is not "
-                               "here; cells of two "
-                               "devices or drivers do not belong in one result",
-                               wanted->name, wanted->uuid,
-                               wanted->driver[0] ? wanted->driver : "(none)");
-        else
-            same = describe(&run, run.device, &info) == STATUS_OK &&
-                   strcmp(info.uuid, wanted->uuid) == 0 && strcmp(info.name, wanted->name) == 0 &&
-                   strcmp(info.driver, wanted->driver) == 0;
-    }
-    if (status == STATUS_OK && !run.engine->modelled)
         status = result_give_kernels(&run.result, &options->plan.kernel,
-                                     10 * wanted->cc_major + wanted->cc_minor, &files);
-    if (status == STATUS_OK)
-        status = run_device(&run, false);
+                                     10 * device->cc_major + device->cc_minor, &files);
+        if (status != STATUS_OK)
+            goto out;
+    }
+    status = run_device(&run, false);
+out:
     file_lock_release(&run.file.lock);
     counter_set_close(&counters);
     result_close(&run.result);
