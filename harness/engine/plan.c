@@ -68,10 +68,10 @@ static enum status add_cells(const struct axes *axes, struct cell like, struct p
     const struct selection *cache_states_asked = &axes->options->cache_states;
     const size_t patterns_count = axes->patterns->count, sizes = axes->block_sizes->count;
     const size_t count = axes->elements->count * sizes * cache_states_asked->count * patterns_count;
-    enum status status = STATUS_OK;
 
     like.workload = axes->workload;
-    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
+        enum status status;
         const size_t per_size = i / patterns_count / cache_states_asked->count;
 
         like.pattern = axes->patterns->rows[i % patterns_count];
@@ -79,8 +79,10 @@ static enum status add_cells(const struct axes *axes, struct cell like, struct p
         like.block_size = (uint32_t)axes->block_sizes->values[per_size % sizes];
         like.elements = axes->elements->values[per_size / sizes];
         status = add_paths(axes->options, like, plan);
+        if (status != STATUS_OK)
+            return status;
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* Opens the file of --indices. A cell must be able to have its shape, and --elements, if given,
@@ -112,77 +114,122 @@ static enum status open_file(const struct plan_options *options, struct index_li
     return STATUS_OK;
 }
 
+/* Sets the axes of a workload: those that were asked for, else its own. The caller closes *out,
+ * also after an error. */
+static enum status open_axes(const struct plan_options *options, const struct workload *workload,
+                             struct axes *out)
+{
+    static const struct table formulas = TABLE("pattern", patterns, pattern_count);
+    static const struct table data = TABLE("source", sources, source_made_count);
+    static const struct option_row numbers = {.name = "plan", .high = (double)CELL_ELEMENTS_MAX};
+    const bool loaded = workload->index == INDEX_LOADED;
+    enum status status = STATUS_OK;
+
+    *out = (struct axes){.options = options, .workload = workload};
+    /* If only a file is named, sources are not wanted. */
+    if (!loaded || !options->indices_path)
+        status = table_select(loaded ? &data : &formulas, workload->patterns, &out->own_patterns);
+    if (status != STATUS_OK)
+        return status;
+    status = option_integers.parse(&numbers, workload->elements, &out->own_elements);
+    if (status != STATUS_OK)
+        return status;
+    status = option_integers.parse(&numbers, workload->block_sizes, &out->own_block_sizes);
+    out->patterns = loaded ? &options->sources : &options->patterns;
+    if (out->patterns->count == 0)
+        out->patterns = &out->own_patterns;
+    out->elements = options->elements.count ? &options->elements : &out->own_elements;
+    out->block_sizes = options->block_sizes.count ? &options->block_sizes : &out->own_block_sizes;
+    return status;
+}
+
+static void close_axes(struct axes *axes)
+{
+    selection_close(&axes->own_patterns);
+    integers_close(&axes->own_elements);
+    integers_close(&axes->own_block_sizes);
+}
+
+/* Adds the cells whose indices are in the file, which determines elements and loads. */
+static enum status add_file_cells(const struct axes *axes, const struct index_array *file,
+                                  struct plan *plan)
+{
+    const void *rows[] = {&sources[SOURCE_file]};
+    const struct selection pattern = {.rows = rows, .count = 1};
+    uint64_t values[] = {file->elements};
+    const struct integers elements = {.values = values, .count = 1};
+    const struct cell like = {.parameters = {[PARAMETER_loads] = (uint32_t)file->rows},
+                              .index_file_hash = file->index_file_hash};
+    struct axes of_file = *axes;
+
+    of_file.patterns = &pattern;
+    of_file.elements = &elements;
+    return add_cells(&of_file, like, plan);
+}
+
+static enum status add_workload(const struct plan_options *options, const struct workload *workload,
+                                const struct index_array *file, struct plan *plan)
+{
+    struct axes axes;
+    enum status status = open_axes(options, workload, &axes);
+
+    if (status != STATUS_OK)
+        goto out;
+    status = add_cells(&axes, (struct cell){0}, plan);
+    if (status != STATUS_OK)
+        goto out;
+    if (file && workload->index == INDEX_LOADED)
+        status = add_file_cells(&axes, file, plan);
+out:
+    close_axes(&axes);
+    return status;
+}
+
+/* A parameter that the user named must be taken by a cell. */
+static enum status check_taken(const struct plan_options *options, const struct plan *plan)
+{
+    uint32_t taken = 0;
+
+    for (size_t i = 0; i < plan->count; i++)
+        taken |= taken_parameters(&plan->cells[i]);
+    for (size_t i = 0; i < parameter_count; i++)
+        if (options->named[i] && !(taken >> i & 1))
+            return log_error(STATUS_USAGE,
+                             "--%s: no cell of this plan takes it; cbank list names those that do",
+                             parameters[i].option);
+    return STATUS_OK;
+}
+
 enum status plan_open(const struct plan_options *options, struct index_list *indices,
                       struct plan *out)
 {
     const struct index_array *file = NULL;
     struct plan plan = {0};
-    uint32_t taken = 0; /* parameters that a cell takes */
     enum status status = plan_options_check(options);
 
-    if (status == STATUS_OK && options->kernel.paths)
-        status =
-            log_error(STATUS_USAGE,
-                      "--kernel: its cells are known once it is compiled for a device; cbank run "
-                      "does both");
-    if (status == STATUS_OK && options->indices_path)
+    if (status != STATUS_OK)
+        return status;
+    if (options->kernel.paths)
+        return log_error(STATUS_USAGE,
+                         "--kernel: its cells are known once it is compiled for a device; cbank "
+                         "run does both");
+    if (options->indices_path) {
         status = open_file(options, indices, &file);
-
-    for (size_t i = 0; status == STATUS_OK && i < options->workloads.count; i++) {
-        static const struct table formulas = TABLE("pattern", patterns, pattern_count);
-        static const struct table data = TABLE("source", sources, source_made_count);
-        static const struct option_row numbers = {.name = "plan",
-                                                  .high = (double)CELL_ELEMENTS_MAX};
-        const struct workload *workload = options->workloads.rows[i];
-        const bool loaded = workload->index == INDEX_LOADED;
-        struct axes axes = {.options = options, .workload = workload};
-
-        /* If only a file is named, sources are not wanted. */
-        if (!loaded || !options->indices_path)
-            status =
-                table_select(loaded ? &data : &formulas, workload->patterns, &axes.own_patterns);
-        if (status == STATUS_OK)
-            status = option_integers.parse(&numbers, workload->elements, &axes.own_elements);
-        if (status == STATUS_OK)
-            status = option_integers.parse(&numbers, workload->block_sizes, &axes.own_block_sizes);
-        axes.patterns = loaded ? &options->sources : &options->patterns;
-        if (axes.patterns->count == 0)
-            axes.patterns = &axes.own_patterns;
-        axes.elements = options->elements.count ? &options->elements : &axes.own_elements;
-        axes.block_sizes =
-            options->block_sizes.count ? &options->block_sizes : &axes.own_block_sizes;
-        if (status == STATUS_OK)
-            status = add_cells(&axes, (struct cell){0}, &plan);
-        if (status == STATUS_OK && file && axes.workload->index == INDEX_LOADED) {
-            /* The file determines elements and loads. */
-            const void *rows[] = {&sources[SOURCE_file]};
-            const struct selection pattern = {.rows = rows, .count = 1};
-            uint64_t values[] = {file->elements};
-            const struct integers elements = {.values = values, .count = 1};
-            const struct cell like = {.parameters = {[PARAMETER_loads] = (uint32_t)file->rows},
-                                      .index_file_hash = file->index_file_hash};
-            struct axes of_file = axes;
-
-            of_file.patterns = &pattern;
-            of_file.elements = &elements;
-            status = add_cells(&of_file, like, &plan);
-        }
-        selection_close(&axes.own_patterns);
-        integers_close(&axes.own_elements);
-        integers_close(&axes.own_block_sizes);
+        if (status != STATUS_OK)
+            return status;
     }
-    for (size_t i = 0; status == STATUS_OK && i < plan.count; i++)
-        taken |= taken_parameters(&plan.cells[i]);
-    for (size_t i = 0; status == STATUS_OK && i < parameter_count; i++)
-        if (options->named[i] && !(taken >> i & 1))
-            status =
-                log_error(STATUS_USAGE,
-                          "--%s: no cell of this plan takes it; cbank list names those that do",
-                          parameters[i].option);
-    if (status == STATUS_OK)
-        *out = plan;
-    else
-        plan_close(&plan);
+    for (size_t i = 0; i < options->workloads.count; i++) {
+        status = add_workload(options, options->workloads.rows[i], file, &plan);
+        if (status != STATUS_OK)
+            goto out;
+    }
+    status = check_taken(options, &plan);
+    if (status != STATUS_OK)
+        goto out;
+    *out = plan;
+    return STATUS_OK;
+out:
+    plan_close(&plan);
     return status;
 }
 

@@ -90,16 +90,21 @@ enum status plan_open_kernels(const struct plan_options *options, uint32_t archi
         count += *c == ',';
     *out = (struct plan){0};
     status = make_room(options->kernel.paths, options->kernel.against, count, files);
-    for (char *rest = files->paths, *path; status == STATUS_OK && (path = strsep(&rest, ","));) {
+    if (status != STATUS_OK)
+        return status;
+    for (char *rest = files->paths, *path; (path = strsep(&rest, ","));) {
         const struct kernel_request request =
             request_of(&options->kernel, architecture, path,
                        files->count > 0 && options->kernel.against);
 
         status = kernel_file_open(&request, &files->files[files->count]);
-        if (status == STATUS_OK)
-            status = add_cells(options, &files->files[files->count++], out);
+        if (status != STATUS_OK)
+            return status;
+        status = add_cells(options, &files->files[files->count++], out);
+        if (status != STATUS_OK)
+            return status;
     }
-    return status;
+    return STATUS_OK;
 }
 
 /* -- results ----------------------------------------------------------------------------------- */
