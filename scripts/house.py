@@ -39,15 +39,9 @@ NAMES = {"Makefile": "make", ".ci/run": "shell"}
 EMPTY_NAMES = {"of", "at", "is", "was", "one", "other"}
 NAMED_LATER = (
     "examples/",  # results of them have the hash of their text
-    "harness/compare/calibration.c",
-    "harness/compare/code_change.c",
-    "harness/compare/compare_across.c",
-    "harness/compare/run_against.c",
-    "harness/compare/side.",
     "harness/document/field.h",
     "harness/document/grid.h",
     "harness/engine/cuda/cuda_",
-    "harness/engine/list.c",
     "harness/measure/",
     "kernels/",
     "tests/simulated/compiler/",

@@ -110,14 +110,14 @@ const char *calibration_deviation(const struct calibration *calibration, const s
                                   const struct side_identity *identity, const char *sha256,
                                   struct deviation *out)
 {
-    const struct device_info *of = &calibration->device, *device = &identity->device;
+    const struct device_info *calibrated = &calibration->device, *device = &identity->device;
     const struct calibrated_cell *found = NULL;
 
     for (size_t i = 0; i < calibration->cell_count && !found; i++)
         found = cell_order(&calibration->cells[i].cell, cell) == 0 ? &calibration->cells[i] : NULL;
-    if (!device->uuid[0] || strcmp(device->uuid, of->uuid) != 0)
+    if (!device->uuid[0] || strcmp(device->uuid, calibrated->uuid) != 0)
         return "the calibration is of another GPU";
-    if (strcmp(device->driver, of->driver) != 0)
+    if (strcmp(device->driver, calibrated->driver) != 0)
         return "the calibration is of another driver";
     if (!found || !found->has_deviation)
         return "the calibration has no time of the cell";

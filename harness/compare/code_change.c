@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * What changed between two codes of a kernel, in one line: opcodes whose counts differ, the first
+ * instruction that is another, or which bits moved although the opcodes are the same. */
 #include "report_words.h"
 
 #include <inttypes.h>
@@ -25,12 +27,12 @@ static uint64_t count_of(const struct sass_code *code, const char *name)
 /* The first instruction whose opcode is another; the end of the longer code if there is none. */
 static size_t first_other(const struct sass_code codes[2])
 {
-    size_t at = 0;
+    size_t place = 0;
 
-    while ((at < codes[0].instructions || at < codes[1].instructions) &&
-           strcmp(sass_code_opcode(&codes[0], at), sass_code_opcode(&codes[1], at)) == 0)
-        at++;
-    return at;
+    while ((place < codes[0].instructions || place < codes[1].instructions) &&
+           strcmp(sass_code_opcode(&codes[0], place), sass_code_opcode(&codes[1], place)) == 0)
+        place++;
+    return place;
 }
 
 uint32_t code_moved(const char *base, const char *new_code)
@@ -53,7 +55,7 @@ uint32_t code_moved(const char *base, const char *new_code)
 bool code_change(const char *base, const char *new_code, char *out, size_t bytes)
 {
     struct sass_code codes[2];
-    size_t changed = 0, at;
+    size_t changed = 0, place;
     uint32_t moved;
 
     if (!base || !new_code || !sass_code_parse(base, &codes[0]) ||
@@ -64,19 +66,20 @@ bool code_change(const char *base, const char *new_code, char *out, size_t bytes
     for (size_t side = 0; side < 2; side++)
         for (size_t i = 0; i < codes[side].opcode_count; i++) {
             const char *name = codes[side].opcodes[i].name;
-            const uint64_t was = count_of(&codes[0], name), is = count_of(&codes[1], name);
+            const uint64_t before = count_of(&codes[0], name), after = count_of(&codes[1], name);
 
             /* The second code adds the opcodes that the first lacks. */
-            if (was != is && (side == 0 || was == 0))
+            if (before != after && (side == 0 || before == 0))
                 text_join(out, bytes, "", "%s%s %" PRIu64 " -> %" PRIu64, changed++ ? ", " : ": ",
-                          name, was, is);
+                          name, before, after);
         }
-    at = first_other(codes);
-    if (at < codes[0].instructions || at < codes[1].instructions) {
-        const char *was = sass_code_opcode(&codes[0], at), *is = sass_code_opcode(&codes[1], at);
+    place = first_other(codes);
+    if (place < codes[0].instructions || place < codes[1].instructions) {
+        const char *before = sass_code_opcode(&codes[0], place),
+                   *after = sass_code_opcode(&codes[1], place);
 
-        text_join(out, bytes, "", "; the first other opcode is %zu: %s -> %s", at + 1,
-                  *was ? was : "the end", *is ? is : "the end");
+        text_join(out, bytes, "", "; the first other opcode is %zu: %s -> %s", place + 1,
+                  *before ? before : "the end", *after ? after : "the end");
     } else {
         moved = code_moved(base, new_code);
         text_join(out, bytes, "", ", the same opcodes in the same order: ");

@@ -1,4 +1,11 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The judge. A cell's ratio r has a standard error e of ln r with d degrees of freedom:
+ *
+ *   interval = r x exp(+- t x e);   p: of a change beyond the threshold, two-sided, then Holm's for
+ * all
+ *
+ * The verdict is `same` where the interval lies within the threshold, and worse or improved where
+ * the corrected p is small; all else is not decided, with the number of processes that would do. */
 #include "judge.h"
 
 #include <math.h>

@@ -60,12 +60,13 @@ static size_t count_process(const struct side_cell *cell, const struct process_t
     return count;
 }
 
-bool side_same_data(const struct side_cell *one, const struct side_cell *other)
+bool side_same_data(const struct side_cell *first, const struct side_cell *second)
 {
-    bool same = one->process_count == other->process_count;
+    bool same = first->process_count == second->process_count;
 
-    for (size_t i = 0; same && i < one->process_count; i++)
-        same = count_process(one, &one->processes[i]) == count_process(other, &one->processes[i]);
+    for (size_t i = 0; same && i < first->process_count; i++)
+        same = count_process(first, &first->processes[i]) ==
+               count_process(second, &first->processes[i]);
     return same;
 }
 
@@ -83,9 +84,9 @@ static bool add_value(struct side_counter *counter, double value)
 }
 
 /* Keeps text that is equal; what differs between processes is mixed. */
-static void merge_text(char *text, const char *other, size_t bytes)
+static void merge_text(char *text, const char *added, size_t bytes)
 {
-    if (strcmp(text, other) != 0)
+    if (strcmp(text, added) != 0)
         snprintf(text, bytes, SIDE_MIXED);
 }
 
@@ -276,17 +277,17 @@ enum status sides_between(const struct sides *boards, const struct side_cell *ce
 
     for (size_t i = 0; status == STATUS_OK && i < boards->count; i++) {
         const struct side_identity *its = &boards->gpus[i].identity;
-        const struct side_cell *of = find(&boards->gpus[i], &cell->cell);
+        const struct side_cell *found = find(&boards->gpus[i], &cell->cell);
         struct estimate estimate;
 
-        if (!of || of->process_count == 0 || of->status != CELL_OK || of->invalid ||
-            (of->flags & FLAGS_DOUBTFUL) || strcmp(of->sha256, cell->sha256) != 0 ||
+        if (!found || found->process_count == 0 || found->status != CELL_OK || found->invalid ||
+            (found->flags & FLAGS_DOUBTFUL) || strcmp(found->sha256, cell->sha256) != 0 ||
             strcmp(its->engine, like->engine) != 0 ||
             strcmp(its->device.name, like->device.name) != 0 ||
             strcmp(its->device.uuid, like->device.uuid) == 0 ||
             strcmp(its->device.uuid, without[NEW]->identity.device.uuid) == 0)
             continue;
-        status = estimate_of(of->processes, of->process_count, of->modelled, &estimate);
+        status = estimate_of(found->processes, found->process_count, found->modelled, &estimate);
         values[count++] = estimate.ns;
     }
     *deviation = deviation_of(values, status == STATUS_OK ? count : 0);

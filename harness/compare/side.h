@@ -109,7 +109,7 @@ enum status sides_between(const struct sides *boards, const struct side_cell *ce
                           const struct side *const without[SIDES], struct deviation *deviation);
 
 /* Whether both cells have the same samples of the same processes. */
-bool side_same_data(const struct side_cell *one, const struct side_cell *other);
+bool side_same_data(const struct side_cell *first, const struct side_cell *second);
 
 /* Text for what differs between the processes of a side. */
 #define SIDE_MIXED "mixed"

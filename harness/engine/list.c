@@ -201,7 +201,7 @@ static enum status list_devices(cJSON *array)
 {
     static const char *const keys[] = {"compute_capability", "sm_count", "l2_bytes", "memory_bytes",
                                        "uuid"};
-    const struct fields *const of = &device_object.fields;
+    const struct fields *const known = &device_object.fields;
     enum status worst = STATUS_OK;
 
     for (size_t i = 0; i < engine_count; i++) {
@@ -224,7 +224,8 @@ static enum status list_devices(cJSON *array)
             json_add_text(row, "engine", engine->name);
             json_add_integer(row, "device", device);
             for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
-                for (const struct field *field = of->rows; field < of->rows + of->count; field++)
+                for (const struct field *field = known->rows; field < known->rows + known->count;
+                     field++)
                     if (strcmp(field->key, keys[k]) == 0)
                         fields_write(row, &(struct fields){field, 1}, &info);
         }
