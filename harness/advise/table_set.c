@@ -1,4 +1,10 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Several tables of one kernel, which share the room of each place. An assignment is a number with
+ * two bits for each table; all are worked out, and the shortest one that fits is proposed:
+ *
+ *   assignment 0x1b:  table 0: bits 0-1 = 3 (param)   table 1: bits 2-3 = 2 (shared)   table 2: 1
+ * ...
+ */
 #include "table_set.h"
 
 #include <inttypes.h>
