@@ -49,6 +49,28 @@ WITHOUT = {
         "it prints no table": "ingest report convert",
         "--format csv writes what it draws": "plot",
     },
+    "markdown": {
+        "cbank show --markdown prints its cells": "run spaces calibrate contribute",
+        "its rows are not all alike; --json has them": (
+            "explain advise characterize history check doctor"
+        ),
+        "it prints no table": "ingest report convert",
+        "it writes pictures": "plot",
+    },
+    "card": {
+        "it has no times of a model": (
+            "show counters compare history ingest fleet check report plot convert atlas"
+        ),
+        "it measures, and makes the card": "contribute",
+        "it is about this machine": "doctor list",
+    },
+    "kernel": {
+        "its FILE is the kernel": "spaces",
+        "it compiles nothing, and reads no code": (
+            "characterize contribute show counters explain compare history ingest fleet check"
+            " report plot convert atlas doctor list"
+        ),
+    },
     "strict": {
         NO_VERDICT: (
             "characterize calibrate contribute show counters explain advise ingest report"
@@ -94,9 +116,33 @@ WITHOUT = {
 }
 
 
+# Options that are rows of one array, or alike: by the commands that have them, and no others.
+SETS = {
+    # axes of a plan; a kernel file has its own
+    "run calibrate advise gate": (
+        "block-size distinct elements extra-shared-bytes in-flight indices loads modules"
+        " pattern polluter-bytes radius refill-bytes run-threads skew-percent source stride-bytes"
+        " table-bytes table-count thread-elements warps-per-sm width-bytes window-entries"
+        " window-threads"
+    ),
+    "run spaces calibrate advise gate": "cache-state",
+    # cells of a plan; advise compares all paths for one of them
+    "run calibrate gate": "path quick sweep workload",
+    # how a plan or a kernel is measured
+    "run spaces calibrate gate": (
+        "against against-compiler against-options anonymous compiler compiler-options counters"
+        " duration engine kernel-sha256 max-noise max-samples max-seconds sample-us seed size space"
+    ),
+    # two sides
+    "compare gate": "allow-diff boards calibration junit",
+    "calibrate gate": "processes",
+    "report plot": "output",
+}
+
+
 def options(command):
     """The options that help lists, in its order."""
-    return re.findall(r"(?m)^  (?:-\w(?: \w+)?, )?--([a-z-]+)", cbank(command, "--help=all"))
+    return re.findall(r"(?m)^  (?:-\w(?: \w+)?, )?--([a-z0-9-]+)", cbank(command, "--help=all"))
 
 
 def sections(said):
@@ -176,6 +222,22 @@ class Help(Scratch):
 
 class Shared(unittest.TestCase):
     """An option that several commands have is in all of them, or there is a reason."""
+
+    def test_each_option_that_several_have_is_known(self):
+        """A new one gets a row in SETS, or in WITHOUT its reasons."""
+        having = {}
+        for command in command_names():
+            for option in options(command):
+                having.setdefault(option, []).append(command)
+        sets = {
+            option: names.split() for names, listed in SETS.items() for option in listed.split()
+        }
+        for option, commands in having.items():
+            if len(commands) == 1 or option in WITHOUT or option == "help":
+                continue
+            with self.subTest(option):
+                self.assertEqual(sorted(commands), sorted(sets.get(option, [])))
+        self.assertEqual([option for option in sets if len(having.get(option, [])) < 2], [])
 
     def test_each_command_has_it_or_a_reason(self):
         listed = {command: options(command) for command in command_names()}
