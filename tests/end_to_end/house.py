@@ -114,7 +114,7 @@ class Heads(unittest.TestCase):
 
     FEWEST = 5
     # Have none yet: the list may only shrink.
-    WITHOUT = "harness/advise/ harness/engine/ harness/compare/".split()
+    WITHOUT = "harness/engine/cuda/ harness/engine/sampling.c".split()
 
     def test_every_file_has_one(self):
         names = sources("patterns/*.c", "kernels/*.c", "harness/**/*.c", "tests/*/*.c")
