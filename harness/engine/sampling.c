@@ -1,4 +1,10 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * When a cell has enough samples. It stops where half its interval is a given share of its time;
+ * cells of one group share the time that is left, and a cell that settles early gives up its part.
+ * Samples of several modes stop it, too: no number describes them.
+ *
+ *   contended: a sample is longer than the shortest of its buffer set by a time slice and by 10 %
+ */
 #include "sampling.h"
 
 #include <math.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * One device. Every call of the vendor's passes a pair of functions: the watchdog is told before
+ * it, and after it an error ends the run with the name of the call. Tools are kernels of tools.cu
+ * around those of cells: flush, stamp, clock, spin and shuffle. */
 #include "cuda_device.h"
 
 #include <dlfcn.h>
@@ -275,11 +278,11 @@ enum status cuda_module_load(struct cuda_device *device, const char *name,
                      device->info->name, module_error(device));
 }
 
-enum status cuda_module_copy(struct cuda_device *device, const struct cuda_module *of,
+enum status cuda_module_copy(struct cuda_device *device, const struct cuda_module *from,
                              struct cuda_module *module)
 {
-    *module = (struct cuda_module){.cubin = of->cubin, .cubin_bytes = of->cubin_bytes};
-    memcpy(module->image, of->image, sizeof(module->image));
+    *module = (struct cuda_module){.cubin = from->cubin, .cubin_bytes = from->cubin_bytes};
+    memcpy(module->image, from->image, sizeof(module->image));
     return load_code(device, module);
 }
 

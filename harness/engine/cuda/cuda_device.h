@@ -204,7 +204,7 @@ enum status cuda_module_load(struct cuda_device *device, const char *name,
 
 /* Loads the code of another module again, at another address, with a constant bank of its own. The
  * other module must stay loaded. Otherwise like cuda_module_load. */
-enum status cuda_module_copy(struct cuda_device *device, const struct cuda_module *of,
+enum status cuda_module_copy(struct cuda_device *device, const struct cuda_module *from,
                              struct cuda_module *module);
 
 /* Finds the module's constant bank of CBANK_TABLE_BYTES, a variable of that name.

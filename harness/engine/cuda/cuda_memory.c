@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Buffers in several buffer sets. Nothing is allocated in the way of another buffer's address, so a
+ * placement is the same in every plan:
+ *
+ *   table, one buffer set     | offset 0 | offset 1 | ... | offset n |      within 2 MB, an entry
+ * of a TLB start: buffer set x 79 x 512 bytes, modulo 64 KB */
 #include "cuda_memory.h"
 
 #include <stdlib.h>
@@ -402,7 +407,7 @@ void cuda_memory_close(struct cuda_device *device)
     CUDA_TRY(device, cudaFree, memory->report);
     for (uint32_t k = 0; k < CUDA_TABLES_MAX; k++)
         cuda_table_close(device, &memory->tables[k]);
-    CUDA_TRY(device, cudaFree, memory->other.words);
+    CUDA_TRY(device, cudaFree, memory->polluter.words);
     for (size_t i = 0; memory->modules && i < workload_count; i++)
         for (size_t k = 0; k < CUDA_MODULES_MAX; k++)
             for (size_t copy = CUDA_MODULE_COPIES; copy-- > 0;)

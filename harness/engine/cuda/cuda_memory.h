@@ -105,7 +105,7 @@ struct cuda_memory {
     uint32_t *host_input, *host_output[CUDA_HOST_OUTPUTS];
     /* on the device: the description of a case; owned; NULL: not allocated */
     void *report;
-    struct cuda_zeros other; /* data that lookups load beside the table */
+    struct cuda_zeros polluter; /* data that lookups load beside the table */
     struct cuda_modules {
         struct cuda_module copies[CUDA_MODULES_MAX][CUDA_MODULE_COPIES];
     } *modules; /* owned: for each workload, loaded at the first request */

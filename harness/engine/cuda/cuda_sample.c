@@ -1,4 +1,10 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The graph of a sample and what its stamps say. Draws of a hot sample follow each other in one
+ * graph:
+ *
+ *   shuffle | lead-in | stamp | short stretch | stamp | long stretch | stamp
+ *
+ *   ns of a launch = (long - short) / additional launches, medians over draws */
 #include "cuda_sample.h"
 
 #include <math.h>

@@ -262,7 +262,7 @@ static bool fill(struct engine_session *session, struct launchable *launchable,
     for (uint32_t k = 0; k < launch.modules; k++)
         if (!fill_module(device, launchable, k, reason))
             return false;
-    if (!cuda_device_zeros(device, &device->memory->other, launch.other_bytes))
+    if (!cuda_device_zeros(device, &device->memory->polluter, launch.other_bytes))
         return !cell_refuse(reason, "out of memory for --polluter-bytes");
     if (!fill_buffers(device, launchable, &launch)) {
         *status = log_memory("the buffers of a cell");
@@ -321,7 +321,7 @@ static bool make_arguments(struct engine_session *session, struct launchable *la
     struct kernel_args args = launch.args;
 
     if (launch.other_bytes)
-        args.other = session->device.memory->other.words;
+        args.other = session->device.memory->polluter.words;
     launchable->arguments = calloc(1, launchable->argument_bytes);
     if (!launchable->arguments)
         return !cell_refuse(reason, "out of memory for arguments");
