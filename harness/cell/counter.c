@@ -66,75 +66,121 @@ enum expected {
     EXPECT_INSTRUCTIONS,
 };
 
-double counter_expected(const struct counter *counter, const struct expectation *e)
+/* What several expectations need of a cell's loads. */
+struct loads {
+    const struct cell *cell;
+    const struct access_counts *access;
+    enum load_unit unit;
+    bool word; /* a payload load is of words */
+    bool global; /* it passes the front of L1; so do loads past L1 */
+    bool l1_known; /* the requests of L1 are known */
+    double payload;
+    double table; /* global loads except those of the input */
+};
+
+static struct loads loads_of(const struct expectation *e)
 {
     const struct cell *cell = e->cell;
-
-    if (cell_is_user(cell))
-        return NAN;
-
-    const struct access_counts *access = e->access;
     const enum load_unit unit = cell->path->unit;
     const uint32_t width = table_width(cell->parameters);
     /* Selections read no memory. */
     const uint32_t part = unit == UNIT_SELECT ? width : width / payload_pieces(cell);
-    const bool halo = workload_has_halo(cell->workload), word = part == sizeof(uint32_t);
-    /* Loads past L1 also go through its front. */
     const bool global = unit == UNIT_L1 || unit == UNIT_L2;
-    /* Without a GPU, the requests of L1 for wide loads are not known. The loads that copy a table
-     * are wide where the path holds small tables. */
-    const bool l1_known =
-        (global ? part : width) <= sizeof(uint32_t) || (!global && !path_is_small(cell->path));
-    const double payload = (double)access->payload_loads, active = (double)access->warps_active;
-    /* Global loads except those of the input. */
-    const double table_loads = (double)access->staging_loads + (global ? payload : 0);
+    const double payload = (double)e->access->payload_loads;
 
+    return (struct loads){
+        .cell = cell,
+        .access = e->access,
+        .unit = unit,
+        .word = part == sizeof(uint32_t),
+        .global = global,
+        /* Without a GPU, the requests of L1 for wide loads are not known. The loads that copy a
+         * table are wide where the path holds small tables. */
+        .l1_known =
+            (global ? part : width) <= sizeof(uint32_t) || (!global && !path_is_small(cell->path)),
+        .payload = payload,
+        .table = (double)e->access->staging_loads + (global ? payload : 0),
+    };
+}
+
+/* One request for each distinct address of a payload load, also of one from parameters. One for
+ * each other LDC, since all of its threads have one address. Requests for addresses that are not
+ * words are not known. */
+static double expected_idc_requests(const struct expectation *e, const struct loads *loads)
+{
+    if (loads->unit == UNIT_IDC && !loads->word)
+        return NAN;
+    return executed(e, offsetof(struct sass_stretch, ldc_parameter)) -
+           (loads->cell->path->home == TABLE_PARAMETER ? loads->payload : 0) +
+           (loads->unit == UNIT_IDC ? (double)loads->access->addresses : 0);
+}
+
+/* Hopper sends each uniform constant load to the immediate constant cache. This was counted on an
+ * H200 and is not known elsewhere. Requests of constant operands are not known. */
+static double expected_imc_requests(const struct expectation *e, const struct loads *loads)
+{
+    if (!e->sass || e->sass->architecture != 90 || loads->unit == UNIT_IMC ||
+        (loads->unit == UNIT_UNIFORM && !loads->word))
+        return NAN;
+    return executed(e, offsetof(struct sass_stretch, uniform_constant));
+}
+
+/* A load with no active thread, around the edges of an image, is executed all the same. Where only
+ * some warps of a block load its halo, the code decides whether the others go around those loads.
+ */
+static double expected_global_loads(const struct loads *loads)
+{
+    const bool halo = workload_has_halo(loads->cell->workload);
+
+    if (halo && loads->cell->block_size > CBANK_WARP_THREADS)
+        return NAN;
+    return (double)(halo ? loads->access->warps_launched : loads->access->warps_active) *
+               workload_input_loads(loads->cell->workload, loads->cell->parameters) +
+           loads->table;
+}
+
+/* Where only some threads of a warp take part in its last round, the others leave the loop first.
+ * The code after the loop is then executed twice. */
+static double expected_instructions(const struct expectation *e)
+{
+    if (e->access->warps_active > e->access->warps_launched &&
+        e->cell->elements % CBANK_WARP_THREADS)
+        return NAN;
+    return executed(e, offsetof(struct sass_stretch, instructions));
+}
+
+double counter_expected(const struct counter *counter, const struct expectation *e)
+{
+    struct loads loads;
+
+    if (cell_is_user(e->cell))
+        return NAN;
+    loads = loads_of(e);
     switch ((enum expected)counter->expect) {
     case EXPECT_LDC:
         return executed(e, offsetof(struct sass_stretch, ldc_parameter)) +
                executed(e, offsetof(struct sass_stretch, ldc_user));
     case EXPECT_IDC_REQUESTS:
-        /* One request for each distinct address of a payload load, also of one from parameters. One
-         * for each other LDC, since all of its threads have one address. Requests for addresses
-         * that are not words are not known. */
-        if (unit == UNIT_IDC && !word)
-            return NAN;
-        return executed(e, offsetof(struct sass_stretch, ldc_parameter)) -
-               (cell->path->home == TABLE_PARAMETER ? payload : 0) +
-               (unit == UNIT_IDC ? (double)access->addresses : 0);
+        return expected_idc_requests(e, &loads);
     case EXPECT_IMC_REQUESTS:
-        /* Hopper sends each uniform constant load to the immediate constant cache. This was counted
-         * on an H200 and is not known elsewhere. Requests of constant operands are not known. */
-        if (!e->sass || e->sass->architecture != 90 || unit == UNIT_IMC ||
-            (unit == UNIT_UNIFORM && !word))
-            return NAN;
-        return executed(e, offsetof(struct sass_stretch, uniform_constant));
+        return expected_imc_requests(e, &loads);
     case EXPECT_GLOBAL_LOADS:
-        /* A load with no active thread, around the edges of an image, is executed all the same.
-         * Where only some warps of a block load its halo, the code decides whether the others go
-         * around those loads. */
-        if (halo && cell->block_size > CBANK_WARP_THREADS)
-            return NAN;
-        return (halo ? (double)access->warps_launched : active) *
-                   workload_input_loads(cell->workload, cell->parameters) +
-               table_loads;
+        return expected_global_loads(&loads);
     case EXPECT_L1_REQUESTS: /* none for a load with no active thread */
-        return l1_known ? (double)access->stream_loads + table_loads : NAN;
+        return loads.l1_known ? (double)loads.access->stream_loads + loads.table : NAN;
     case EXPECT_L1_SECTORS:
-        return l1_known ? (double)(access->stream_sectors + access->staging_sectors +
-                                   (global ? access->sectors : 0))
-                        : NAN;
+        return loads.l1_known
+                   ? (double)(loads.access->stream_sectors + loads.access->staging_sectors +
+                              (loads.global ? loads.access->sectors : 0))
+                   : NAN;
     case EXPECT_TEXTURE_LOADS:
-        return unit == UNIT_TEXTURE ? payload : 0;
+        return loads.unit == UNIT_TEXTURE ? loads.payload : 0;
     case EXPECT_SHARED_LOADS:
-        return active * workload_tile_loads(cell->workload, cell->parameters) +
-               (unit == UNIT_SHARED ? payload : 0);
+        return (double)loads.access->warps_active *
+                   workload_tile_loads(loads.cell->workload, loads.cell->parameters) +
+               (loads.unit == UNIT_SHARED ? loads.payload : 0);
     case EXPECT_INSTRUCTIONS:
-        /* Where only some threads of a warp take part in its last round, the others leave the loop
-         * first. The code after the loop is then executed twice. */
-        if (access->warps_active > access->warps_launched && cell->elements % CBANK_WARP_THREADS)
-            return NAN;
-        return executed(e, offsetof(struct sass_stretch, instructions));
+        return expected_instructions(e);
     default:
         return NAN;
     }
