@@ -50,9 +50,9 @@ char *advise_run_command(const struct advice *advice)
 /* -- text -------------------------------------------------------------------------------------- */
 
 #define SPACE(kind, member) .value = kind, .of = GRID_MEMBER(struct advised_space, member)
-#define STANDING_MEMBER                                                               \
-    offsetof(struct advised_space, standing), sizeof(enum advise_standing), SIZE_MAX, \
-        advise_standing_names
+#define STANDING_MEMBER                                                                        \
+    .offset = offsetof(struct advised_space, standing), .bytes = sizeof(enum advise_standing), \
+    .pointer = SIZE_MAX, .names = advise_standing_names
 
 /* The last ones are for JSON. */
 enum { TEXT_COLUMNS = 7 };
@@ -223,7 +223,7 @@ static void write_spaces(cJSON *object, const struct field *field, const void *b
     }
 }
 
-static const struct field_kind kind_spaces = {write_spaces, NULL};
+static const struct field_kind kind_spaces = {.write = write_spaces};
 
 static const struct field facts_rows[] = {
     {FIELD(field_number, struct advised_facts, "addresses_per_load", addresses, NULLABLE)},

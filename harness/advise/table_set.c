@@ -384,8 +384,9 @@ static void write_card(cJSON *object, const struct field *field, const void *bas
     json_add_text(object, field->key, ((const struct table_set *)base)->card->name);
 }
 
-static const struct field_kind kind_tables = {write_tables, NULL}, kind_card = {write_card, NULL},
-                               kind_steps = {write_steps, NULL};
+static const struct field_kind kind_tables = {.write = write_tables},
+                               kind_card = {.write = write_card},
+                               kind_steps = {.write = write_steps};
 
 static const struct field fields[] = {
     {.key = "tool", .kind = &field_tool},

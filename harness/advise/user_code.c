@@ -277,7 +277,7 @@ static void write_stride(cJSON *object, const struct field *field, const void *b
                     access->stride_bytes ? (double)access->stride_bytes : (double)NAN);
 }
 
-static const struct field_kind field_stride = {write_stride, NULL};
+static const struct field_kind field_stride = {.write = write_stride};
 
 static const struct field access_fields[] = {
     {FIELD(field_uint32, struct user_access, "address", address, REQUIRED)},

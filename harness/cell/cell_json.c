@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schema.h"
 #include "table.h"
 #include "text_print.h"
 #include "user_cell.h"
@@ -21,14 +22,21 @@ static const struct table parameter_table = TABLE("parameter", parameters, param
 enum { PATTERN_ROW = 2, ELEMENTS_ROW = 3, CELL_ROWS = 6 };
 
 static const struct field cell_rows[CELL_ROWS] = {
-    {FIELD(field_row, struct cell, "workload", workload, REQUIRED), .of = &table_of_workloads},
-    {FIELD(field_row, struct cell, "path", path, REQUIRED), .of = &table_of_paths},
-    {FIELD(field_row, struct cell, "pattern", pattern, REQUIRED)},
+    {FIELD(field_row, struct cell, "workload", workload, REQUIRED), .of = &table_of_workloads,
+     .about = "or the name of a user's kernel", .rules = PATTERN("^[A-Za-z_][A-Za-z0-9_]*$")},
+    {FIELD(field_row, struct cell, "path", path, REQUIRED), .of = &table_of_paths,
+     .rules = PATTERN_NAME},
+    {FIELD(field_row, struct cell, "pattern", pattern, REQUIRED),
+     .about = "the source of the indices, where they are data", .rules = PATTERN_NAME},
     {FIELD(field_uint64, struct cell, "elements", elements, REQUIRED), .low = 1,
-     .high = (double)CELL_ELEMENTS_MAX},
+     .high = (double)CELL_ELEMENTS_MAX,
+     .about = "output elements, one a thread; the size of a user's kernel", .rules = AT_LEAST(1)},
     {FIELD(field_uint32, struct cell, "block_size", block_size, REQUIRED),
-     .low = CBANK_WARP_THREADS, .high = CELL_BLOCK_SIZE_MAX},
-    {FIELD(field_row, struct cell, "cache_state", cache_state, REQUIRED), .of = &cache_state_table},
+     .low = CBANK_WARP_THREADS, .high = CELL_BLOCK_SIZE_MAX,
+     .about = "threads a block; 0 for a user's kernel, whose case says it",
+     .rules = AT_LEAST(0) ", \"multipleOf\": 32"},
+    {FIELD(field_row, struct cell, "cache_state", cache_state, REQUIRED), .of = &cache_state_table,
+     .about = "what the caches hold when a launch begins: hot, cold", .rules = PATTERN_NAME},
 };
 
 /* Bytes allocated for a table: the path's table, or a larger one where the cell needs it. */
@@ -171,7 +179,62 @@ static void read_cell(const struct node *node, const struct field *field, void *
         node_refuse(node, "block_size", "a multiple of 32");
 }
 
-const struct field_kind field_cell = {write_cell, read_cell};
+/* What write_cell adds beside cell_rows. */
+static const struct field kernel_file_rows[] = {
+    {.key = "hash",
+     .kind = &field_text,
+     .about =
+         "the beginning of that of the file, of what it includes and of the compiler's options",
+     .rules = PATTERN("^[0-9a-f]{16}$")},
+    {.key = "spaces",
+     .kind = &field_text,
+     .about = "memory spaces of its tables: one for all, or TABLE=SPACE with + between"},
+};
+static const struct object kernel_file_object = {.fields = FIELDS(kernel_file_rows)};
+static const struct field identity_row =
+    {.key = "identity",
+     .kind = &field_text,
+     .low = 1,
+     .about = "workload/path/pattern/elements/block_size/cache state, and /name=value for each of "
+              "its parameters: no two cells of a file have the same"};
+static const struct field other_rows[] = {
+    {.key = "kernel_file",
+     .kind = &field_object,
+     .presence = OMITTED,
+     .of = &kernel_file_object,
+     .about = "of a user's kernel, whose name is then the workload: what its identity ends with. "
+              "Other cells lack it"},
+    {.key = "parameters",
+     .kind = &field_texts,
+     .about = "those that the workload and the pattern take, by name; empty for most",
+     .rules = "\"additionalProperties\": {\"type\": \"integer\", \"minimum\": 1, \"maximum\": "
+              "4294967295}"},
+    {.key = "array_bytes",
+     .kind = &field_uint32,
+     .presence = NULLABLE,
+     .about = "size of the path's table as it is allocated, or of a larger one that the cell names",
+     .rules = AT_LEAST(4)},
+    {.key = "index_file_hash",
+     .kind = &field_text,
+     .presence = OMITTED,
+     .about = "of a cell whose indices are those of a file: the beginning of its hash, as the "
+              "identity has it",
+     .rules = PATTERN("^[0-9a-f]{16}$")},
+};
+
+static void schema_cell(struct schema_object *object, const struct field *field)
+{
+    (void)field;
+    identity_row.kind->schema(object, &identity_row);
+    for (size_t i = 0; i < CELL_ROWS; i++)
+        cell_rows[i].kind->schema(object, &cell_rows[i]);
+    for (size_t i = 0; i < sizeof(other_rows) / sizeof(other_rows[0]); i++)
+        other_rows[i].kind->schema(object, &other_rows[i]);
+}
+
+const struct field_kind field_cell = {.write = write_cell,
+                                      .read = read_cell,
+                                      .schema = schema_cell};
 
 /* -- grids ------------------------------------------------------------------------------------- */
 
@@ -214,11 +277,10 @@ static void value_table(const struct grid_column *column, const void *row, struc
         column->of ? table_bytes(cell->path, cell->parameters) : table_width(cell->parameters);
 }
 
-#define MEMBER(name)                                                           \
-    .of = &(const struct grid_member)                                          \
-    {                                                                          \
-        offsetof(struct cell, name), sizeof(((struct cell *)0)->name), 0, NULL \
-    }
+#define MEMBER(name)                                                             \
+    .of = &(const struct grid_member){.offset = offsetof(struct cell, name),     \
+                                      .bytes = sizeof(((struct cell *)0)->name), \
+                                      .pointer = 0}
 
 const struct grid_column cell_columns[CELL_COLUMN_COUNT] = {
     {.key = "workload", .heading = "workload", .value = value_workload, .head = true},

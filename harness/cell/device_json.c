@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schema.h"
+
 /* -- compute capability: "9.0" ----------------------------------------------------------------- */
 
 static void write_capability(cJSON *object, const struct field *field, const void *base)
@@ -34,13 +36,17 @@ static void read_capability(const struct node *node, const struct field *field, 
         node_refuse(node, field->key, "a string like \"9.0\"");
 }
 
-static const struct field_kind field_capability = {write_capability, read_capability};
+static const struct field_kind field_capability = {.write = write_capability,
+                                                   .read = read_capability,
+                                                   .schema = schema_text};
 
 /* -- clocks ------------------------------------------------------------------------------------ */
 
 static const struct field clock_rows[] = {
-    {FIELD(field_number, struct device_info, "sm_max_mhz", sm_clock_max_mhz, NULLABLE)},
-    {FIELD(field_number, struct device_info, "memory_max_mhz", memory_clock_max_mhz, NULLABLE)},
+    {FIELD(field_number, struct device_info, "sm_max_mhz", sm_clock_max_mhz, NULLABLE),
+     .rules = ABOVE(0)},
+    {FIELD(field_number, struct device_info, "memory_max_mhz", memory_clock_max_mhz, NULLABLE),
+     .rules = ABOVE(0)},
 };
 static const struct object clock_object = {.fields = FIELDS(clock_rows), .given = SIZE_MAX};
 
@@ -78,7 +84,21 @@ static void read_throttle(const struct node *node, const struct field *field, vo
         fields_read(&throttle, &throttle_fields, base);
 }
 
-static const struct field_kind field_throttle = {write_throttle, read_throttle};
+static const struct field known_row = {.key = "known", .kind = &field_bool};
+
+/* Before and after are null where nothing is known. */
+static void schema_throttle(struct schema_object *object, const struct field *field)
+{
+    struct field rows[3] = {known_row, throttle_rows[0], throttle_rows[1]};
+    const struct fields fields = FIELDS(rows);
+
+    rows[1].rules = rows[2].rules = "\"type\": [\"integer\", \"string\", \"null\"], " AT_LEAST(0);
+    schema_fill(schema_property(object, field, "object"), &fields);
+}
+
+static const struct field_kind field_throttle = {.write = write_throttle,
+                                                 .read = read_throttle,
+                                                 .schema = schema_throttle};
 
 /* -- the board --------------------------------------------------------------------------------- */
 
@@ -113,13 +133,19 @@ static void read_groups(const struct node *node, const struct field *field, void
     }
 }
 
-static const struct field_kind field_groups = {write_groups, read_groups};
+static const struct field_kind field_groups = {.write = write_groups, .read = read_groups};
 
 static const struct field board_rows[] = {
-    {FIELD(field_text, struct board, "part_number", part_number, NULLABLE)},
-    {FIELD(field_text, struct board, "part_number_reason", part_number_reason, NULLABLE)},
-    {FIELD(field_groups, struct board, "constant_cache_groups", constant_cache_groups, REQUIRED)},
-    {FIELD(field_text, struct board, "constant_cache_groups_reason", groups_reason, NULLABLE)},
+    {FIELD(field_text, struct board, "part_number", part_number, NULLABLE),
+     .about = "of the board, by NVML; no serial number is read"},
+    {FIELD(field_text, struct board, "part_number_reason", part_number_reason, NULLABLE),
+     .about = "why there is no part number; null where there is one"},
+    {FIELD(field_groups, struct board, "constant_cache_groups", constant_cache_groups, REQUIRED),
+     .rules = "\"type\": [\"array\", \"null\"], \"minItems\": 1, \"items\": {\"type\": "
+              "\"integer\", \"minimum\": 1}",
+     .about = "numbers of SMs that share an L1.5 constant cache, from the largest on"},
+    {FIELD(field_text, struct board, "constant_cache_groups_reason", groups_reason, NULLABLE),
+     .about = "why the groups are not known; null where they are"},
 };
 static const struct object board_object = {.fields = FIELDS(board_rows),
                                            .given = offsetof(struct device_info, board.given)};
@@ -128,28 +154,43 @@ static const struct object board_object = {.fields = FIELDS(board_rows),
 
 static const struct field device_rows[] = {
     {FIELD(field_text, struct device_info, "name", name, REQUIRED)},
-    {FIELD(field_capability, struct device_info, "compute_capability", cc_major, REQUIRED)},
-    {FIELD(field_text, struct device_info, "chip", chip, NULLABLE)},
+    {FIELD(field_capability, struct device_info, "compute_capability", cc_major, REQUIRED),
+     .rules = PATTERN("^[0-9]+\\\\.[0-9]+$")},
+    {FIELD(field_text, struct device_info, "chip", chip, NULLABLE),
+     .about = "CUPTI's name, such as GH100"},
     {FIELD(field_text, struct device_info, "uuid", uuid, NULLABLE)},
     {FIELD(field_uint32, struct device_info, "sm_count", sm_count, NULLABLE)},
-    {FIELD(field_uint32, struct device_info, "warps_per_sm", warps_per_sm, NULLABLE)},
-    {FIELD(field_uint32, struct device_info, "blocks_per_sm", blocks_per_sm, NULLABLE)},
-    {FIELD(field_uint32, struct device_info, "shared_bytes_per_sm", shared_bytes_per_sm, NULLABLE)},
+    {FIELD(field_uint32, struct device_info, "warps_per_sm", warps_per_sm, NULLABLE),
+     .about = "that can be resident at a time"},
+    {FIELD(field_uint32, struct device_info, "blocks_per_sm", blocks_per_sm, NULLABLE),
+     .about = "that can be resident at a time"},
+    {FIELD(field_uint32, struct device_info, "shared_bytes_per_sm", shared_bytes_per_sm, NULLABLE),
+     .about = "shared memory of an SM"},
     {FIELD(field_uint32, struct device_info, "shared_bytes_reserved", shared_bytes_reserved,
-           NULLABLE)},
+           NULLABLE),
+     .about = "of that for every block"},
     {FIELD(field_uint64, struct device_info, "l2_bytes", l2_bytes, NULLABLE)},
     {FIELD(field_uint64, struct device_info, "memory_bytes", memory_bytes, NULLABLE)},
-    {FIELD(field_text, struct device_info, "driver", driver, NULLABLE)},
-    {FIELD(field_uint32, struct device_info, "cuda_driver_api", cuda_driver_api, NULLABLE)},
+    {FIELD(field_text, struct device_info, "driver", driver, NULLABLE),
+     .about = "version of the kernel driver"},
+    {FIELD(field_uint32, struct device_info, "cuda_driver_api", cuda_driver_api, NULLABLE),
+     .about = "newest CUDA that the driver speaks: 13000 is 13.0"},
     {FIELD(field_text, struct device_info, "vbios", vbios, NULLABLE)},
-    {FIELD(field_text, struct device_info, "ecc", ecc, NULLABLE)},
-    {FIELD(field_text, struct device_info, "mig", mig, NULLABLE)},
+    {FIELD(field_text, struct device_info, "ecc", ecc, NULLABLE),
+     .rules = "\"enum\": [\"on\", \"off\", null]"},
+    {FIELD(field_text, struct device_info, "mig", mig, NULLABLE),
+     .rules = "\"enum\": [\"on\", \"off\", null]"},
     {FIELD(field_text, struct device_info, "pci_bus_id", pci_bus_id, NULLABLE)},
-    {FIELD(field_number, struct device_info, "launch_ns", launch_ns, NULLABLE)},
+    {FIELD(field_number, struct device_info, "launch_ns", launch_ns, NULLABLE),
+     .about = "what one more launch of an empty kernel costs in a chain of launches"},
     /* whose members are those of the device */
     {.key = "clocks", .kind = &field_object, .of = &clock_object},
-    {.key = "throttle", .kind = &field_throttle},
-    {FIELD(field_object, struct device_info, "board", board, LATER), .of = &board_object},
+    {.key = "throttle",
+     .kind = &field_throttle,
+     .about = "why the driver held the clocks down, before and after the run: NVML's bits of "
+              "clocks event reasons. null where known is false"},
+    {FIELD(field_object, struct device_info, "board", board, LATER), .of = &board_object,
+     .about = "what tells boards of one model apart; null for a card; older files lack it"},
 };
 
 const struct object device_object = {.fields = FIELDS(device_rows), .given = SIZE_MAX};

@@ -132,7 +132,7 @@ static void write_level_numbers(cJSON *object, const struct field *field, const 
                   level->replacement.known ? level->replacement_name : NULL);
 }
 
-static const struct field_kind field_level_numbers = {write_level_numbers, NULL};
+static const struct field_kind field_level_numbers = {.write = write_level_numbers};
 
 #define GEOMETRY(kind, key, member) FIELD(kind, struct geometry, key, member, REQUIRED)
 
@@ -169,7 +169,7 @@ static void write_groups(cJSON *object, const struct field *field, const void *b
     }
 }
 
-static const struct field_kind field_groups = {write_groups, NULL};
+static const struct field_kind field_groups = {.write = write_groups};
 
 static const struct field exchange_rows[] = {
     {FIELD(field_reference, struct probe_exchange, "asked", asked, REQUIRED)},

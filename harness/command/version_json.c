@@ -3,6 +3,8 @@
  * that reads is another one. */
 #include "version_json.h"
 
+#include "schema.h"
+
 static void write_tool(cJSON *object, const struct field *field, const void *base)
 {
     cJSON *made = json_add(object, field->key, cJSON_CreateObject());
@@ -32,4 +34,27 @@ static void read_tool(const struct node *node, const struct field *field, void *
         field_read(&made, &argv, base);
 }
 
-const struct field_kind field_tool = {write_tool, read_tool};
+static void schema_tool(struct schema_object *object, const struct field *field)
+{
+    static const struct field rows[] = {
+        {.key = "name", .kind = &field_text, .rules = "\"const\": \"cbank\""},
+        {.key = "version", .kind = &field_text},
+        {.key = "git_commit",
+         .kind = &field_text,
+         .presence = NULLABLE,
+         .about = "null in a build outside a git checkout"},
+        {.key = "git_dirty",
+         .kind = &field_bool,
+         .about = "sources had changes that were not committed"},
+        {.key = "compiler", .kind = &field_text, .presence = LATER},
+        {.key = "cuda_toolkit", .kind = &field_text, .presence = LATER},
+        {.key = "argv", .kind = &field_text, .about = "the command line, words joined by spaces"},
+    };
+    const struct fields fields = {rows, sizeof(rows) / sizeof(rows[0]) - (field->bytes == 0)};
+
+    schema_fill(schema_property(object, field, "object"), &fields);
+}
+
+const struct field_kind field_tool = {.schema = schema_tool,
+                                      .write = write_tool,
+                                      .read = read_tool};

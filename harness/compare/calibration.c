@@ -10,6 +10,7 @@
 #include "cell_json.h"
 #include "device_json.h"
 #include "log.h"
+#include "schema.h"
 #include "side.h"
 #include "version_json.h"
 
@@ -142,12 +143,19 @@ static const struct object deviation_object = {.fields = {deviation_rows, DEVIAT
 
 static const struct field cell_rows[] = {
     {FIELD(field_cell, struct calibrated_cell, "", cell, REQUIRED)},
-    {FIELD(field_number, struct calibrated_cell, "noise", noise, NULLABLE), .high = INFINITY},
+    {FIELD(field_number, struct calibrated_cell, "noise", noise, NULLABLE), .high = INFINITY,
+     .about = "greatest relative difference between the times of two processes, 0.01 is 1 %, which "
+              "grows with the number of processes; null where a process failed or fewer than two "
+              "timed the cell",
+     .rules = AT_LEAST(0)},
     {FIELD(field_object, struct calibrated_cell, "process_deviation", deviation, NULLABLE),
-     .of = &deviation_object},
+     .of = &deviation_object, .about = "null with noise"},
     {FIELD(field_number, struct calibrated_cell, "median_ns", median_ns, NULLABLE),
-     .high = INFINITY},
-    {FIELD(field_text, struct calibrated_cell, "sass_sha256", sha256, NULLABLE)},
+     .high = INFINITY, .about = "median of the times of the processes; null with noise",
+     .rules = AT_LEAST(0)},
+    {FIELD(field_text, struct calibrated_cell, "sass_sha256", sha256, NULLABLE),
+     .about = "of the kernel's code; null where it is not known, mixed where the processes ran "
+              "different code: the noise then applies nowhere"},
 };
 
 static const struct objects cell_list = {OBJECTS(cell_rows, struct calibrated_cell,
@@ -155,14 +163,21 @@ static const struct objects cell_list = {OBJECTS(cell_rows, struct calibrated_ce
                                          .max = SIZE_MAX};
 
 static const struct field rows[] = {
-    {.key = "tool", .kind = &field_tool},
+    {.key = "tool", .kind = &field_tool, .about = "what wrote the file"},
     /* These are calibration_fields. */
-    {FIELD(field_text, struct calibration, "engine", engine, REQUIRED)},
-    {FIELD(field_bool, struct calibration, "modelled", modelled, REQUIRED)},
-    {FIELD(field_object, struct calibration, "device", device, REQUIRED), .of = &device_object},
+    {FIELD(field_text, struct calibration, "engine", engine, REQUIRED),
+     .about = "of the processes: cuda, model"},
+    {FIELD(field_bool, struct calibration, "modelled", modelled, REQUIRED),
+     .about = "the times are predictions, and the noise is none that was measured"},
+    {FIELD(field_object, struct calibration, "device", device, REQUIRED), .of = &device_object,
+     .about = "the GPU that the calibration is of; it applies to no other driver and model, and "
+              "for another GPU of the model with what GPUs differ by added. Where its uuid is null "
+              "it applies nowhere"},
     {FIELD(field_uint32, struct calibration, "processes", processes, REQUIRED), .low = 2,
-     .high = UINT32_MAX},
-    {FIELD(field_list, struct calibration, "cells", cells, REQUIRED), .of = &cell_list},
+     .high = UINT32_MAX, .about = "runs of the program that measured the plan",
+     .rules = AT_LEAST(2)},
+    {FIELD(field_list, struct calibration, "cells", cells, REQUIRED), .of = &cell_list,
+     .about = "each cell once"},
 };
 
 const struct fields calibration_fields = {rows + 1, 4};
@@ -171,6 +186,10 @@ const struct document calibration_document = {
     .schema = "cbank-calibration",
     .what = "calibration",
     .remedy = "take a file that cbank calibrate wrote",
+    .about = "How much the time of each cell differs between processes of the same plan on one "
+             "GPU. A reader "
+             "takes any version 1.x and ignores keys that it does not know. A value that is not "
+             "known is null.",
     .major = 1,
     .minor = 1,
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX},

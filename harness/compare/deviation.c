@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "schema.h"
+
 #include "stats.h"
 
 static const double pi = 3.14159265358979323846;
@@ -20,10 +22,16 @@ static const struct names origins =
     NAMES(origin_names, DEVIATION_ORIGINS, "default, calibration, processes or boards");
 
 const struct field deviation_rows[DEVIATION_ROWS] = {
-    {FIELD(field_number, struct deviation, "value", value, REQUIRED), .high = INFINITY},
+    {FIELD(field_number, struct deviation, "value", value, REQUIRED), .high = INFINITY,
+     .about = "standard deviation of the logarithm of the time of one process: 0.01 is 1 %",
+     .rules = AT_LEAST(0)},
     {FIELD(field_number, struct deviation, "degrees_of_freedom", degrees, REQUIRED),
-     .high = INFINITY},
-    {FIELD(field_name, struct deviation, "origin", origin, REQUIRED), .of = &origins},
+     .high = INFINITY, .about = "how well it is known: intervals are Student's t at these",
+     .rules = ABOVE(0)},
+    {FIELD(field_name, struct deviation, "origin", origin, REQUIRED), .of = &origins,
+     .about = "what was known before the sides: the default of the program; a calibration of this "
+              "GPU; processes: nothing, the sides say it alone; boards: other GPUs of the model, "
+              "with the default"},
 };
 
 /* -- deviations -------------------------------------------------------------------------------- */

@@ -15,6 +15,8 @@ struct report_view {
     bool all; /* cells that are the same, too */
 };
 
+struct document;
+
 struct report_format {
     /* Writes the report. Failed writes show in the stream's error flag. STATUS_ENVIRONMENT, logged,
      * when out of memory. */
@@ -38,6 +40,9 @@ struct report_format {
 enum report_index { REPORT_FORMATS(REPORT_INDEX) REPORT_COUNT };
 
 REPORT_FORMATS(REPORT_DECLARED)
+
+/* A struct comparison as a document; it is written and never read. */
+extern const struct document comparison_document;
 
 /* By enum report_index. */
 extern const struct report_format *const report_formats[REPORT_COUNT];

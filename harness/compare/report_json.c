@@ -9,46 +9,111 @@
 #include "judge_json.h"
 #include "report.h"
 #include "report_words.h"
+#include "schema.h"
 
-/* A value that follows from the struct at base, or from a member of it. */
-#define WRITER(name)                                                                      \
-    static void write_##name(cJSON *object, const struct field *field, const void *base); \
-    static const struct field_kind kind_##name = {write_##name, NULL};                    \
+/* A value that follows from the struct at base, or from a member of it; and its schema. */
+#define WRITER(name, schema_)                                                                  \
+    static void write_##name(cJSON *object, const struct field *field, const void *base);      \
+    static const struct field_kind kind_##name = {.write = write_##name, .schema = (schema_)}; \
     static void write_##name(cJSON *object, const struct field *field, const void *base)
 
-WRITER(options)
-{
-    const struct compare_options *options = &((const struct comparison *)base)->options;
-    cJSON *out = json_add(object, field->key, cJSON_CreateObject()), *allowed;
+/* -- options ----------------------------------------------------------------------------------- */
 
-    json_add_double(out, "threshold", options->judge.threshold);
-    json_add_double(out, "counter_threshold", COUNTER_THRESHOLD);
-    json_add_double(out, "confidence", 1 - judge_level(&options->judge));
-    json_add_integer(out, "interim_analyses", 1 + options->judge.other_analyses);
-    allowed = json_add(out, "allowed", cJSON_CreateArray());
-    for (size_t i = 0; options->allowed && i < options->allowed->count; i++)
-        json_append(allowed, cJSON_CreateString(*(const char *const *)options->allowed->rows[i]));
-    if (options->calibration)
-        fields_write(json_add(out, "calibration", cJSON_CreateObject()), &calibration_fields,
-                     options->calibration);
-    else
-        json_add_text(out, "calibration", NULL);
-    json_add_text(out, "boards", options->boards ? options->boards->total.label : NULL);
+/* What cells are judged by. */
+struct judged_by {
+    double threshold, counter_threshold, confidence;
+    uint32_t interim_analyses;
+    const struct selection *allowed;
+    const struct calibration *calibration;
+    const char *boards;
+};
+
+WRITER(allowed, schema_words)
+{
+    const struct selection *allowed = ((const struct judged_by *)base)->allowed;
+    cJSON *array = json_add(object, field->key, cJSON_CreateArray());
+
+    for (size_t i = 0; allowed && i < allowed->count; i++)
+        json_append(array, cJSON_CreateString(*(const char *const *)allowed->rows[i]));
 }
 
-/* The summary, and what follows from all cells. */
-WRITER(summary)
+static const struct field option_rows[] = {
+    {FIELD(field_number, struct judged_by, "threshold", threshold, REQUIRED),
+     .about = "relative change of time that counts: 0.01 is 1 %", .rules = AT_LEAST(0)},
+    {FIELD(field_number, struct judged_by, "counter_threshold", counter_threshold, REQUIRED),
+     .about = "relative change of a measured counter that is listed", .rules = AT_LEAST(0)},
+    {FIELD(field_number, struct judged_by, "confidence", confidence, REQUIRED),
+     .about = "of every interval: 0.95; more in an interim analysis of a gate", .rules = ABOVE(0)},
+    {FIELD(field_uint32, struct judged_by, "interim_analyses", interim_analyses, REQUIRED),
+     .about = "at growing data, of which this is one: the level of intervals is divided by them, "
+              "and adjusted_p is times them. 1, and of cbank gate more",
+     .rules = AT_LEAST(1)},
+    {FIELD(kind_allowed, struct judged_by, "allowed", allowed, REQUIRED),
+     .about = "context fields that may differ, in addition to those that may by default"},
+    {FIELD(field_pointer, struct judged_by, "calibration", calibration, NULLABLE),
+     .of = &calibration_fields,
+     .about = "where deviations between processes come from; null without one"},
+    {FIELD(field_reference, struct judged_by, "boards", boards, NULLABLE),
+     .about =
+         "results of other GPUs of the model, by which board_deviation is known; null without any"},
+};
+static const struct fields option_fields = FIELDS(option_rows);
+
+static void schema_options(struct schema_object *object, const struct field *field)
+{
+    schema_fill(schema_property(object, field, "object"), &option_fields);
+}
+
+WRITER(options, schema_options)
+{
+    const struct compare_options *options = &((const struct comparison *)base)->options;
+    const struct judged_by judged_by = {
+        .threshold = options->judge.threshold,
+        .counter_threshold = COUNTER_THRESHOLD,
+        .confidence = 1 - judge_level(&options->judge),
+        .interim_analyses = 1 + options->judge.other_analyses,
+        .allowed = options->allowed,
+        .calibration = options->calibration,
+        .boards = options->boards ? options->boards->total.label : NULL,
+    };
+
+    fields_write(json_add(object, field->key, cJSON_CreateObject()), &option_fields, &judged_by);
+}
+
+/* -- the whole --------------------------------------------------------------------------------- */
+
+WRITER(summary, schema_text)
 {
     char line[LINE_BYTES];
 
     summary_line(base, line);
     json_add_text(object, field->key, line);
-    settle_line(base, line);
-    json_add_text(object, "to_decide", *line ? line : NULL);
-    json_add_integer(object, "status", (uint64_t)comparison_status(base, true));
 }
 
-WRITER(counts)
+WRITER(needs, schema_text)
+{
+    char line[LINE_BYTES];
+
+    settle_line(base, line);
+    json_add_text(object, field->key, *line ? line : NULL);
+}
+
+WRITER(status, schema_integer)
+{
+    json_add_integer(object, field->key, (uint64_t)comparison_status(base, true));
+}
+
+static void schema_counts(struct schema_object *object, const struct field *field)
+{
+    struct field rows[VERDICTS] = {{.key = NULL}};
+    const struct fields fields = FIELDS(rows);
+
+    for (size_t i = 0; i < VERDICTS; i++)
+        rows[i] = (struct field){.key = verdict_rows[i].name, .kind = &field_uint64};
+    schema_fill(schema_property(object, field, "object"), &fields);
+}
+
+WRITER(counts, schema_counts)
 {
     const size_t *counts = (const size_t *)((const char *)base + field->offset);
     cJSON *out = json_add(object, field->key, cJSON_CreateObject());
@@ -57,42 +122,80 @@ WRITER(counts)
         json_add_integer(out, verdict_rows[i].name, counts[i]);
 }
 
-WRITER(verdict)
+static void schema_verdict(struct schema_object *object, const struct field *field)
+{
+    const char *words[VERDICTS];
+    const struct names names = {words, VERDICTS, NULL};
+    struct field named = *field;
+
+    for (size_t i = 0; i < VERDICTS; i++)
+        words[i] = verdict_rows[i].name;
+    named.of = &names;
+    schema_name(object, &named);
+}
+
+WRITER(verdict, schema_verdict)
 {
     json_add_text(object, field->key,
                   verdict_rows[*(const enum cell_verdict *)((const char *)base + field->offset)]
                       .name);
 }
 
-WRITER(differences)
+/* A context field that differs. */
+struct difference {
+    const char *context_field;
+    bool allowed;
+    const char *sides[SIDES];
+};
+
+static const struct field difference_rows[] = {
+    {FIELD(field_reference, struct difference, "context_field", context_field, REQUIRED)},
+    {FIELD(field_bool, struct difference, "allowed", allowed, REQUIRED),
+     .about = "false: the sides are not comparable"},
+    {FIELD(field_reference, struct difference, "base", sides[BASE], NULLABLE)},
+    {FIELD(field_reference, struct difference, "new", sides[NEW], NULLABLE),
+     .about = "for sass, how many cells, as in base; for clocks, the SM clocks of the cells that "
+              "differ"},
+};
+static const struct objects difference_list = {.fields = FIELDS(difference_rows)};
+
+WRITER(differences, schema_list)
 {
     const struct comparison *comparison = base;
     cJSON *array = json_add(object, field->key, cJSON_CreateArray());
 
     for (size_t i = 0; i < context_field_count; i++) {
+        struct difference difference = {context_fields[i].name,
+                                        .allowed = !(comparison->refused >> i & 1)};
         char texts[SIDES][DEVICE_TEXT_BYTES];
-        cJSON *difference;
 
         if (!(comparison->differing >> i & 1))
             continue;
         context_texts(comparison, i, texts);
-        difference = json_append(array, cJSON_CreateObject());
-        json_add_text(difference, "context_field", context_fields[i].name);
-        cJSON_AddBoolToObject(difference, "allowed", !(comparison->refused >> i & 1));
         for (size_t side = 0; side < SIDES; side++)
-            json_add_text(difference, side_names[side], texts[side][0] ? texts[side] : NULL);
+            difference.sides[side] = texts[side][0] ? texts[side] : NULL;
+        fields_write(json_append(array, cJSON_CreateObject()), &difference_list.fields,
+                     &difference);
     }
 }
 
 static const struct field side_rows[] = {
-    {FIELD(field_text, struct side, "label", label, REQUIRED)},
-    {FIELD(field_uint64, struct side, "results", files, REQUIRED)},
-    {FIELD(field_uint64, struct side, "incomplete", incomplete, REQUIRED)},
-    {FIELD(field_uint64, struct side, "findings", findings, REQUIRED)},
+    {FIELD(field_text, struct side, "label", label, REQUIRED),
+     .about = "what it was called on the command line"},
+    {FIELD(field_uint64, struct side, "results", files, REQUIRED), .about = "files that were read"},
+    {FIELD(field_uint64, struct side, "incomplete", incomplete, REQUIRED),
+     .about = "of those, how many are of an interrupted run"},
+    {FIELD(field_uint64, struct side, "findings", findings, REQUIRED),
+     .about =
+         "programs of a gate that exited with 1: wrong outputs, exact counters, memory errors"},
     {FIELD(field_text, struct side, "engine", identity.engine, REQUIRED)},
-    {FIELD(field_bool, struct side, "modelled", identity.modelled, REQUIRED)},
-    {FIELD(field_object, struct side, "device", identity.device, REQUIRED), .of = &device_object},
-    {FIELD(field_text, struct side, "started_utc", identity.started_utc, NULLABLE)},
+    {FIELD(field_bool, struct side, "modelled", identity.modelled, REQUIRED),
+     .about = "times of any process are predictions"},
+    {FIELD(field_object, struct side, "device", identity.device, REQUIRED), .of = &device_object,
+     .about = "what the processes of a side ran on. Text that differs between them is \"mixed\"; "
+              "numbers are of the first"},
+    {FIELD(field_text, struct side, "started_utc", identity.started_utc, NULLABLE),
+     .about = "of the first process"},
 };
 static const struct fields side_fields = FIELDS(side_rows);
 
@@ -106,23 +209,31 @@ static const struct fields gpu_identity_fields = FIELDS(gpu_identity_rows);
 static const struct field gpu_rows[] = {
     {FIELD(field_pointer, struct compared_gpu, NULL, identity, REQUIRED),
      .of = &gpu_identity_fields},
-    {FIELD(kind_verdict, struct compared_gpu, "verdict", verdict, REQUIRED)},
-    {FIELD(field_bool, struct compared_gpu, "comparable", comparable, REQUIRED)},
-    {FIELD(field_number, struct compared_gpu, "occasion_weight", occasions, REQUIRED)},
-    {FIELD(field_number, struct compared_gpu, "later_weight", later, REQUIRED)},
+    {FIELD(kind_verdict, struct compared_gpu, "verdict", verdict, REQUIRED),
+     .about = "that of its worst cell; missing or new where a side lacks the GPU"},
+    {FIELD(field_bool, struct compared_gpu, "comparable", comparable, REQUIRED),
+     .about = "nothing differs that may not"},
+    {FIELD(field_number, struct compared_gpu, "occasion_weight", occasions, REQUIRED),
+     .about = "of the variance between occasions (processes that begin within a minute) in its "
+              "ratios: 0 where both sides share them, 2 where each has one of its own",
+     .rules = AT_LEAST(0)},
+    {FIELD(field_number, struct compared_gpu, "later_weight", later, REQUIRED),
+     .about = "the same of processes that begin within ten minutes: what is later differs by an "
+              "assumed part, too",
+     .rules = AT_LEAST(0)},
     {FIELD(kind_counts, struct compared_gpu, "counts", counts, REQUIRED)},
 };
 static const struct objects gpu_list = {
     OBJECTS(gpu_rows, struct compared_gpu, struct comparison, gpu_count)};
 
-WRITER(uuid)
+WRITER(uuid, schema_text)
 {
     const char *uuid = ((const struct comparison_cell *)base)->gpu->identity->device.uuid;
 
     json_add_text(object, field->key, *uuid ? uuid : NULL);
 }
 
-WRITER(code)
+WRITER(code, schema_text)
 {
     const struct comparison_cell *cell = base;
     char line[LINE_BYTES];
@@ -146,7 +257,13 @@ static const struct objects change_list =
     OBJECTS_OF(change_rows, struct counter_change, struct comparison_cell, change_count);
 
 /* The judge's question and answer, which cbank compare --batch writes alike. */
-WRITER(judged)
+static void schema_judged(struct schema_object *object, const struct field *field)
+{
+    (void)field;
+    schema_fields(object, &judged_fields);
+}
+
+WRITER(judged, schema_judged)
 {
     (void)field;
     fields_write(object, &judged_fields, &((const struct comparison_cell *)base)->judged);
@@ -156,34 +273,68 @@ WRITER(judged)
 
 static const struct field cell_rows[] = {
     {CELL(field_cell, "", cell, REQUIRED)},
-    {.key = "uuid", .kind = &kind_uuid},
+    {.key = "uuid", .kind = &kind_uuid, .presence = NULLABLE, .about = "of the GPU"},
     {CELL(kind_verdict, "verdict", verdict, REQUIRED)},
     {.kind = &kind_judged},
-    {CELL(field_bool, "sass_differs", sass_differs, REQUIRED)},
-    {.key = "code", .kind = &kind_code},
-    {CELL(field_bits, "code_moved", code_moved, REQUIRED), .of = &code_parts},
-    {CELL(field_list, "counters", changes, REQUIRED), .of = &change_list},
-    {CELL(field_text, "note", note, NULLABLE)},
+    {CELL(field_bool, "sass_differs", sass_differs, REQUIRED),
+     .about = "the kernel's code is not the same on both sides, by more than constant_offsets"},
+    {.key = "code",
+     .kind = &kind_code,
+     .presence = NULLABLE,
+     .about =
+         "how the code differs, in a line; null where it does not differ or a side does not say"},
+    {CELL(field_bits, "code_moved", code_moved, REQUIRED), .of = &code_parts,
+     .about = "the parts of the code that are known to differ; empty where it is the same, or the "
+              "sides do not say"},
+    {CELL(field_list, "counters", changes, REQUIRED), .of = &change_list,
+     .about = "that moved: exact ones that differ, measured ones beyond counter_threshold"},
+    {CELL(field_text, "note", note, NULLABLE), .about = "why it is invalid, or what differs"},
 };
 static const struct objects cell_list = {
     OBJECTS(cell_rows, struct comparison_cell, struct comparison, cell_count)};
 
 static const struct field rows[] = {
-    {.key = "summary", .kind = &kind_summary},
-    {FIELD(field_bool, struct comparison, "comparable", comparable, REQUIRED)},
+    {.key = "summary", .kind = &kind_summary, .about = "one line for people"},
+    {.key = "to_decide",
+     .kind = &kind_needs,
+     .presence = NULLABLE,
+     .about = "how many processes a side would settle what is inconclusive, and how to measure "
+              "them; null where no number of them would"},
+    {.key = "status",
+     .kind = &kind_status,
+     .rules = "\"enum\": [0, 1, 3, 4]",
+     .about = "0 not worse, 1 worse or not whole, 3 not comparable, 4 inconclusive: the exit code "
+              "with --strict; without, 4 becomes 0 where a cell was decided"},
+    {FIELD(field_bool, struct comparison, "comparable", comparable, REQUIRED),
+     .about = "the sides have a cell in common, and no context field differs that may not"},
     {FIELD(field_pointer, struct comparison, "base", sides[BASE], REQUIRED), .of = &side_fields},
     {FIELD(field_pointer, struct comparison, "new", sides[NEW], REQUIRED), .of = &side_fields},
     {.key = "options", .kind = &kind_options},
-    {FIELD(field_bool, struct comparison, "plans_differ", plans_differ, REQUIRED)},
-    {.key = "differences", .kind = &kind_differences},
-    {FIELD(kind_counts, struct comparison, "counts", counts, REQUIRED)},
-    {FIELD(field_list, struct comparison, "gpus", gpus, REQUIRED), .of = &gpu_list},
-    {FIELD(field_list, struct comparison, "cells", cells, REQUIRED), .of = &cell_list},
+    {FIELD(field_bool, struct comparison, "plans_differ", plans_differ, REQUIRED),
+     .about = "a side has cells that the other has not; buffers then lie elsewhere, and what that "
+              "changes is in the intervals"},
+    {.key = "differences",
+     .kind = &kind_differences,
+     .of = &difference_list,
+     .about = "context fields that differ between the sides"},
+    {FIELD(kind_counts, struct comparison, "counts", counts, REQUIRED),
+     .about = "cells by verdict"},
+    {FIELD(field_list, struct comparison, "gpus", gpus, REQUIRED), .of = &gpu_list,
+     .about = "of each GPU, worst first; where there are several, each is compared with itself, by "
+              "its UUID"},
+    {FIELD(field_list, struct comparison, "cells", cells, REQUIRED), .of = &cell_list,
+     .about = "worst first; those of GPUs that a side lacks come last"},
 };
 
-static const struct document document = {
+const struct document comparison_document = {
     .schema = "cbank-comparison",
     .what = "comparison",
+    .about =
+        "What cbank compare --json writes. Keys end in their unit. A reader takes any version 1.x "
+        "and "
+        "ignores keys that it does not know. Integers above 2^53 are decimal strings. A value that "
+        "is not known or does not exist is null. Changes are ratios new / base: 1.01 is 1 % "
+        "slower.",
     .major = 1,
     .minor = 2,
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX},
@@ -193,7 +344,7 @@ static enum status write_json(FILE *stream, const struct comparison *comparison,
                               const struct report_view *view)
 {
     (void)view;
-    return json_put_owned(stream, document_to_json(&document, comparison));
+    return json_put_owned(stream, document_to_json(&comparison_document, comparison));
 }
 
 const struct report_format report_json = {.write = write_json};

@@ -13,6 +13,7 @@ struct document {
     const char *schema; /* its schema.name: "cbank-result" */
     const char *what; /* for messages: "result" */
     const char *remedy; /* for messages: "take a file that cbank run wrote" */
+    const char *about; /* the description in its schema */
     uint32_t major, minor; /* version that is written; files with this major version are read */
     struct object root;
 };

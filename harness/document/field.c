@@ -9,6 +9,7 @@
 
 #include "field_parts.h"
 #include "optional.h"
+#include "schema.h"
 #include "table.h"
 #include "text.h"
 
@@ -73,7 +74,10 @@ static void read_text(const struct node *node, const struct field *field, void *
     refuse(node, field, expected);
 }
 
-const struct field_kind field_text = {write_text, read_text};
+const struct field_kind field_text = {.write = write_text,
+                                      .read = read_text,
+                                      .schema = schema_text,
+                                      .value = grid_array};
 
 static void write_reference(cJSON *object, const struct field *field, const void *base)
 {
@@ -90,7 +94,10 @@ static void read_reference(const struct node *node, const struct field *field, v
         refuse(node, field, "a string");
 }
 
-const struct field_kind field_reference = {write_reference, read_reference};
+const struct field_kind field_reference = {.write = write_reference,
+                                           .read = read_reference,
+                                           .schema = schema_text,
+                                           .value = grid_text};
 
 static void write_words(cJSON *object, const struct field *field, const void *base)
 {
@@ -124,7 +131,9 @@ static void read_words(const struct node *node, const struct field *field, void 
     }
 }
 
-const struct field_kind field_words = {write_words, read_words};
+const struct field_kind field_words = {.write = write_words,
+                                       .read = read_words,
+                                       .schema = schema_words};
 
 static void write_texts(cJSON *object, const struct field *field, const void *base)
 {
@@ -150,7 +159,9 @@ static void read_texts(const struct node *node, const struct field *field, void 
         texts[i] = node_text(&all, keyed->keys[i], false);
 }
 
-const struct field_kind field_texts = {write_texts, read_texts};
+const struct field_kind field_texts = {.write = write_texts,
+                                       .read = read_texts,
+                                       .schema = schema_texts};
 
 /* -- numbers ----------------------------------------------------------------------------------- */
 
@@ -180,7 +191,10 @@ static void read_uint32(const struct node *node, const struct field *field, void
     *(uint32_t *)field_member_to_set(field, base) = (uint32_t)read_whole(node, field, UINT32_MAX);
 }
 
-const struct field_kind field_uint32 = {write_uint32, read_uint32};
+const struct field_kind field_uint32 = {.write = write_uint32,
+                                        .read = read_uint32,
+                                        .schema = schema_integer,
+                                        .value = grid_integer};
 
 static void write_uint64(cJSON *object, const struct field *field, const void *base)
 {
@@ -192,7 +206,10 @@ static void read_uint64(const struct node *node, const struct field *field, void
     *(uint64_t *)field_member_to_set(field, base) = read_whole(node, field, UINT64_MAX);
 }
 
-const struct field_kind field_uint64 = {write_uint64, read_uint64};
+const struct field_kind field_uint64 = {.write = write_uint64,
+                                        .read = read_uint64,
+                                        .schema = schema_integer64,
+                                        .value = grid_integer};
 
 static void write_optional(cJSON *object, const struct field *field, const void *base)
 {
@@ -213,7 +230,9 @@ static void read_optional(const struct node *node, const struct field *field, vo
         *integer = optional_of(read_whole(node, field, UINT64_MAX));
 }
 
-const struct field_kind field_optional = {write_optional, read_optional};
+const struct field_kind field_optional = {.write = write_optional,
+                                          .read = read_optional,
+                                          .schema = schema_integer};
 
 static void write_number(cJSON *object, const struct field *field, const void *base)
 {
@@ -247,7 +266,10 @@ static void read_number(const struct node *node, const struct field *field, void
     refuse(node, field, expected);
 }
 
-const struct field_kind field_number = {write_number, read_number};
+const struct field_kind field_number = {.write = write_number,
+                                        .read = read_number,
+                                        .schema = schema_number,
+                                        .value = grid_number};
 
 static void write_numbers(cJSON *object, const struct field *field, const void *base)
 {
@@ -277,7 +299,9 @@ static void read_numbers(const struct node *node, const struct field *field, voi
     }
 }
 
-const struct field_kind field_numbers = {write_numbers, read_numbers};
+const struct field_kind field_numbers = {.write = write_numbers,
+                                         .read = read_numbers,
+                                         .schema = schema_numbers};
 
 /* -- states ------------------------------------------------------------------------------------ */
 
@@ -295,7 +319,10 @@ static void read_bool(const struct node *node, const struct field *field, void *
         refuse(node, field, "true or false");
 }
 
-const struct field_kind field_bool = {write_bool, read_bool};
+const struct field_kind field_bool = {.write = write_bool,
+                                      .read = read_bool,
+                                      .schema = schema_bool,
+                                      .value = grid_bool};
 
 static void write_state(cJSON *object, const struct field *field, const void *base)
 {
@@ -317,7 +344,9 @@ static void read_state(const struct node *node, const struct field *field, void 
         refuse(node, field, "true, false");
 }
 
-const struct field_kind field_state = {write_state, read_state};
+const struct field_kind field_state = {.write = write_state,
+                                       .read = read_state,
+                                       .schema = schema_bool};
 
 /* -- names ------------------------------------------------------------------------------------- */
 
@@ -340,7 +369,10 @@ static void read_name(const struct node *node, const struct field *field, void *
         refuse(node, field, names->expected);
 }
 
-const struct field_kind field_name = {write_name, read_name};
+const struct field_kind field_name = {.write = write_name,
+                                      .read = read_name,
+                                      .schema = schema_name,
+                                      .value = grid_name};
 
 static void write_bits(cJSON *object, const struct field *field, const void *base)
 {
@@ -373,7 +405,10 @@ static void read_bits(const struct node *node, const struct field *field, void *
     }
 }
 
-const struct field_kind field_bits = {write_bits, read_bits};
+const struct field_kind field_bits = {.write = write_bits,
+                                      .read = read_bits,
+                                      .schema = schema_bits,
+                                      .value = grid_bits};
 
 /* Rows begin with their name. */
 static void write_row(cJSON *object, const struct field *field, const void *base)
@@ -400,7 +435,7 @@ static void read_row(const struct node *node, const struct field *field, void *b
         refuse(node, field, "a string");
 }
 
-const struct field_kind field_row = {write_row, read_row};
+const struct field_kind field_row = {.write = write_row, .read = read_row, .schema = schema_text};
 
 /* -- structs ----------------------------------------------------------------------------------- */
 

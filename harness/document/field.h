@@ -8,10 +8,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "grid.h"
 #include "json.h"
 #include "node.h"
 
 struct field;
+struct schema_object;
 
 /* How to write and read a member. Without one of both, that is left out. */
 struct field_kind {
@@ -20,6 +22,24 @@ struct field_kind {
     /* Sets the member from the node's member of that key. NULL: the value follows from others, and
      * is not read. */
     void (*read)(const struct node *node, const struct field *field, void *base);
+    /* Adds what JSON Schema says of the key, or of the keys that `write` adds (schema.h). NULL: the
+     * field's rules say all. */
+    void (*schema)(struct schema_object *object, const struct field *field);
+    /* The value in a grid, of a column whose `of` is a struct grid_member. NULL: no column shows
+     * it. */
+    void (*value)(const struct grid_column *column, const void *row, struct grid_value *out);
+};
+
+/* How grids show a value: the same row gives the column of text, CSV and the DataFrame. */
+struct field_column {
+    const char *heading; /* in text */
+    const char *key; /* in CSV, with its unit; NULL: the field's */
+    const char *frame; /* in the DataFrame of the analysis; NULL: as in CSV */
+    grid_format *format; /* NULL: text */
+    unsigned views; /* a set of bits: the tables that have it */
+    unsigned place; /* columns stand in this order */
+    unsigned rank; /* see struct grid_column */
+    const char *legend; /* what it means, below tables; NULL: it needs no explanation */
 };
 
 /* The JSON for an empty member, which is "", 0, NaN, NULL, not known or has no elements. */
@@ -38,6 +58,11 @@ struct field {
     size_t bytes; /* of the member */
     double low, high; /* limits of a number; none if both are 0 */
     const void *of; /* data of the kind: names, a table, fields of an object */
+    const char *about; /* its description in the schema; NULL: the key says it */
+    /* what the schema has of it beside that, as members of a JSON object: PATTERN and others of
+     * schema.h; NULL: what the kind says is all */
+    const char *rules;
+    const struct field_column *column; /* NULL: no grid has it */
 };
 
 #define FIELD(kind_, type, key_, member, presence_)                                         \

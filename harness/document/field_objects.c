@@ -2,6 +2,7 @@
  * The kinds of fields that are objects, arrays and maps of structs. */
 #include "field.h"
 #include "field_parts.h"
+#include "schema.h"
 
 /* -- objects ----------------------------------------------------------------------------------- */
 
@@ -32,7 +33,9 @@ static void read_object(const struct node *node, const struct field *field, void
         inner->check(&child, member);
 }
 
-const struct field_kind field_object = {write_object, read_object};
+const struct field_kind field_object = {.write = write_object,
+                                        .read = read_object,
+                                        .schema = schema_of_object};
 
 static void write_pointer(cJSON *object, const struct field *field, const void *base)
 {
@@ -46,7 +49,7 @@ static void write_pointer(cJSON *object, const struct field *field, const void *
         fields_write(object, field->of, inner);
 }
 
-const struct field_kind field_pointer = {write_pointer, NULL};
+const struct field_kind field_pointer = {.write = write_pointer, .schema = schema_pointer};
 
 /* -- arrays ------------------------------------------------------------------------------------ */
 
@@ -128,7 +131,9 @@ static void read_array(const struct node *node, const struct field *field, void 
         read_elements(node, &all, field, base, field_member_to_set(field, base));
 }
 
-const struct field_kind field_array = {write_array, read_array};
+const struct field_kind field_array = {.write = write_array,
+                                       .read = read_array,
+                                       .schema = schema_list};
 
 /* Reads into new memory, which the struct then owns. */
 static void read_owned(const struct node *node, const struct node *all, const struct field *field,
@@ -164,7 +169,9 @@ static void read_list(const struct node *node, const struct field *field, void *
     read_owned(node, &all, field, base);
 }
 
-const struct field_kind field_list = {write_list, read_list};
+const struct field_kind field_list = {.write = write_list,
+                                      .read = read_list,
+                                      .schema = schema_list};
 
 static void write_map(cJSON *object, const struct field *field, const void *base)
 {
@@ -185,4 +192,4 @@ static void read_map(const struct node *node, const struct field *field, void *b
     read_owned(node, &all, field, base);
 }
 
-const struct field_kind field_map = {write_map, read_map};
+const struct field_kind field_map = {.write = write_map, .read = read_map, .schema = schema_map};

@@ -38,26 +38,28 @@ const char *grid_shown(const struct grid_column *column, const struct grid_value
 
 /* -- values that are members ------------------------------------------------------------------- */
 
-static const void *member_at(const struct grid_column *column, const void *row)
+const void *grid_member_at(const struct grid_column *column, const void *row)
 {
     const struct grid_member *member = column->of;
-    const void *base = member->pointer == SIZE_MAX
+    const char *base = member->pointer == SIZE_MAX
                            ? row
                            : *(const void *const *)((const char *)row + member->pointer);
 
-    return base ? (const char *)base + member->offset : NULL;
+    if (!base || (member->given > 0 && !*(const bool *)(base + member->given)))
+        return NULL;
+    return base + member->offset;
 }
 
 void grid_number(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    const double *number = member_at(column, row);
+    const double *number = grid_member_at(column, row);
 
     out->number = number ? *number : NAN;
 }
 
 void grid_integer(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    const void *integer = member_at(column, row);
+    const void *integer = grid_member_at(column, row);
     const bool small = ((const struct grid_member *)column->of)->bytes == sizeof(uint32_t);
     const uint64_t value = !integer ? 0
                            : small  ? *(const uint32_t *)integer
@@ -68,35 +70,47 @@ void grid_integer(const struct grid_column *column, const void *row, struct grid
 
 void grid_optional(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    const struct optional *integer = member_at(column, row);
+    const struct optional *integer = grid_member_at(column, row);
 
     out->number = integer ? optional_number(*integer) : NAN;
 }
 
 void grid_bool(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    const bool *value = member_at(column, row);
+    const bool *value = grid_member_at(column, row);
 
     out->text = !value ? NULL : *value ? "true" : "false";
 }
 
 void grid_name(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    const int *value = member_at(column, row);
+    const int *value = grid_member_at(column, row);
 
     out->text = value ? ((const struct grid_member *)column->of)->names[*value] : NULL;
 }
 
+void grid_bits(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct grid_member *member = column->of;
+    const uint32_t *bits = grid_member_at(column, row);
+
+    out->room[0] = '\0';
+    for (size_t i = 0; bits && i < member->name_count; i++)
+        if (*bits >> i & 1)
+            text_join(out->room, sizeof(out->room), " ", "%s", member->names[i]);
+    out->text = out->room[0] ? out->room : NULL;
+}
+
 void grid_text(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    const char *const *text = member_at(column, row);
+    const char *const *text = grid_member_at(column, row);
 
     out->text = text ? *text : NULL;
 }
 
 void grid_array(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    const char *text = member_at(column, row);
+    const char *text = grid_member_at(column, row);
 
     out->text = text && text[0] ? text : NULL;
 }

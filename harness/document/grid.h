@@ -52,18 +52,25 @@ struct grid_member {
     /* offset in the row of the pointer; SIZE_MAX: the member is in the row itself */
     size_t pointer;
     const char *const *names; /* grid_name: words by value; NULL for those without */
+    size_t name_count; /* of grid_bits */
+    /* offset, in what the pointer points to, of a bool: whether there is the member; 0: always */
+    size_t given;
 };
 
-#define GRID_MEMBER(type, member)                                           \
+#define GRID_MEMBER(type, name)                                                                 \
+    &(const struct grid_member)                                                                 \
+    {                                                                                           \
+        .offset = offsetof(type, name), .bytes = sizeof(((type *)0)->name), .pointer = SIZE_MAX \
+    }
+#define GRID_BEHIND(row, to, type, name)                                    \
     &(const struct grid_member)                                             \
     {                                                                       \
-        offsetof(type, member), sizeof(((type *)0)->member), SIZE_MAX, NULL \
+        .offset = offsetof(type, name), .bytes = sizeof(((type *)0)->name), \
+        .pointer = offsetof(row, to)                                        \
     }
-#define GRID_BEHIND(row, to, type, member)                                           \
-    &(const struct grid_member)                                                      \
-    {                                                                                \
-        offsetof(type, member), sizeof(((type *)0)->member), offsetof(row, to), NULL \
-    }
+
+/* The member of the row; NULL where there is none. */
+const void *grid_member_at(const struct grid_column *column, const void *row);
 
 /* Values of these members; empty if the pointer is NULL. */
 /* double */
@@ -76,6 +83,8 @@ void grid_optional(const struct grid_column *column, const void *row, struct gri
 void grid_bool(const struct grid_column *column, const void *row, struct grid_value *out);
 /* enum */
 void grid_name(const struct grid_column *column, const void *row, struct grid_value *out);
+/* uint32_t, a set of bits: their names with blanks between; "": nothing */
+void grid_bits(const struct grid_column *column, const void *row, struct grid_value *out);
 /* const char * */
 void grid_text(const struct grid_column *column, const void *row, struct grid_value *out);
 void grid_array(const struct grid_column *column, const void *row,

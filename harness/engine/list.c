@@ -109,10 +109,10 @@ static void write_options(cJSON *row, const struct field *field, const void *bas
     json_add_text(row, field->key, options);
 }
 
-static const struct field_kind flag = {write_flag, NULL}, items = {write_items, NULL},
-                               widest = {write_widest, NULL},
-                               preset_options = {write_options, NULL},
-                               metrics = {write_metrics, NULL};
+static const struct field_kind flag = {.write = write_flag}, items = {.write = write_items},
+                               widest = {.write = write_widest},
+                               preset_options = {.write = write_options},
+                               metrics = {.write = write_metrics};
 
 /* -- tables of the program --------------------------------------------------------------------- */
 

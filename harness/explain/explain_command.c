@@ -79,7 +79,7 @@ static void write_shares(cJSON *object, const struct field *field, const void *b
         json_add_double(shares, explain_units[i].name, cell->share[i]);
 }
 
-static const struct field_kind kind_shares = {write_shares, NULL};
+static const struct field_kind kind_shares = {.write = write_shares};
 
 static const struct field range_rows[] = {
     {FIELD(field_number, struct time_range, "value", value, NULLABLE)},

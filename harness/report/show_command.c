@@ -16,13 +16,30 @@
 #include "manifest.h"
 #include "memory.h"
 #include "parallel.h"
+#include "report.h"
+#include "schema.h"
 #include "show_document.h"
 #include "show_result.h"
+
+/* A kind of document whose schema is printed. */
+struct schema_row {
+    const char *name;
+    const struct document *document;
+};
+
+/* results/NAME.schema.json, but for results/schema.json, are what they print. */
+static const struct schema_row schema_rows[] = {
+    {"result", &result_document},
+    {"comparison", &comparison_document},
+    {"calibration", &calibration_document},
+};
+static const size_t schema_count = sizeof(schema_rows) / sizeof(schema_rows[0]);
 
 struct show_options {
     struct format_options format;
     const char *cell; /* NULL: all */
     bool all, check;
+    const struct schema_row *schema; /* NULL: documents are shown */
     struct output_options look;
 };
 
@@ -45,6 +62,13 @@ static const struct option_row rows[] = {
              "FILE\", what is wrong, and which cells of a result are invalid",
      .kind = &option_flag,
      .offset = offsetof(struct show_options, check)},
+    {.name = "schema",
+     .topic = TOPIC_VIEW,
+     .argument = "KIND",
+     .help = "print the JSON Schema of documents of this kind, and no document",
+     .kind = &option_choice,
+     .table = TABLE("kind of document", schema_rows, schema_count),
+     .offset = offsetof(struct show_options, schema)},
 };
 
 static const struct option_group groups[] = {
@@ -347,6 +371,10 @@ static enum status show(const void *parsed, const struct invocation *invocation)
         return log_error(STATUS_USAGE,
                          "--%s prints one whole result; give one file, without --cell",
                          grid_formats[format]->name);
+    if (options->schema)
+        return json_put_owned(stdout, document_schema(options->schema->document));
+    if (count == 0)
+        return log_error(STATUS_USAGE, "show needs FILE...; try cbank show --help");
     if (options->check)
         return check_files(invocation->arguments, count);
     for (; worst != STATUS_USAGE && shown.index < count; shown.index++) {
@@ -360,7 +388,6 @@ const struct command show_command = {
     .name = "show",
     .summary = "Print documents: the tables of results, a screen of any other",
     .arguments = "FILE...",
-    .arguments_min = 1,
     .arguments_max = 1000,
     OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct show_options),

@@ -4,12 +4,14 @@
  * path alone. */
 #include "cell_row.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "log.h"
+#include "result_cell_json.h"
 #include "text_print.h"
 #include "user_cell.h"
 
@@ -56,192 +58,173 @@ static void value_time(const struct grid_column *column, const void *data, struc
 
 #define COLUMN(key_, heading_, format_, value_) \
     .key = key_, .heading = heading_, .format = format_, .value = value_
-#define ROW(member)      .of = GRID_MEMBER(struct cell_row, member)
-#define RESULT(member)   .of = GRID_BEHIND(struct cell_row, result, struct result, member)
-#define CELL(member)     .of = GRID_BEHIND(struct cell_row, found, struct cell_result, member)
-#define COUNTS(member)   .of = GRID_BEHIND(struct cell_row, counts, struct cell_counts, member)
-#define CASE(member)     .of = GRID_BEHIND(struct cell_row, of_case, struct cell_case, member)
-#define DURATION(member) .of = GRID_BEHIND(struct cell_row, duration, struct cell_duration, member)
-#define WORD(member, words)                                                                        \
-    .of = &(const struct grid_member)                                                              \
-    {                                                                                              \
-        offsetof(struct cell_result, member), sizeof(int), offsetof(struct cell_row, found), words \
-    }
-#define MATRICES (VIEW_MEASURED | VIEW_MODELLED)
+#define ROW(member)    .of = GRID_MEMBER(struct cell_row, member)
+#define RESULT(member) .of = GRID_BEHIND(struct cell_row, result, struct result, member)
+#define CELL(member)   .of = GRID_BEHIND(struct cell_row, found, struct cell_result, member)
 
+/* What is not a member of a cell in a result, and times with the marks of matrices. The values of
+ * the document have their columns in its rows (result_cell_json.c). */
 static const struct cell_column table[] = {
     {.column = {COLUMN("file", "file", NULL, grid_text), ROW(file)},
-     .views = VIEW_CELLS | VIEW_ORIGIN},
+     .views = VIEW_CELLS | VIEW_ORIGIN,
+     .place = 10},
     {.column = {COLUMN("identity", "cell", NULL, grid_array), ROW(identity), .head = true},
-     .views = VIEW_CELLS | VIEW_NAME},
+     .views = VIEW_CELLS | VIEW_NAME,
+     .place = 20},
     {.column = {COLUMN("started_utc", "started", NULL, grid_array), RESULT(started_utc)},
-     .views = VIEW_ORIGIN},
-    {.column = {COLUMN("engine", "engine", NULL, grid_text), RESULT(engine)}, .views = VIEW_ORIGIN},
+     .views = VIEW_ORIGIN,
+     .place = 30},
+    {.column = {COLUMN("engine", "engine", NULL, grid_text), RESULT(engine)},
+     .views = VIEW_ORIGIN,
+     .place = 40},
     {.column = {COLUMN("device", "device", NULL, grid_array), RESULT(device.name)},
-     .views = VIEW_ORIGIN},
+     .views = VIEW_ORIGIN,
+     .place = 50},
     {.column = {COLUMN("uuid", "UUID", NULL, grid_array), RESULT(device.uuid)},
-     .views = VIEW_ORIGIN},
+     .views = VIEW_ORIGIN,
+     .place = 60},
     {.column = {COLUMN("part_number", "part number", NULL, grid_array),
                 RESULT(device.board.part_number)},
-     .views = VIEW_ORIGIN},
+     .views = VIEW_ORIGIN,
+     .place = 70},
     {.column = {COLUMN("constant_cache_groups", "SMs of each L1.5 constant cache", NULL,
                        grid_array),
                 ROW(constant_cache_groups)},
-     .views = VIEW_ORIGIN},
+     .views = VIEW_ORIGIN,
+     .place = 80},
     {.column = {COLUMN("driver", "driver", NULL, grid_array), RESULT(device.driver)},
-     .views = VIEW_ORIGIN},
-    {.column = {COLUMN("host", "host", NULL, grid_array), RESULT(host.name)}, .views = VIEW_ORIGIN},
-    {.column = {COLUMN("slot", "slot", NULL, grid_array), RESULT(host.slot)}, .views = VIEW_ORIGIN},
-    {.column = {COLUMN("job", "job", NULL, grid_array), RESULT(host.job)}, .views = VIEW_ORIGIN},
+     .views = VIEW_ORIGIN,
+     .place = 90},
+    {.column = {COLUMN("host", "host", NULL, grid_array), RESULT(host.name)},
+     .views = VIEW_ORIGIN,
+     .place = 100},
+    {.column = {COLUMN("slot", "slot", NULL, grid_array), RESULT(host.slot)},
+     .views = VIEW_ORIGIN,
+     .place = 110},
+    {.column = {COLUMN("job", "job", NULL, grid_array), RESULT(host.job)},
+     .views = VIEW_ORIGIN,
+     .place = 120},
     {.column = {COLUMN("version", "cbank", NULL, grid_text), RESULT(tool.version)},
-     .views = VIEW_ORIGIN},
+     .views = VIEW_ORIGIN,
+     .place = 130},
     {.column = {COLUMN("git_commit", "commit", NULL, grid_text), RESULT(tool.git_commit)},
-     .views = VIEW_ORIGIN},
-    {.column = {COLUMN("argv", "command", NULL, grid_array), RESULT(argv)}, .views = VIEW_ORIGIN},
-    {.cell = true, .views = VIEW_CELLS | VIEW_COUNTERS},
-    {.column = {COLUMN("status", "status", NULL, grid_name), WORD(status, cell_status_names)},
-     .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("reason", "reason", NULL, grid_array), CELL(reason)}, .views = VIEW_CELLS},
-    {.column = {COLUMN("verified", "verified", NULL, grid_bool), CELL(verified)},
-     .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("flags", "flags", NULL, grid_array), ROW(flags)}, .views = VIEW_CELLS},
-    {.column = {COLUMN("note", "note", NULL, grid_array), ROW(note)}, .views = VIEW_TIME},
+     .views = VIEW_ORIGIN,
+     .place = 140},
+    {.column = {COLUMN("argv", "command", NULL, grid_array), RESULT(argv)},
+     .views = VIEW_ORIGIN,
+     .place = 150},
+    {.cell = true, .views = VIEW_CELLS | VIEW_COUNTERS, .place = 160},
+    {.column = {COLUMN("note", "note", NULL, grid_array), ROW(note)},
+     .views = VIEW_TIME,
+     .place = 210},
     {.column = {COLUMN("time_ns", "time", text_time, value_time), CELL(time.summary.value)},
-     .views = VIEW_MEASURED | VIEW_KERNEL},
+     .views = VIEW_MEASURED | VIEW_KERNEL,
+     .place = 220},
     {.column = {COLUMN("time_ns", "modelled", text_time, value_time), CELL(time.summary.value)},
-     .views = VIEW_MODELLED},
-    {.column = {COLUMN("time_ns", "time", text_time, grid_number), CELL(time.summary.value)},
-     .views = VIEW_CELLS | VIEW_TIME},
+     .views = VIEW_MODELLED,
+     .place = 230},
     {.column = {COLUMN("half_width", "95% CI", text_half_width, grid_number), ROW(half_width),
                 .rank = 5},
      .views = VIEW_MEASURED | VIEW_KERNEL | VIEW_TIME,
-     .interval = true},
-    {.column = {COLUMN("ci_low_ns", "low", text_time, grid_number), CELL(time.summary.ci_low)},
-     .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("ci_high_ns", "high", text_time, grid_number), CELL(time.summary.ci_high)},
-     .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("min_ns", "minimum", text_time, grid_number), CELL(time.summary.min)},
-     .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("mad_ns", "MAD", text_time, grid_number), CELL(time.summary.mad)},
-     .views = VIEW_CELLS | VIEW_TIME},
+     .interval = true,
+     .place = 250},
     {.column = {COLUMN("samples", "samples", text_count, grid_integer), CELL(time.summary.count)},
-     .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("stop_reason", "stopped by", NULL, grid_name),
-                WORD(time.stop_reason, stop_reason_names)},
-     .views = VIEW_CELLS | VIEW_TIME},
+     .views = VIEW_CELLS | VIEW_TIME,
+     .place = 300},
     {.column = {COLUMN("ratio", "ratio", text_ratio, grid_number), ROW(ratio)},
-     .views = MATRICES | VIEW_CELLS | VIEW_TIME,
-     .legend = "to the fastest path that loads, of the same pattern and size of table"},
+     .views = VIEW_MATRICES | VIEW_CELLS | VIEW_TIME,
+     .legend = "to the fastest path that loads, of the same pattern and size of table",
+     .place = 320},
     {.column = {COLUMN("ratio", "ratio", text_ratio, grid_number), ROW(ratio)},
      .views = VIEW_KERNEL,
-     .legend = "to the fastest memory space that is verified"},
+     .legend = "to the fastest memory space that is verified",
+     .place = 330},
     {.column = {COLUMN("item_ns", "an item", text_time, grid_number), ROW(item_ns), .rank = 2},
-     .views = VIEW_KERNEL | VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("requests_per_load", "req", text_tenths, grid_number),
-                COUNTS(requests_per_load), .rank = 2},
-     .views = MATRICES | VIEW_CELLS | VIEW_COUNTS,
-     .legend = "requests of a warp's load: addresses of constant memory or parameters, sectors of "
-               "global memory, wavefronts of shared memory"},
+     .views = VIEW_KERNEL | VIEW_CELLS | VIEW_TIME,
+     .place = 340},
     {.column = {COLUMN("gigabytes_per_second", "GB/s", text_tenths, grid_number), ROW(rate),
                 .rank = 3},
-     .views = MATRICES | VIEW_CELLS | VIEW_TIME,
-     .legend = "an element in, one out and one a payload load, 4 bytes each, over the time"},
+     .views = VIEW_MATRICES | VIEW_CELLS | VIEW_TIME,
+     .legend = "an element in, one out and one a payload load, 4 bytes each, over the time",
+     .place = 360},
     {.column = {COLUMN("operations_per_byte_ideal", "operations a byte, ideal", text_hundredths,
                        grid_number),
                 ROW(operations.ideal)},
-     .views = VIEW_CELLS},
+     .views = VIEW_CELLS,
+     .place = 370},
     {.column = {COLUMN("operations_per_byte_dram", "of DRAM", text_hundredths, grid_number),
                 ROW(operations.dram)},
-     .views = VIEW_CELLS},
+     .views = VIEW_CELLS,
+     .place = 380},
     {.column = {COLUMN("operations_per_byte_l2", "of L2", text_hundredths, grid_number),
                 ROW(operations.l2)},
-     .views = VIEW_CELLS},
-    {.column = {COLUMN("operations", "operations", text_count, grid_integer), CELL(operations)},
-     .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("cycles", "SM cycles", text_count, grid_number), CELL(time.cycles)},
-     .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("kernel", "kernel", NULL, grid_array), CELL(kernel.symbol)},
-     .views = VIEW_CELLS | VIEW_CODE},
-    {.column = {COLUMN("image", "image", NULL, grid_array), CELL(kernel.image)},
-     .views = VIEW_CELLS | VIEW_CODE},
-    {.column = {COLUMN("instruction", "instruction", NULL, grid_text), CELL(kernel.instruction)},
-     .views = VIEW_CELLS | VIEW_CODE},
-    {.column = {COLUMN("instructions", "loads of the kernel", NULL, grid_array),
-                CASE(instructions)},
-     .views = VIEW_CELLS | VIEW_CODE},
-    {.column = {COLUMN("registers", "registers", text_count, grid_integer), CELL(kernel.registers),
-                .rank = 3},
-     .views = VIEW_KERNEL | VIEW_CELLS | VIEW_CODE},
-    {.column = {COLUMN("blocks_per_sm", "blocks an SM", text_count, grid_integer),
-                CASE(blocks_per_sm), .rank = 4},
-     .views = VIEW_KERNEL | VIEW_CELLS | VIEW_CODE,
-     .legend = "that fit at a time"},
-    {.column = {COLUMN("grid", "grid", NULL, grid_array), ROW(grid)},
-     .views = VIEW_CELLS | VIEW_CODE},
-    {.column = {COLUMN("block", "block", NULL, grid_array), ROW(block)},
-     .views = VIEW_CELLS | VIEW_CODE},
-    {.column = {COLUMN("shared_bytes", "shared memory, bytes", text_count, grid_integer),
-                CASE(shared_bytes)},
-     .views = VIEW_CELLS | VIEW_CODE},
-    {.column = {COLUMN("as_written", "as written", NULL, grid_bool), CASE(as_written)},
-     .views = VIEW_CELLS | VIEW_CODE},
-    {.column = {COLUMN("reference", "reference", NULL, grid_name),
-                .of = &(const struct grid_member){offsetof(struct cell_case, reference),
-                                                  sizeof(int), offsetof(struct cell_row, of_case),
-                                                  case_reference_names}},
-     .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("findings", "findings", NULL, grid_array), ROW(findings)},
-     .views = VIEW_CELLS},
-    {.column = {COLUMN("sass_sha256", "SASS hash", NULL, grid_array), CELL(kernel.sha256)},
-     .views = VIEW_CELLS | VIEW_CODE},
-    {.column = {COLUMN("sm_clock_mhz", "SM clock, MHz", text_count, grid_number),
-                CELL(time.sm_clock_mhz)},
-     .views = VIEW_CELLS | VIEW_TIME},
+     .views = VIEW_CELLS,
+     .place = 390},
     {.column = {COLUMN("modelled", "modelled", NULL, grid_bool), RESULT(modelled_time)},
-     .views = VIEW_CELLS | VIEW_COUNTERS},
-    {.column = {COLUMN("launches_per_sample", "launches a sample", text_count, grid_integer),
-                CELL(time.launches_per_sample)},
-     .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("effective_samples", "effective samples", text_tenths, grid_number),
-                CELL(time.series.effective)},
-     .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("table_offsets", "offsets of the table", text_count, grid_integer),
-                CELL(time.table_offsets)},
-     .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("code_copies", "copies of the code", text_count, grid_integer),
-                CELL(time.code_copies)},
-     .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("buffer_sets", "buffer sets", text_count, grid_integer),
-                CELL(time.series.buffer_sets)},
-     .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("buffer_set_deviation", "their deviation", text_half_width, grid_number),
-                CELL(time.series.buffer_set_deviation)},
-     .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("autocorrelation", "autocorrelation", text_hundredths, grid_number),
-                CELL(time.series.autocorrelation)},
-     .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("modes", "modes", text_count, grid_number), CELL(time.series.modes)},
-     .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("outliers", "outliers", text_count, grid_number),
-                CELL(time.series.outliers)},
-     .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("footprint_bytes", "footprint, bytes", text_count, grid_integer),
-                COUNTS(footprint_bytes)},
-     .views = VIEW_CELLS | VIEW_COUNTS},
-    {.column = {COLUMN("duration_ns", "launch alone", text_time, grid_number), DURATION(value)},
-     .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("duration_ci_low_ns", "its low", text_time, grid_number), DURATION(ci_low)},
-     .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("duration_ci_high_ns", "its high", text_time, grid_number),
-                DURATION(ci_high)},
-     .views = VIEW_CELLS | VIEW_TIME},
-    {.column = {COLUMN("duration_null_reason", "no duration", NULL, grid_text), DURATION(reason)},
-     .views = VIEW_CELLS | VIEW_TIME},
+     .views = VIEW_CELLS | VIEW_COUNTERS,
+     .place = 560},
 };
+
+/* All columns, by their places, and the members of those of the document. */
+static struct cell_column every[CELL_ROW_COLUMNS_MAX];
+static struct grid_member members[CELL_ROW_COLUMNS_MAX];
+static size_t every_count;
+
+/* Adds a column after those with a lower place. */
+static void add_column(const struct cell_column *column)
+{
+    size_t i = every_count++;
+
+    assert(CELL_COLUMN_COUNT + every_count <= CELL_ROW_COLUMNS_MAX);
+    for (; i > 0 && every[i - 1].place > column->place; i--)
+        every[i] = every[i - 1];
+    every[i] = *column;
+}
+
+/* Adds the columns of fields. The object that they are of lies at `base` in struct cell_result, and
+ * exists if the bool at `given` says so. */
+static void add_fields(const struct fields *fields, size_t base, size_t given)
+{
+    for (size_t i = 0; i < fields->count; i++) {
+        const struct field *field = &fields->rows[i];
+        const struct field_column *shown = field->column;
+        const struct object *inner = field->of;
+        const struct names *names = field->of;
+        struct grid_member *member = &members[every_count];
+        const bool named = field->kind == &field_name || field->kind == &field_bits;
+
+        if (field->kind == &field_object)
+            add_fields(&inner->fields, base + field->offset,
+                       inner->given == SIZE_MAX ? given : base + inner->given);
+        if (!shown || !shown->heading)
+            continue;
+        *member = (struct grid_member){
+            .offset = base + field->offset,
+            .bytes = field->bytes,
+            .pointer = offsetof(struct cell_row, found),
+            .names = named ? names->names : NULL,
+            .name_count = named ? names->count : 0,
+            .given = given,
+        };
+        add_column(&(struct cell_column){.column = {.key = shown->key ? shown->key : field->key,
+                                                    .heading = shown->heading,
+                                                    .format = shown->format,
+                                                    .value = field->kind->value,
+                                                    .of = member,
+                                                    .rank = shown->rank},
+                                         .views = shown->views,
+                                         .place = shown->place,
+                                         .legend = shown->legend});
+    }
+}
 
 const struct cell_column *cell_column_next(const struct cell_column *column, unsigned views)
 {
-    for (column = column ? column + 1 : table; column < table + COUNT(table); column++)
+    for (size_t i = 0; every_count < COUNT(table); i++)
+        add_column(&table[i]);
+    if (every_count == COUNT(table))
+        add_fields(&result_cells.fields, 0, 0);
+    for (column = column ? column + 1 : every; column < every + every_count; column++)
         if (column->views & views)
             return column;
     return NULL;
@@ -254,7 +237,6 @@ unsigned cell_column_rank(const struct cell_column *column, const struct cell_ro
 
 size_t cell_row_columns(unsigned views, struct grid_column out[CELL_ROW_COLUMNS_MAX])
 {
-    _Static_assert(CELL_COLUMN_COUNT + COUNT(table) <= CELL_ROW_COLUMNS_MAX, "no room");
     size_t count = 0;
 
     for (const struct cell_column *column = NULL; (column = cell_column_next(column, views));) {
@@ -302,12 +284,6 @@ static bool may_be_best(const struct cell_row *row)
            (row->found->verified || !cell_is_user(row->cell));
 }
 
-/* "512x2x1". */
-static void extent_text(const uint32_t extent[3], char text[40])
-{
-    snprintf(text, 40, "%" PRIu32 "x%" PRIu32 "x%" PRIu32, extent[0], extent[1], extent[2]);
-}
-
 /* Writes why there is no time, or why to doubt it, and the flags and findings by their names. */
 static void describe_doubts(struct cell_row *row)
 {
@@ -322,13 +298,11 @@ static void describe_doubts(struct cell_row *row)
         snprintf(row->note, sizeof(row->note), "the output was not verified");
     for (size_t bit = 0; bit < CELL_FLAG_COUNT; bit++)
         if (found->flags >> bit & 1) {
-            text_join(row->flags, sizeof(row->flags), " ", "%s", cell_flag_names[bit]);
             text_join(row->note, sizeof(row->note), "; ", "%s: %s", cell_flag_names[bit],
                       cell_flag_reasons[bit]);
         }
-    for (size_t bit = 0; row->of_case && bit < CASE_FINDING_COUNT; bit++)
-        if (row->of_case->findings >> bit & 1) {
-            text_join(row->findings, sizeof(row->findings), " ", "%s", case_finding_names[bit]);
+    for (size_t bit = 0; found->of_case.given && bit < CASE_FINDING_COUNT; bit++)
+        if (found->of_case.findings >> bit & 1) {
             text_join(row->note, sizeof(row->note), "; ", "%s: %s", case_finding_names[bit],
                       case_finding_reasons[bit]);
         }
@@ -342,8 +316,8 @@ static void derive_rates(struct cell_row *row)
     uint32_t loads;
 
     row->half_width = stats_relative_half_width(&found->time.summary);
-    if (row->of_case)
-        row->item_ns = found->time.summary.value / (double)row->of_case->items;
+    if (found->of_case.given)
+        row->item_ns = found->time.summary.value / (double)found->of_case.items;
     if (cell_is_user(cell))
         return;
     loads = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
@@ -360,9 +334,6 @@ static struct cell_row row_of(const struct result *result, const char *file, siz
     const struct cell *cell = &found->cell;
     struct cell_row row = {.cell = cell,
                            .found = found,
-                           .counts = found->counts.given ? &found->counts : NULL,
-                           .duration = found->duration.given ? &found->duration : NULL,
-                           .of_case = found->of_case.given ? &found->of_case : NULL,
                            .result = result,
                            .file = file,
                            .operations = {NAN, NAN, NAN}};
@@ -373,10 +344,6 @@ static struct cell_row row_of(const struct result *result, const char *file, siz
     if (!cell_is_user(cell) && !cell->parameters[PARAMETER_table_bytes])
         row.table_bytes = table_bytes(cell->path, cell->parameters);
     describe_doubts(&row);
-    if (row.of_case) {
-        extent_text(row.of_case->grid, row.grid);
-        extent_text(row.of_case->block, row.block);
-    }
     if (is_timed(&row))
         derive_rates(&row);
     return row;

@@ -12,16 +12,11 @@ enum { CELL_NOTE_BYTES = 512 };
 struct cell_row {
     const struct cell *cell; /* the cell of `found`; the first member, as cell_columns requires */
     const struct cell_result *found;
-    const struct cell_counts *counts; /* the counts of `found`; NULL: not counted */
-    /* the same of its case; NULL: it is not of a user's kernel, or not prepared */
-    const struct cell_case *of_case;
-    const struct cell_duration *duration; /* the same of its duration; NULL: not asked for */
     const struct result *result;
     const char *file;                   /* the file of the result; NULL: not known */
     char identity[CELL_IDENTITY_BYTES];
     /* its status and reason, and the meaning of its flags; "" for nothing */
     char note[CELL_NOTE_BYTES];
-    char flags[CELL_NOTE_BYTES / 4]; /* their names, with blanks between */
     /* of its footnote, padded to the width of the others; "": the table has none */
     char mark[4];
     double half_width; /* of the interval, as a share of the time */
@@ -35,7 +30,6 @@ struct cell_row {
                     payload load of a thread */
     double item_ns; /* time an item of a user's kernel */
     char constant_cache_groups[BOARD_SIZES_BYTES]; /* of the board: board_sizes */
-    char grid[40], block[40], findings[CELL_NOTE_BYTES / 4]; /* of its case */
     /* for cells that multiply: the one operation of others is of no interest */
     struct operations_per_byte operations;
 };
@@ -52,12 +46,14 @@ enum cell_view {
     VIEW_COUNTERS = 1 << 9, /* counters --csv: before the counters */
     VIEW_ORIGIN = 1 << 8, /* its origin */
     VIEW_KERNEL = 1 << 10, /* the matrix of a user's kernel */
+    VIEW_MATRICES = VIEW_MEASURED | VIEW_MODELLED,
 };
 
 /* A column, and its legend below the tables. */
 struct cell_column {
     struct grid_column column;
     unsigned views;
+    unsigned place; /* columns stand in this order; tens, so that there is room between */
     bool cell; /* it stands for all of cell_columns */
     bool interval; /* it is dropped where all intervals are narrow, and otherwise stays */
     const char *legend; /* NULL: it needs no explanation */
@@ -70,7 +66,7 @@ const struct cell_column *cell_column_next(const struct cell_column *column, uns
 /* The rank of the column in the tables of a result with this row. */
 unsigned cell_column_rank(const struct cell_column *column, const struct cell_row *row);
 
-enum { CELL_ROW_COLUMNS_MAX = 96 };
+enum { CELL_ROW_COLUMNS_MAX = 128 };
 
 /* Copies the columns of a view. Returns their number. */
 size_t cell_row_columns(unsigned views, struct grid_column out[CELL_ROW_COLUMNS_MAX]);

@@ -18,6 +18,7 @@
 #include "version.h"
 
 struct cJSON;
+struct document;
 
 enum cell_status {
     CELL_PENDING, /* something is still missing: an interrupted run */
@@ -256,6 +257,9 @@ struct result {
     struct cJSON *storage; /* owns the strings of a result that was read; NULL: none */
     void (*free_storage)(struct cJSON *storage);
 };
+
+/* A struct result as a document. */
+extern const struct document result_document;
 
 /* Opens a result of this program with one pending cell for each of `count` cells.
  * STATUS_ENVIRONMENT when out of memory. */

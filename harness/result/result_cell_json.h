@@ -10,4 +10,3 @@
 extern const struct objects result_cells;            /* of a struct result */
 /* of a cell; with `of`, of all cells of a result */
 extern const struct field_kind kind_exact_counters;
-extern const struct field_kind kind_code;           /* of their kernels; read after the cells */

@@ -14,10 +14,11 @@ static void value_reading(const struct grid_column *column, const void *row, str
 }
 
 #define MEMBER(name) .of = GRID_MEMBER(struct counter_value, name)
-#define WORDS(name, words)                                                 \
-    .of = &(const struct grid_member)                                      \
-    {                                                                      \
-        offsetof(struct counter_value, name), sizeof(int), SIZE_MAX, words \
+#define WORDS(name, words)                                                                         \
+    .of = &(const struct grid_member)                                                              \
+    {                                                                                              \
+        .offset = offsetof(struct counter_value, name), .bytes = sizeof(int), .pointer = SIZE_MAX, \
+        .names = words                                                                             \
     }
 
 static const struct grid_column counter_columns[] = {
