@@ -2,8 +2,9 @@
 """Documents as one tidy table: a row for each cell and process, or for each number of a document
 without cells.
 
-results/table.schema.json documents every column with its unit. Beside them there is a column for
-each parameter of a cell (such as `distinct`, `stride_bytes`) and for each counter (such as
+Values of a cell of a result have the columns that results/schema.json names by `frame`. Every other
+column is in results/table.schema.json, with its unit. Beside them there is a column for each
+parameter of a cell (such as `distinct`, `stride_bytes`) and for each counter (such as
 `idc_requests`, of one launch). Columns that no document has are left out, and a value that a
 document does not have is missing (NaN or None).
 """
@@ -18,9 +19,62 @@ import pandas
 from . import documents
 from .text import sizes
 
-COLUMNS = documents.schema_of("table.schema.json")["properties"]
+NUMBERS = {"number", "integer"}
+
+
+def is_number(schema: dict) -> bool:
+    """Whether JSON Schema says that a value is a number. Large integers are strings in JSON."""
+    either = schema.get("oneOf", [schema])
+    words = {
+        word
+        for part in either
+        for word in (
+            [part.get("type")] if isinstance(part.get("type"), str) else part.get("type") or []
+        )
+    }
+    return bool(words & NUMBERS)
+
+
+def values_of(properties: dict, path: tuple = ()) -> Iterator[tuple[str, tuple, dict]]:
+    """(column, keys that lead to the value, its schema) of each value in a cell."""
+    for key, schema in properties.items():
+        if "frame" in schema:
+            yield schema["frame"], (*path, key), schema
+        yield from values_of(schema.get("properties", {}), (*path, key))
+
+
+def columns_of(others: dict, values: dict) -> dict:
+    """The columns in their order: those of a result stand before those of verdicts."""
+    before = list(others).index("verdict")
+    names = list(others)
+    return {
+        **{name: others[name] for name in names[:before]},
+        **values,
+        **{name: others[name] for name in names[before:]},
+    }
+
+
+CELL = documents.schema_of("schema.json")["properties"]["cells"]["items"]["properties"]
+VALUES = {column: (path, schema) for column, path, schema in values_of(CELL)}
+COLUMNS = columns_of(
+    documents.schema_of("table.schema.json")["properties"],
+    {column: schema for column, (_, schema) in VALUES.items()},
+)
 # columns that are not made numbers
-TEXTS = {name for name, column in COLUMNS.items() if "type" not in column}
+TEXTS = {name for name, column in COLUMNS.items() if not is_number(column)}
+
+
+def value_of(cell: dict, path: tuple, schema: dict) -> object:
+    """A value of a cell as the table has it; None where the cell has none."""
+    found = cell
+    for key in path:
+        found = (found or {}).get(key)
+    if is_number(schema):
+        return documents.number(found)
+    of_list = schema.get("items", {}).get("type")
+    if isinstance(found, list) and of_list != "number":  # names; x, y and z
+        return ("x" if of_list == "integer" else " ").join(map(str, found))
+    return found
 
 
 def cell_columns(cell: dict) -> dict:
@@ -58,7 +112,7 @@ def result_rows(content: dict) -> Iterator[dict]:
     """A row for each cell; times in ns, counters of one launch."""
     origin = origin_columns(content)
     for cell in content["cells"]:
-        time, exact = cell["time_ns"] or {}, cell["exact_counters"]
+        exact = cell["exact_counters"]
         values = {
             name: documents.number(counter["value"])
             for name, counter in cell["counters"].items()
@@ -69,17 +123,8 @@ def result_rows(content: dict) -> Iterator[dict]:
             **cell_columns(cell),
             "width_bytes": cell.get("width_bytes"),
             "table_bytes": cell.get("table_bytes"),
-            "status": cell["status"],
-            "reason": cell["reason"],
-            "verified": cell["verified"],
+            **{column: value_of(cell, *value) for column, value in VALUES.items()},
             "flags": " ".join(cell["flags"] + (cell.get("case") or {}).get("findings", [])),
-            "time_ns": documents.number(time.get("value")),
-            "time_ns_low": documents.number(time.get("ci_low")),
-            "time_ns_high": documents.number(time.get("ci_high")),
-            "samples_ns": time.get("samples"),
-            "launches_per_sample": time.get("launches_per_sample"),
-            "cycles": documents.number(cell.get("cycles")),
-            "sm_clock_mhz": documents.number(cell.get("sm_clock_mhz")),
             "counters_compared": exact["compared"],
             "counters_equal": exact["equal"],
             **values,
