@@ -11,6 +11,7 @@
 
 #include "device_json.h"
 #include "log.h"
+#include "schema.h"
 #include "table.h"
 #include "version_json.h"
 
@@ -63,28 +64,39 @@ void verdict_explain(struct verdict *verdict)
 
 static const struct field number_rows[] = {
     {NUMBER(field_reference, "name", name, REQUIRED)},
-    {NUMBER(field_uint32, "level", level, OMITTED)},
-    {NUMBER(field_uint32, "distinct", distinct, OMITTED)},
-    {NUMBER(field_uint32, "stride_bytes", stride, OMITTED)},
-    {NUMBER(field_uint32, "warps", warps, OMITTED)},
-    {NUMBER(field_reference, "before", before, OMITTED)},
-    {NUMBER(field_number, "value", value, NULLABLE)},
-    {NUMBER(field_number, "low", low, NULLABLE)},
+    {NUMBER(field_uint32, "level", level, OMITTED), .about = "from 1, the first",
+     .rules = AT_LEAST(1)},
+    {NUMBER(field_uint32, "distinct", distinct, OMITTED), .about = "addresses in a warp",
+     .rules = AT_LEAST(1)},
+    {NUMBER(field_uint32, "stride_bytes", stride, OMITTED), .about = "from one address to the next",
+     .rules = AT_LEAST(1)},
+    {NUMBER(field_uint32, "warps", warps, OMITTED), .about = "resident on the SM",
+     .rules = AT_LEAST(1)},
+    {NUMBER(field_reference, "before", before, OMITTED),
+     .about = "what comes between two pointer chases"},
+    {NUMBER(field_number, "value", value, NULLABLE), .about = "null: none, for the reason"},
+    {NUMBER(field_number, "low", low, NULLABLE),
+     .about = "of the 95 % interval; that of an integer which was found is the integer"},
     {NUMBER(field_number, "high", high, NULLABLE)},
     {NUMBER(field_reference, "unit", unit, REQUIRED)},
     {NUMBER(field_uint64, "samples", samples, REQUIRED)},
     {NUMBER(field_reference, "method", method, NULLABLE)},
-    {NUMBER(field_text, "reason", reason, NULLABLE)},
+    {NUMBER(field_text, "reason", reason, NULLABLE),
+     .about = "why there is none, or why it is left out of what follows"},
 };
 
 static const struct field verdict_rows[] = {
     {VERDICT(field_reference, "name", name, REQUIRED)},
-    {VERDICT(field_uint32, "level", level, OMITTED)},
-    {VERDICT(field_reference, "before", before, OMITTED)},
-    {VERDICT(field_reference, "value", value, NULLABLE)},
-    {VERDICT(field_text, "reason", reason, REQUIRED)},
-    {VERDICT(field_number, "share", share, OMITTED)},
-    {VERDICT(field_text, "sentence", sentence, REQUIRED)},
+    {VERDICT(field_uint32, "level", level, OMITTED), .about = "from 1, the first",
+     .rules = AT_LEAST(1)},
+    {VERDICT(field_reference, "before", before, OMITTED),
+     .about = "what comes between two pointer chases"},
+    {VERDICT(field_reference, "value", value, NULLABLE), .about = "null: the numbers do not say"},
+    {VERDICT(field_text, "reason", reason, REQUIRED), .about = "the numbers that it rests on"},
+    {VERDICT(field_number, "share", share, OMITTED),
+     .about = "of the accesses that hit, where the verdict is of that",
+     .rules = AT_LEAST(0) ", " AT_MOST(1)},
+    {VERDICT(field_text, "sentence", sentence, REQUIRED), .about = "what it means, for people"},
 };
 
 /* -- geometry ---------------------------------------------------------------------------------- */
@@ -132,22 +144,50 @@ static void write_level_numbers(cJSON *object, const struct field *field, const 
                   level->replacement.known ? level->replacement_name : NULL);
 }
 
-static const struct field_kind field_level_numbers = {.write = write_level_numbers};
+/* Each number of a level is an object; the name of its replacement is a word. */
+static void schema_level_numbers(struct schema_object *object, const struct field *field)
+{
+    static const struct object values = {
+        .fields = {number_rows + VALUE_ROW, COUNT(number_rows) - VALUE_ROW}};
+    static const struct field replacement = {.key = "replacement_name",
+                                             .kind = &field_reference,
+                                             .presence = NULLABLE};
+    struct field number = {.key = field->key,
+                           .kind = &field_object,
+                           .of = &values,
+                           .about = field->about};
+
+    schema_of_object(object, &number);
+    number.about = NULL;
+    for (size_t i = 0; i < GEOMETRY_FINDINGS; i++) {
+        number.key = geometry_findings[i].key;
+        schema_of_object(object, &number);
+    }
+    schema_text(object, &replacement);
+}
+
+static const struct field_kind field_level_numbers = {.write = write_level_numbers,
+                                                      .schema = schema_level_numbers};
 
 #define GEOMETRY(kind, key, member) FIELD(kind, struct geometry, key, member, REQUIRED)
 
 static const struct field level_rows[] = {
-    {FIELD(field_level_numbers, struct geometry_level, "latency", latency, NULLABLE)},
+    {FIELD(field_level_numbers, struct geometry_level, "latency", latency, NULLABLE),
+     .about = "the mean over lines, from one SM or from every SM as the method says; from low to "
+              "high lie 95 % of them"},
     {FIELD(field_text, struct geometry_level, "contradiction", contradiction, NULLABLE)},
 };
 static const struct objects levels = {
     OBJECTS(level_rows, struct geometry_level, struct geometry, level_count)};
 static const struct field geometry_rows[] = {
-    {GEOMETRY(field_uint32, "searched_bytes", searched_bytes)},
+    {GEOMETRY(field_uint32, "searched_bytes", searched_bytes), .rules = AT_LEAST(1)},
     {GEOMETRY(field_reference, "shared_carve_out", shared_carve_out)},
     {GEOMETRY(field_uint64, "chases", chases)},
     {GEOMETRY(field_uint64, "accesses", accesses)},
-    {FIELD(field_number, struct geometry, "timing_cycles", timing_cycles, NULLABLE)},
+    {FIELD(field_number, struct geometry, "timing_cycles", timing_cycles, LATER),
+     .about = "what timing one access adds: the first level's time beyond the latency of a chain "
+              "of loads. Latencies of levels are without it. Version 1.0 has other latencies: "
+              "readers take those that follow from its answers (--replay)"},
     {GEOMETRY(field_array, "levels", level), .of = &levels},
 };
 static const struct fields geometry_fields = FIELDS(geometry_rows);
@@ -172,8 +212,11 @@ static void write_groups(cJSON *object, const struct field *field, const void *b
 static const struct field_kind field_groups = {.write = write_groups};
 
 static const struct field exchange_rows[] = {
-    {FIELD(field_reference, struct probe_exchange, "asked", asked, REQUIRED)},
-    {FIELD(field_reference, struct probe_exchange, "answer", answer, REQUIRED)},
+    {FIELD(field_reference, struct probe_exchange, "asked", asked, REQUIRED),
+     .about = "as harness/characterize/probe_record.h says"},
+    {FIELD(field_reference, struct probe_exchange, "answer", answer, REQUIRED),
+     .about = "numbers with spaces between; N*COUNT for a number that comes several times",
+     .rules = PATTERN("^([0-9]+(\\\\*[1-9][0-9]*)?( [0-9]+(\\\\*[1-9][0-9]*)?)*)?$")},
 };
 static const struct objects numbers = {OBJECTS(number_rows, struct number, struct outcome,
                                                number_count),
@@ -195,11 +238,13 @@ static const struct field outcome_rows[] = {
     {OUTCOME(field_reference, "path", experiment.path, REQUIRED)},
     {OUTCOME(field_name, "status", status, REQUIRED), .of = &statuses},
     {OUTCOME(field_text, "reason", reason, NULLABLE)},
-    {OUTCOME(field_number, "seconds", seconds, REQUIRED)},
+    {OUTCOME(field_number, "seconds", seconds, REQUIRED), .rules = AT_LEAST(0)},
     {OUTCOME(field_list, "numbers", numbers, REQUIRED), .of = &numbers},
     {OUTCOME(field_array, "verdicts", verdicts, REQUIRED), .of = &verdicts},
     {OUTCOME(field_pointer, "geometry", geometry, OMITTED), .of = &geometry_fields},
-    {OUTCOME(field_groups, "groups", group, OMITTED)},
+    {OUTCOME(field_groups, "groups", group, OMITTED), .about = "the SMs of each group, by %smid",
+     .rules = "\"type\": \"array\", \"items\": {\"type\": \"array\", \"items\": {\"type\": "
+              "\"integer\"}}"},
     {OUTCOME(field_list, "evidence", evidence, REQUIRED), .of = &exchanges},
 };
 static const struct objects outcomes = {OBJECTS(outcome_rows, struct outcome,
@@ -215,19 +260,24 @@ static const struct objects outcomes = {OBJECTS(outcome_rows, struct outcome,
 static const struct field kernel_rows[] = {
     {KERNEL(field_reference, "probe", probe, REQUIRED)},
     {KERNEL(field_reference, "path", path, REQUIRED)},
-    {KERNEL(field_bool, "usable", kernel.usable, REQUIRED)},
+    {KERNEL(field_bool, "usable", kernel.usable, REQUIRED),
+     .about = "its loads are what the path names, where the code is known"},
     {KERNEL(field_text, "reason", kernel.reason, NULLABLE)},
     {KERNEL(field_text, "name", kernel.name, NULLABLE)},
-    {KERNEL(field_text, "sass_sha256", kernel.sha256, NULLABLE)},
-    {KERNEL(field_text, "loads", kernel.loads, NULLABLE)},
+    {KERNEL(field_text, "sass_sha256", kernel.sha256, NULLABLE), .rules = PATTERN_HASH},
+    {KERNEL(field_text, "loads", kernel.loads, NULLABLE),
+     .about = "by class, of the code that ran; null where the code is not known"},
 };
 static const struct objects kernels = {OBJECTS(kernel_rows, struct probe_kernel_row, struct probes,
                                                kernel_count),
                                        .max = 1 << 12};
 
 static const struct field probe_rows[] = {
-    {PROBES(field_uint64, samples_max, REQUIRED), .low = 1 << 16, .high = 1 << 24},
-    {PROBES(field_text, shared_carve_out, REQUIRED)},
+    {PROBES(field_uint64, samples_max, REQUIRED), .low = 1 << 16, .high = 1 << 24,
+     .about = "most accesses that one pointer chase times", .rules = AT_LEAST(1)},
+    {PROBES(field_text, shared_carve_out, REQUIRED),
+     .about =
+         "what pointer chases ask of shared memory, which the L1 data cache shares its room with"},
     {PROBES(field_list, kernels, REQUIRED), .of = &kernels},
 };
 static const struct object probes = {.fields = FIELDS(probe_rows), .given = SIZE_MAX};
@@ -240,9 +290,12 @@ static const struct field characterization_rows[] = {
     {FIELD(field_tool, struct characterization, "tool", argv, REQUIRED)},
     {ROOT(field_text, started_utc, REQUIRED)},
     {ROOT(field_text, finished_utc, REQUIRED)},
-    {ROOT(field_reference, replayed, NULLABLE)},
-    {ROOT(field_number, seconds, REQUIRED)},
-    {ROOT(field_object, device, REQUIRED), .of = &device_object},
+    {ROOT(field_reference, replayed, NULLABLE),
+     .about = "the file whose answers were analysed again; null: a GPU answered"},
+    {ROOT(field_number, seconds, REQUIRED), .about = "from the first question to the last number",
+     .rules = AT_LEAST(0)},
+    {ROOT(field_object, device, REQUIRED), .of = &device_object,
+     .about = "what was measured, written as in results (schema.json); null: not known"},
     {ROOT(field_object, probes, REQUIRED), .of = &probes},
     {FIELD(field_list, struct characterization, "experiments", outcomes, REQUIRED),
      .of = &outcomes},
@@ -252,6 +305,11 @@ const struct document characterization_document = {
     .schema = "cbank-characterization",
     .what = "characterization",
     .remedy = "cbank characterize writes one",
+    .about = "Everything that cbank characterize measured on one GPU, what follows from it, and "
+             "every answer of "
+             "the probes: cbank characterize --replay analyses them again. A reader takes any "
+             "version 1.x and "
+             "ignores keys that it does not know.",
     .major = 1,
     .minor = 2,
     .root = {.fields = FIELDS(characterization_rows), .given = SIZE_MAX},

@@ -7,13 +7,12 @@
 #include "field.h"
 
 /* Members for field.rules, with commas between if there are several. */
-#define PATTERN(expression)   "\"pattern\": \"" expression "\""
-#define PATTERN_HASH          PATTERN("^[0-9a-f]{64}$")
-#define PATTERN_NAME          PATTERN("^[a-z][a-z0-9_]*$")
-#define AT_LEAST(number)      "\"minimum\": " #number
-#define ABOVE(number)         "\"exclusiveMinimum\": " #number
-#define AT_MOST(number)       "\"maximum\": " #number
-#define NEVER_NULL_TYPE(type) "\"type\": \"" type "\""
+#define PATTERN(expression) "\"pattern\": \"" expression "\""
+#define PATTERN_HASH        PATTERN("^[0-9a-f]{64}$")
+#define PATTERN_NAME        PATTERN("^[a-z][a-z0-9_]*$")
+#define AT_LEAST(number)    "\"minimum\": " #number
+#define ABOVE(number)       "\"exclusiveMinimum\": " #number
+#define AT_MOST(number)     "\"maximum\": " #number
 
 /* The schema of an object, while its keys are added. */
 struct schema_object {

@@ -32,6 +32,7 @@ static const struct schema_row schema_rows[] = {
     {"result", &result_document},
     {"comparison", &comparison_document},
     {"calibration", &calibration_document},
+    {"characterization", &characterization_document},
 };
 static const size_t schema_count = sizeof(schema_rows) / sizeof(schema_rows[0]);
 

@@ -27,6 +27,7 @@ SCHEMAS = {
     "result": "results/schema.json",
     "comparison": "results/comparison.schema.json",
     "calibration": "results/calibration.schema.json",
+    "characterization": "results/characterization.schema.json",
 }
 
 REPORT = """\
