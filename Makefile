@@ -129,9 +129,9 @@ FAULTS  := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/faults/*.c))
 FUZZER  := $(BUILD)/tests/fuzz/fuzz
 CARDS   := $(wildcard results/cards/*.json)
 
-.PHONY: all tests simulated run contribute cards setup test test-kernels test-all test-long \
-        test-distributions test-fleet test-gpu coverage bench-gpu plots reproduce gallery \
-        check-sass check-ptx check-headers sanitize fuzz fuzzers install uninstall format \
+.PHONY: all tests simulated run contribute cards schemas setup test test-kernels test-all \
+        test-long test-distributions test-fleet test-gpu coverage bench-gpu plots reproduce \
+        gallery check-sass check-ptx check-headers sanitize fuzz fuzzers install uninstall format \
         lint dist deb release clean help FORCE
 
 # What the program is built with, in words.

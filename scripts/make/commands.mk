@@ -31,6 +31,9 @@ cards: $(PROGRAM) ## make results/cards/ of measured chips again, from their cha
 	    mv $(BUILD)/card.json results/cards/$$name.json || exit 1; \
 	done
 
+schemas: $(PROGRAM) ## write the schemas in results/ that follow from the rows of the program
+	@scripts/write_schemas.sh $(PROGRAM)
+
 setup: ## install the packages that building and testing need
 	@scripts/setup.sh test
 

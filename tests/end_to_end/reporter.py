@@ -126,7 +126,7 @@ class Schemas(unittest.TestCase):
                     self.assertEqual(
                         file.read(),
                         printed.stdout,
-                        f"{name} is old; write it: build/cbank show --schema {kind} >{name}",
+                        f"{name} is old; write it: make schemas",
                     )
                 schema = json.loads(printed.stdout)
                 jsonschema.Draft202012Validator.check_schema(schema)
