@@ -32,9 +32,11 @@ static void add_rules(cJSON *property, const struct field *field)
         return;
     snprintf(text, sizeof(text), "{%s}", field->rules);
     rules = cJSON_Parse(text);
+    if (!rules) /* out of memory: the schema cannot be printed then */
+        json_add(property, "rules", NULL);
     while (rules && (rule = rules->child)) {
         cJSON_DetachItemViaPointer(rules, rule);
-        cJSON_AddItemToObject(property, rule->string, rule);
+        json_add(property, rule->string, rule);
     }
     cJSON_Delete(rules);
 }
@@ -294,15 +296,15 @@ static bool has_properties(const cJSON *value)
 static void shorten(cJSON *schema)
 {
     static const char *const inner[] = {"items", "additionalProperties"};
-    cJSON *properties = cJSON_GetObjectItemCaseSensitive(schema, "properties"), *item, *next;
+    cJSON *properties = cJSON_GetObjectItemCaseSensitive(schema, "properties"), *item, *next, *line;
 
     for (item = properties ? properties->child : NULL; item; item = next) {
         next = item->next;
         if (has_properties(item))
             shorten(item);
-        else
-            cJSON_ReplaceItemInObjectCaseSensitive(properties, item->string,
-                                                   json_line(cJSON_Duplicate(item, true)));
+        else if (!(line = json_line(cJSON_Duplicate(item, true))) ||
+                 !cJSON_ReplaceItemInObjectCaseSensitive(properties, item->string, line))
+            json_add(properties, "line", NULL); /* out of memory */
     }
     for (size_t i = 0; i < sizeof(inner) / sizeof(inner[0]); i++)
         if ((item = cJSON_GetObjectItemCaseSensitive(schema, inner[i])))

@@ -60,6 +60,7 @@ COMMANDS = {
     "show measured": ["show", "measured.json"],
     "show --cell": ["show", "--cell", "*", "measured.json"],
     "show failed": ["show", "statuses.json"],
+    "show --schema": ["show", "--schema", "result"],
     **{
         f"show --{form}": ["show", f"--{form}", "measured.json"]
         for form in ("csv", "json", "markdown")
