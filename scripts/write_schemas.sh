@@ -19,5 +19,5 @@ for kind in result comparison calibration characterization; do
         rm -f "$file.new"
         exit 1
     }
-    mv "$file.new" "$file"
+    mv "$file.new" "$file" && echo "$file"
 done
