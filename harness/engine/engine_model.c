@@ -79,32 +79,65 @@ static enum status model_open(const struct engine_options *options, struct resul
 
 /* -- cells ------------------------------------------------------------------------------------- */
 
+/* Takes the code of the kernel that would run on the card's chip, if the program has it. */
+static enum status take_kernel(const struct engine_session *session, struct cell_result *cell,
+                               struct kernel_sass *sass, struct expectation *expectation)
+{
+    struct image image;
+
+    if (image_for_chip(cell->cell.workload->name, session->card.cc_major, session->card.cc_minor,
+                       &image) &&
+        image_kernel(image.data, image.bytes, &cell->cell, sass)) {
+        expectation->sass = sass->counted ? &sass->counts : NULL;
+        return engine_set_kernel(&cell->kernel, sass, image.name, image.name_bytes);
+    }
+    free(cell->kernel.made);
+    cell->kernel = (struct cell_kernel){.instruction = cell->kernel.instruction};
+    return STATUS_OK;
+}
+
+/* A prediction has no samples. Its interval is the one of the model. */
+static void set_time(const struct engine_session *session, const struct cell_estimate *estimate,
+                     struct cell_result *cell)
+{
+    const double sm_clock_mhz = session->card.number[CARD_SM_CLOCK_MHZ].value;
+    const struct time_range *ns = &estimate->time_ns;
+    char missing[CARD_TEXT_BYTES];
+
+    free(cell->time.samples_ns);
+    cell->time = (struct cell_time){
+        .summary = summary_unknown,
+        .series = series_unknown,
+        .stop_reason = STOP_MODELLED,
+        .cycles = ns->value * sm_clock_mhz / 1000,
+        .sm_clock_mhz = sm_clock_mhz,
+    };
+    cell->time.summary.value = cell->time.summary.median = cell->time.summary.min = ns->value;
+    cell->time.summary.mad = 0;
+    if (isfinite(ns->value)) {
+        cell->time.summary.ci_low = ns->low;
+        cell->time.summary.ci_high = ns->high;
+    }
+    if (estimate->missing) {
+        estimate_missing_text(estimate, missing);
+        snprintf(cell->reason, sizeof(cell->reason), "at least %.4g ns: not known are %.200s",
+                 ns->low, missing);
+    }
+}
+
 static enum status model_one(const struct engine_session *session,
                              const struct access_counts *access, struct cell_result *cell)
 {
     struct expectation expectation = {.cell = &cell->cell, .access = access};
-    struct time_kernel kernel;
-    const double sm_clock_mhz = session->card.number[CARD_SM_CLOCK_MHZ].value;
     struct cell_estimate estimate;
-    const struct time_range *ns = &estimate.time_ns;
-    char missing[CARD_TEXT_BYTES];
+    struct time_kernel kernel;
     struct kernel_sass sass;
-    struct image image;
-    enum status status = STATUS_OK;
+    enum status status = take_kernel(session, cell, &sass, &expectation);
 
-    /* The kernel that would run on the card's chip. */
-    if (image_for_chip(cell->cell.workload->name, session->card.cc_major, session->card.cc_minor,
-                       &image) &&
-        image_kernel(image.data, image.bytes, &cell->cell, &sass)) {
-        status = engine_set_kernel(&cell->kernel, &sass, image.name, image.name_bytes);
-        expectation.sass = sass.counted ? &sass.counts : NULL;
-    } else {
-        free(cell->kernel.made);
-        cell->kernel = (struct cell_kernel){.instruction = cell->kernel.instruction};
-    }
-    if (status == STATUS_OK)
-        status = engine_open_counters(cell, session->options, &expectation, COUNTER_UNAVAILABLE,
-                                      "the model cannot say it without the kernel's code");
+    if (status != STATUS_OK)
+        return status;
+    status = engine_open_counters(cell, session->options, &expectation, COUNTER_UNAVAILABLE,
+                                  "the model cannot say it without the kernel's code");
     if (status != STATUS_OK)
         return status;
     /* Exact counters get their expected value; the others get none. */
@@ -121,26 +154,7 @@ static enum status model_one(const struct engine_session *session,
     kernel = estimate_kernel(&expectation);
     estimate_time(&cell->cell, access, &session->card, &kernel, &estimate);
     result_set_counts(cell, access);
-    /* A prediction has no samples. Its interval is the one of the model. */
-    free(cell->time.samples_ns);
-    cell->time = (struct cell_time){
-        .summary = summary_unknown,
-        .series = series_unknown,
-        .stop_reason = STOP_MODELLED,
-        .cycles = ns->value * sm_clock_mhz / 1000,
-        .sm_clock_mhz = sm_clock_mhz,
-    };
-    cell->time.summary.value = cell->time.summary.median = cell->time.summary.min = ns->value;
-    cell->time.summary.mad = 0;
-    if (isfinite(ns->value)) {
-        cell->time.summary.ci_low = ns->low;
-        cell->time.summary.ci_high = ns->high;
-    }
-    if (estimate.missing) {
-        estimate_missing_text(&estimate, missing);
-        snprintf(cell->reason, sizeof(cell->reason), "at least %.4g ns: not known are %.200s",
-                 estimate.time_ns.low, missing);
-    }
+    set_time(session, &estimate, cell);
     cell->status = CELL_OK;
     return STATUS_OK;
 }
@@ -150,11 +164,12 @@ static enum status model_time(struct engine_session *session, struct result *res
                               const struct progress *progress)
 {
     struct access_counts *access = calloc(result->cell_count + 1, sizeof(*access));
-    enum status status =
-        access ? STATUS_OK : log_memory("the counts of %zu cells", result->cell_count);
+    enum status status = STATUS_OK;
     char reason[CELL_REASON_BYTES];
 
-    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
+    if (!access)
+        return log_memory("the counts of %zu cells", result->cell_count);
+    for (size_t i = 0; i < result->cell_count; i++) {
         if (progress->step(progress->context, "modelling", i, result->cell_count))
             break;
         if (result->cells[i].status != CELL_PENDING)
@@ -170,9 +185,13 @@ static enum status model_time(struct engine_session *session, struct result *res
         card_set_grid(&session->card, &result->cells[i].cell);
         status = access_count_next(result_cell, result, i, access);
         watch_end(session->options->watchdog);
-        if (status == STATUS_OK)
-            status = model_one(session, &access[i], &result->cells[i]);
+        if (status != STATUS_OK)
+            goto out;
+        status = model_one(session, &access[i], &result->cells[i]);
+        if (status != STATUS_OK)
+            goto out;
     }
+out:
     free(access);
     return status;
 }
