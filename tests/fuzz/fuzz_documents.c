@@ -218,6 +218,19 @@ void fuzz_npy(const char *text, size_t bytes)
 
 /* -- cubin: no kernel has more loads than its section has instructions ------------------------- */
 
+/* A proven class has its addresses, and any other a reason. */
+static void require_access(const struct user_access *access)
+{
+    require(access->variation < VARIATION_AFFINE    ? access->addresses.value == 1
+            : access->variation == VARIATION_AFFINE ? access->addresses.value != 1
+            : access->variation == VARIATION_UNEVEN
+                ? access->addresses.value >= 2
+                : access->reason != NULL && !access->addresses.known,
+            "a class that does not fit its addresses", variation_names.names[access->variation]);
+    require(!(access->wavefronts < 1 || access->wavefronts > 32), "wavefronts of a warp",
+            access->instruction);
+}
+
 void fuzz_cubin(const char *text, size_t bytes)
 {
     const struct kernel_build build = {.kernel = {.name = "crc32"},
@@ -258,20 +271,8 @@ void fuzz_cubin(const char *text, size_t bytes)
             require(kernel->loads[k].in_loops.value <= kernel->loads[k].count,
                     "more in loops than there are", kernel->loads[k].name);
         }
-        for (size_t k = 0; k < kernel->access_count; k++) {
-            const struct user_access *access = &kernel->accesses[k];
-
-            /* A proven class has its addresses, and any other a reason. */
-            require(access->variation < VARIATION_AFFINE    ? access->addresses.value == 1
-                    : access->variation == VARIATION_AFFINE ? access->addresses.value != 1
-                    : access->variation == VARIATION_UNEVEN
-                        ? access->addresses.value >= 2
-                        : access->reason != NULL && !access->addresses.known,
-                    "a class that does not fit its addresses",
-                    variation_names.names[access->variation]);
-            require(!(access->wavefronts < 1 || access->wavefronts > 32), "wavefronts of a warp",
-                    access->instruction);
-        }
+        for (size_t k = 0; k < kernel->access_count; k++)
+            require_access(&kernel->accesses[k]);
         /* Code may be compressed, by 1,024 at most. */
         require(sum <= bytes * 128, "more loads than instructions", kernel->name);
     }
