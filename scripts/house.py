@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
-"""Checks the shape of the sources: columns, lines of functions, lines of files.
+"""Checks the shape of the sources: columns, lines of functions and of files, names.
 
 usage: scripts/house.py [--lower]
 

@@ -6,7 +6,7 @@
 # usage: scripts/lint.sh format
 #        scripts/lint.sh check C-SOURCE... -- COMPILER-OPTION...
 #
-# check looks at formats, at the shape of the house (scripts/house.py), and for mistakes in C,
+# check looks at formats, at shape and names (scripts/house.py), and for mistakes in C,
 # Python and shell. Tools of other distributions judge and format otherwise: both run on Debian 12,
 # which .ci/run uses. Elsewhere they say that they did not run, and exit 0.
 #
