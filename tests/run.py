@@ -549,12 +549,18 @@ def merge(toolkit):
                 ],
                 after=["build"],
             ),
-            python(
-                "tests/end_to_end/e2e.py",
-                "build/nocuda/cbank",
-                ["build, no toolkit"],
-                ", no toolkit",
-                ["Smoke"],
+            *(
+                python(
+                    f"tests/end_to_end/{file}.py",
+                    "build/nocuda/cbank",
+                    ["build, no toolkit"],
+                    ", no toolkit",
+                    [tests],
+                )
+                for file, tests in (
+                    ("e2e", "Smoke"),
+                    ("characterize", "Records.test_without_a_gpu"),
+                )
             ),
         ]
     return parts

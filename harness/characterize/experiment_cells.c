@@ -159,7 +159,8 @@ enum status cells_measure(uint32_t ordinal, struct watchdog *watchdog, double wa
                            out->result.end.reason, out->result.end.cell[0] ? " at " : "",
                            out->result.end.cell);
 out:
-    engine_cuda.close(session);
+    if (session)
+        engine_cuda.close(session);
     counter_set_close(&counted);
     index_list_close(&indices);
     return status;
