@@ -20,32 +20,31 @@ struct accesses {
     const struct flow *flow;
     const struct facts *facts;
     struct cubin_kernel *kernel;
-    struct analysed_load before[8]; /* a ring: the last loads */
+    struct analysed_load *loads; /* owned: of the analysis, as many as accesses */
+    size_t count;
     bool full;
 };
 
 /* Constant memory is read by 8 bytes at most, shared memory by 16. A load of one half of entries of
- * 16 bytes has half the wavefronts of such entries, if the other half is loaded nearby. */
-static void find_halves(struct accesses *all, const struct analysed_load *load)
+ * 16 bytes has half the wavefronts of such entries, if the other half is loaded nearby. `lanes` are
+ * those of load `index`. */
+static void find_halves(struct accesses *all, size_t index, const uint32_t *lanes)
 {
-    enum { NEAR = sizeof(all->before) / sizeof(all->before[0]), HALF = 8, WHOLE = 16 };
-    const size_t count = all->kernel->access_count;
-    bool whole = all->kernel->accesses[count - 1].width_bytes == HALF && load->bank == USER_BANK;
+    enum { NEAR = 8, HALF = 8, WHOLE = 16 };
+    const struct analysed_load *load = &all->loads[index];
+    struct user_access *accesses = all->kernel->accesses;
+    bool whole = accesses[index].width_bytes == HALF && load->bank == USER_BANK;
 
     for (unsigned i = 0; i < CBANK_WARP_THREADS; i++)
-        whole &= load->lanes[i] % WHOLE == 0;
-    all->before[(count - 1) % NEAR] = *load;
-    for (size_t back = 1; whole && back < NEAR && back < count; back++) {
-        const struct analysed_load *earlier = &all->before[(count - 1 - back) % NEAR];
+        whole &= lanes[i] % WHOLE == 0;
+    for (size_t back = 1; whole && back < NEAR && back <= index; back++) {
+        const struct analysed_load *before = &all->loads[index - back];
 
-        if (earlier->instruction * INSTRUCTION_BYTES ==
-                all->kernel->accesses[count - 1 - back].address &&
-            earlier->bank == USER_BANK && earlier->block == load->block &&
-            (earlier->offset ^ load->offset) == HALF &&
-            memcmp(earlier->lanes, load->lanes, sizeof(load->lanes)) == 0)
-            all->kernel->accesses[count - 1].wavefronts =
-                all->kernel->accesses[count - 1 - back].wavefronts =
-                    access_warp_wavefronts(load->lanes, WHOLE) / 2.0;
+        if (before->bank == USER_BANK && before->block == load->block &&
+            (before->offset ^ load->offset) == HALF &&
+            memcmp(before->lanes, lanes, sizeof(before->lanes)) == 0)
+            accesses[index].wavefronts = accesses[index - back].wavefronts =
+                access_warp_wavefronts(lanes, WHOLE) / 2.0;
     }
 }
 
@@ -72,33 +71,33 @@ static bool is_copied(const struct flow *flow, const struct analysed_load *load)
 }
 
 /* Counts the addresses of a warp in 'table', and the wavefronts of the same addresses in shared
- * memory. */
-static void add_addresses(struct accesses *all, const struct analysed_load *load,
-                          const struct cubin_variable *table, struct user_access *access)
+ * memory. Threads that would read behind the table have no part in the load. */
+static void add_addresses(struct accesses *all, size_t index, const struct cubin_variable *table)
 {
+    struct analysed_load *load = &all->loads[index];
+    struct user_access *access = &all->kernel->accesses[index];
     const bool begins = ((uint64_t)load->offset & UINT16_MAX) == table->offset &&
                         table->bytes > access->width_bytes;
-    struct analysed_load part = *load;
-    uint32_t addresses = 0;
+    uint32_t lanes[CBANK_WARP_THREADS], addresses = 0;
 
     if (load->addresses < 2)
         return;
-    /* Threads that would read behind the table have no part in the load. */
     for (unsigned i = 0; i < CBANK_WARP_THREADS; i++) {
         const int64_t apart = (int64_t)(int32_t)load->lanes[i] - (int32_t)load->lanes[0];
+        const bool behind = begins && (uint64_t)llabs(apart) + access->width_bytes > table->bytes;
         bool first = true;
 
-        if (begins && (uint64_t)llabs(apart) + access->width_bytes > table->bytes)
-            part.lanes[i] = part.lanes[0];
+        lanes[i] = behind ? lanes[0] : load->lanes[i];
         for (unsigned k = 0; k < i; k++)
-            first &= part.lanes[i] != part.lanes[k];
+            first &= lanes[i] != lanes[k];
         addresses += first;
     }
     if (addresses > 1) {
+        memcpy(load->lanes, lanes, sizeof(lanes));
         access->addresses = optional_of(addresses);
-        access->wavefronts = access_warp_wavefronts(part.lanes, access->width_bytes);
+        access->wavefronts = access_warp_wavefronts(lanes, access->width_bytes);
     }
-    find_halves(all, addresses > 1 ? &part : load);
+    find_halves(all, index, load->lanes);
 }
 
 /* Bytes that a thread loads by an instruction. */
@@ -136,53 +135,104 @@ static const char *memory_of(const struct analysed_load *load, unsigned opcode)
     }
 }
 
-/* Finds the variable in constant memory that a load reads. False: it is not known which. */
-static bool find_table(const struct cubin *cubin, const struct analysed_load *load, uint32_t width,
-                       struct cubin_variable *out)
+/* The variables of constant memory around an offset. */
+struct place {
+    struct cubin_variable begins; /* it begins there; no bytes: none does, as in the others */
+    struct cubin_variable inside;
+    struct cubin_variable next; /* it begins less than an entry behind */
+    struct cubin_variable first;
+    size_t tables;
+    bool last; /* none begins behind */
+};
+
+static struct place place_of(const struct cubin *cubin, uint64_t offset, uint32_t width)
 {
     static const char constants[] = ".nv.constant3";
-    /* The offset of an instruction has 16 bits. */
-    const uint64_t offset = (uint64_t)load->offset & UINT16_MAX;
-    struct cubin_variable variable, next = {0};
-    size_t tables = 0;
-    bool inside = false;
+    struct place out = {.last = true};
+    struct cubin_variable variable;
 
     for (uint64_t place = 0; cubin_next_variable(cubin, &place, &variable);) {
         const uint64_t behind = offset - variable.offset;
 
         if (strncmp(variable.section, constants, strlen(constants)) != 0)
             continue;
-        tables++;
-        inside |= behind < variable.bytes;
-        if (behind < variable.bytes || tables == 1)
-            *out = variable;
-        if (behind + width < width && load->variation != VARIATION_CONSTANT)
-            next = variable;
+        if (out.tables++ == 0)
+            out.first = variable;
+        if (behind == 0)
+            out.begins = variable;
+        if (behind < variable.bytes)
+            out.inside = variable;
+        if (behind + width < width)
+            out.next = variable;
+        out.last &= variable.offset <= offset;
+    }
+    return out;
+}
+
+/* Whether a load nearby reads the begin of a table at the same index. */
+static bool has_begin(const struct accesses *all, size_t index, const struct cubin_variable *table)
+{
+    enum { NEAR = 64 };
+    const size_t from = index > NEAR ? index - NEAR : 0;
+    const uint64_t own = all->loads[index].index;
+
+    for (size_t i = from; i < all->count && i < index + NEAR; i++)
+        if (all->loads[i].bank == USER_BANK && all->loads[i].index == own &&
+            ((uint64_t)all->loads[i].offset & UINT16_MAX) == table->offset)
+            return true;
+    return false;
+}
+
+/* Finds the variable in constant memory that a load reads. False: it is not known which.
+ *
+ * What is added to an index tells the table where it is the begin of one, as c[3][R2 + 0x100] is.
+ * Inside of a table it need not: with `lengths` at 0x100, lengths[symbol - 40] has 0x60, too. It
+ * tells the last table of the bank, one that is read from its end, and one whose begin is read at
+ * the same index nearby. */
+static bool find_table(const struct accesses *all, size_t index, uint32_t width,
+                       struct cubin_variable *out)
+{
+    const struct analysed_load *load = &all->loads[index];
+    /* The offset of an instruction has 16 bits. */
+    const struct place place = place_of(all->cubin, (uint64_t)load->offset & UINT16_MAX, width);
+    const struct place written = place_of(all->cubin, (uint64_t)load->written & UINT16_MAX, width);
+    const bool inside = place.inside.bytes;
+
+    *out = inside ? place.inside : place.first;
+    /* The only table of a bank is the one that is read, also at an index less a number. */
+    if (load->variation == VARIATION_CONSTANT || place.tables <= 1)
+        return inside || place.tables == 1;
+    if (place.begins.bytes)
+        return true;
+    /* One that begins at 0 has no offset to be told by. */
+    if (written.begins.bytes && load->written != 0) {
+        *out = written.begins;
+        return true;
     }
     /* One entry before a table: that one at an index less 1, or the one before it from its end. */
-    if (next.bytes && load->stride_bytes >= 0) {
-        inside = !inside || load->stride_bytes > 0;
-        *out = inside ? next : (struct cubin_variable){0};
+    if (place.next.bytes && load->stride_bytes >= 0) {
+        *out = place.next;
+        return !inside || load->stride_bytes > 0;
     }
-    /* The only table of a bank is the one that is read, also at an index less a number. */
-    return inside || tables == 1;
+    return inside && (place.last || load->stride_bytes < 0 || has_begin(all, index, out));
 }
 
 /* Names the table of a load: a variable, or what is behind a parameter. *table: the variable in
  * constant memory. */
-static void name_table(const struct cubin *cubin, const struct analysed_load *load,
-                       struct user_access *access, struct cubin_variable *table)
+static void name_table(const struct accesses *all, size_t index, struct cubin_variable *table)
 {
+    const struct analysed_load *load = &all->loads[index];
+    struct user_access *access = &all->kernel->accesses[index];
     static const char library_tables[] = "__cudart_"; /* of sin(), say */
     const char *name;
     size_t bytes;
 
-    if (load->bank == USER_BANK && find_table(cubin, load, access->width_bytes, table)) {
+    if (load->bank == USER_BANK && find_table(all, index, access->width_bytes, table)) {
         snprintf(access->table, sizeof(access->table), "%s", table->symbol);
         access->table_bytes = optional_of(table->bytes);
     }
     if (load->origin >= ORIGIN_SYMBOL &&
-        cubin_symbol_at(cubin, load->origin - ORIGIN_SYMBOL, &name, &bytes)) {
+        cubin_symbol_at(all->cubin, load->origin - ORIGIN_SYMBOL, &name, &bytes)) {
         snprintf(access->table, sizeof(access->table), "%s", name);
         access->table_bytes = optional_unless_zero(bytes);
     } else if (load->origin >= ORIGIN_PARAMETER) {
@@ -207,25 +257,32 @@ static void write_evidence(const struct flow *flow, const struct analysed_load *
     }
 }
 
-/* Adds a load to those of the kernel. */
-static void add_access(const struct analysed_load *load, void *context)
+/* Keeps a load: tables are named when all are known. */
+static void keep_load(const struct analysed_load *load, void *context)
 {
     struct accesses *all = context;
+
+    if (memory_grow(&all->loads, all->count, sizeof(*all->loads)) &&
+        memory_grow(&all->kernel->accesses, all->count, sizeof(*all->kernel->accesses)))
+        all->loads[all->count++] = *load;
+    else
+        all->full = true;
+}
+
+/* Writes what is known of a load of the kernel. */
+static void write_access(struct accesses *all, size_t index)
+{
+    const struct analysed_load *load = &all->loads[index];
+    struct user_access *access = &all->kernel->accesses[index];
     const uint32_t address = load->instruction * INSTRUCTION_BYTES;
     const char *file;
     const uint32_t line = facts_line(all->facts, address, &file);
     struct instruction instruction;
     struct cubin_variable table = {0};
-    struct user_access *access;
     uint32_t width;
 
-    if (!memory_grow(&all->kernel->accesses, all->kernel->access_count, sizeof(*access))) {
-        all->full = true;
-        return;
-    }
     instruction_decode(all->flow->code, address, all->flow->architecture, &instruction);
     width = width_of(&instruction, all->flow->architecture);
-    access = &all->kernel->accesses[all->kernel->access_count++];
     *access = (struct user_access){
         .variation = load->variation,
         .reason = load->reason,
@@ -244,8 +301,8 @@ static void add_access(const struct analysed_load *load, void *context)
     snprintf(access->file, sizeof(access->file), "%s", file);
     text_clean(access->file, 0);
     write_evidence(all->flow, load, access);
-    name_table(all->cubin, load, access, &table);
-    add_addresses(all, load, &table, access);
+    name_table(all, index, &table);
+    add_addresses(all, index, &table);
 }
 
 /* Whether the code stores to the stack at an index that is known at run time alone. */
@@ -283,10 +340,14 @@ enum status user_accesses_read(const struct cubin *cubin, const struct cubin_fun
     kernel_loads_read(&flow, loads);
     kernel->calls_out = loads->calls_out;
     kernel->local_written = writes_local(&flow);
-    status = divergence_visit_loads(&flow, &facts.code, add_access, &all);
+    status = divergence_visit_loads(&flow, &facts.code, keep_load, &all);
     if (all.full)
         status = log_memory("the loads of %s", function->symbol);
+    kernel->access_count = status == STATUS_OK ? all.count : 0;
+    for (size_t i = 0; i < kernel->access_count; i++)
+        write_access(&all, i);
 out:
+    free(all.loads);
     flow_close(&flow);
     facts_close(&facts);
     return status;

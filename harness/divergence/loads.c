@@ -137,6 +137,8 @@ static bool constant_address(struct analysis *analysis, const struct instruction
     if (in->source[SOURCE_ADDRESS].kind != OPERAND_NONE)
         *low = machine_source(machine, analysis->in, in, index, SOURCE_ADDRESS, 0);
     load->bank = in->source[SOURCE_BANK].bank;
+    load->written = in->offset;
+    load->index = (uint64_t)low->from << WORD_BITS | in->source[SOURCE_ADDRESS].number;
     if (load->bank != USER_BANK && value_is_number(low))
         return false;
     *low = value_add(&machine->lanes, *low, value_number((uint32_t)in->offset));

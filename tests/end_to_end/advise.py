@@ -1205,6 +1205,10 @@ __constant__ float4 q[256];
             [tables[name]["constant"]["table"] for name in ("less_one", "own_less_one")],
             [None, "lut"],
         )
+        # What is added to an index may lie in another table.
+        rows = {"below": ("o[I] = lut[x[I] - 40];",)}
+        below = self.tables(self.compile(rows=rows), "--table-bytes", "1024")["below"]
+        self.assertIn(below["constant"]["table"], (None, "lut"))
         self.assertIn(
             " c ",
             cbank(

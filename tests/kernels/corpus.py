@@ -564,7 +564,12 @@ def judge(name, answers, kernels):
                 if (answer.line, name) == (load["line"], load["file"])
                 and load["table"]
                 in ({answer.table} if load["table"] in tables else {load["table"]})
-                and (answer.table not in variables or load["table"] == answer.table)
+                and (
+                    answer.table not in variables
+                    or load["table"] == answer.table
+                    # It is not told which table, which is weaker.
+                    or (load["table"] is None and load["memory"] == "constant")
+                )
                 # An array of the thread is not behind a parameter.
                 and not (answer.table == "slots" and (load["table"] or "").startswith("parameter"))
             ]
@@ -572,6 +577,14 @@ def judge(name, answers, kernels):
                 answer for answer in mine if answer.kernel and answer.table == load["table"]
             ]
             verdicts = [answer.judge(load) for answer in here]
+            for answer in mine:  # of another table
+                if (
+                    (answer.line, name) == (load["line"], load["file"])
+                    and {load["table"], answer.table} <= set(variables)
+                    and load["table"] != answer.table
+                    and load["variation"] != "constant"
+                ):
+                    here, verdicts = [answer], ["wrong"]
             for answer, verdict in zip(here, verdicts):
                 # A load of another line is of any of the table's answers.
                 if answer.line != load["line"] and "right" in verdicts and verdict != "right":

@@ -228,6 +228,15 @@ KERNEL negative_offsets(float *out, int n)
     out[THREAD] = coefficients[60 - n]; // load: coefficients grid depth 0
 }
 
+/* What is added to the index lies in another table. */
+KERNEL below_the_begin(float *out, const int *__restrict__ index)
+{
+    const int k = index[THREAD];
+
+    if (k >= 20)
+        out[THREAD] = chains[k - 20]; // load: chains data depth 0
+}
+
 KERNEL pointer_into_table(float *out, const int *__restrict__ index, int n)
 {
     const float *const row = coefficients + n;
