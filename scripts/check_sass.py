@@ -201,6 +201,48 @@ def branches(code):
                 yield address, target, f"{opcode} {operands} at {address:#x}"
 
 
+def faults_of_words(code, kernel, architecture):
+    """Instructions, modifiers and registers that no path names."""
+    known = KNOWN | KNOWN_OF.get(kernel.path["unit"], set())
+    known |= (KNOWN_OLD if architecture < 70 else set()) | UNCOUNTABLE | INDIRECT
+    allowed = WIDTHS.keys() | (OLD_WORDS if architecture < 80 else set())
+    for address, opcode, operands in code:
+        base, *words = opcode.split(".")
+        special = SPECIAL.search(operands)
+        if base in UNCOUNTABLE | (set() if kernel.switched else INDIRECT):
+            yield f"{opcode} at {address:#x}: a call or an indirect branch"
+        if set(words) - WORDS.get(base, set(words)) - allowed:
+            yield f"{opcode} at {address:#x}: modifiers that no path names"
+        if base not in known:
+            yield f"{opcode} at {address:#x}: an instruction that no path names"
+        if special and special.group(1) not in SPECIAL_KNOWN:
+            yield f"{opcode} {special.group(1)} at {address:#x}: a register that no path names"
+
+
+def faults_of_branches(code, kernel, payload):
+    """Loops that should not be there, or are missing; branches to where nobody knows."""
+    loops = 0  # around payload loads
+    for address, target, text in branches(code):
+        if target is None:
+            yield f"{text}: a branch to an unknown address"
+        elif kernel.strides:
+            loops += any(target <= load <= address for load in payload)
+        elif target <= address and not kernel.staged:
+            yield f"{text}: a loop"
+        elif any(target <= load <= address for load in payload):
+            yield f"{text}: a loop around {kernel.payload}"
+    if kernel.strides and kernel.payload_loads and not loops:
+        yield f"no loop around {kernel.payload}, and its grid strides"
+
+
+def predicated_most(code, kernel):
+    """Payload loads that may be under a predicate."""
+    if kernel.payload == "LDG":
+        return kernel.loads
+    chosen = kernel.path["chosen"] or kernel.path["unit"] == "select"
+    return len(code) if chosen else 0
+
+
 def examine(code, user_bank, kernel, architecture):
     """Counter of load classes, and other faults, of one kernel's (address, opcode, operands)
     list."""
@@ -221,46 +263,10 @@ def examine(code, user_bank, kernel, architecture):
         kind == kernel.payload and operands.startswith("@")
         for (_, kind), (_, _, operands) in zip(classes, code)
     )
-    if predicated > (
-        kernel.loads
-        if kernel.payload == "LDG"
-        else len(code)
-        if kernel.path["chosen"] or kernel.path["unit"] == "select"
-        else 0
-    ):
+    if predicated > predicated_most(code, kernel):
         faults.append(f"{predicated} {kernel.payload} under a predicate")
-    for address, opcode, operands in code:
-        base, *words = opcode.split(".")
-        if base in UNCOUNTABLE | (set() if kernel.switched else INDIRECT):
-            faults.append(f"{opcode} at {address:#x}: a call or an indirect branch")
-        if (
-            set(words)
-            - WORDS.get(base, set(words))
-            - WIDTHS.keys()
-            - (OLD_WORDS if architecture < 80 else set())
-        ):
-            faults.append(f"{opcode} at {address:#x}: modifiers that no path names")
-        known = KNOWN_OF.get(kernel.path["unit"], set()) | (
-            KNOWN_OLD if architecture < 70 else set()
-        )
-        if base not in KNOWN and base not in UNCOUNTABLE | INDIRECT | known:
-            faults.append(f"{opcode} at {address:#x}: an instruction that no path names")
-        if (special := SPECIAL.search(operands)) and special.group(1) not in SPECIAL_KNOWN:
-            faults.append(
-                f"{opcode} {special.group(1)} at {address:#x}: a register that no path names"
-            )
-    loops = 0  # around payload loads
-    for address, target, text in branches(code):
-        if target is None:
-            faults.append(f"{text}: a branch to an unknown address")
-        elif kernel.strides:
-            loops += any(target <= load <= address for load in payload)
-        elif target <= address and not kernel.staged:
-            faults.append(f"{text}: a loop")
-        elif any(target <= load <= address for load in payload):
-            faults.append(f"{text}: a loop around {kernel.payload}")
-    if kernel.strides and kernel.payload_loads and not loops:
-        faults.append(f"no loop around {kernel.payload}, and its grid strides")
+    faults += faults_of_words(code, kernel, architecture)
+    faults += faults_of_branches(code, kernel, payload)
     return counts, faults
 
 
