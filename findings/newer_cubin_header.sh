@@ -3,8 +3,7 @@
 #
 # Old readers take a cubin of CUDA 13 for one of an architecture that never was.
 #
-# tool: cuobjdump and nvdisasm 11.8.89 and 12.4.131, on npm's @node-llama-cpp/linux-x64-cuda
-#   3.22.1
+# tool: cuobjdump 11.8.89 and 12.4.131, on npm's @node-llama-cpp/linux-x64-cuda 3.22.1
 # question: can they list and expand the images of that library?
 # guess (50 %): 12.4 lists them, and cannot expand them (zstd)
 # what is: 12.4 expands them all, and names sm_86, sm_89, sm_120 and sm_121. 11.8 says that
