@@ -25,6 +25,13 @@ static inline struct optional optional_unless_zero(uint64_t value)
     return (struct optional){value != 0, value};
 }
 
+/* Of a reading that is a count; NaN stands for what was not read. */
+static inline struct optional optional_nearest(double number)
+{
+    return number >= 0 && number < 0x1p63 ? optional_of((uint64_t)(number + 0.5))
+                                          : (struct optional){0};
+}
+
 /* For arithmetic with real numbers: NaN when not known. */
 static inline double optional_number(struct optional integer)
 {

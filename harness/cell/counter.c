@@ -27,163 +27,153 @@ const char *const counter_status_names[] = {
 
 /* -- expected values --------------------------------------------------------------------------- */
 
-static double in_stretch(const struct sass_stretch *stretch, size_t member)
-{
-    return *(const uint32_t *)((const char *)stretch + member);
-}
+static const struct optional unknown;
 
-/* How often the instructions of a member of struct sass_stretch are executed. Every warp executes
- * those before the guard, warps with an element those after it, and each warp those in loops once
- * for every element. NaN if the kernel's code is not known. */
-static double executed(const struct expectation *e, size_t member)
+/* How often the instructions of a member of struct sass_stretch are executed by code that is known.
+ * Every warp executes those before the guard, warps with an element those after it, and each warp
+ * those in loops once for every element. */
+static uint64_t executed(const struct expectation *e, size_t member)
 {
     const struct sass_counts *code = e->sass;
-    const double launched = (double)e->access->warps_launched,
-                 active = (double)e->access->warps_active;
+    const uint64_t launched = e->access->warps_launched, active = e->access->warps_active;
+    const uint64_t groups = code->group.instructions
+                                ? active * workload_groups(e->cell->workload, e->cell->parameters)
+                                : 0;
+    const struct {
+        const struct sass_stretch *stretch;
+        uint64_t times;
+    } parts[] = {{&code->prologue, launched},
+                 {&code->body, launched < active ? launched : active},
+                 {&code->round, active},
+                 {&code->group, groups}};
+    uint64_t sum = 0;
 
-    double groups;
-
-    if (!code)
-        return NAN;
-    groups = code->group.instructions
-                 ? active * workload_groups(e->cell->workload, e->cell->parameters)
-                 : 0;
-    return launched * in_stretch(&code->prologue, member) +
-           fmin(launched, active) * in_stretch(&code->body, member) +
-           active * in_stretch(&code->round, member) + groups * in_stretch(&code->group, member);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        sum += parts[i].times * *(const uint32_t *)((const char *)parts[i].stretch + member);
+    return sum;
 }
 
-enum expected {
-    EXPECT_NOTHING,
-    EXPECT_LDC,
-    EXPECT_IDC_REQUESTS,
-    EXPECT_IMC_REQUESTS,
-    EXPECT_GLOBAL_LOADS,
-    EXPECT_L1_REQUESTS,
-    EXPECT_L1_SECTORS,
-    EXPECT_TEXTURE_LOADS,
-    EXPECT_SHARED_LOADS,
-    EXPECT_INSTRUCTIONS,
-};
-
-/* What several expectations need of a cell's loads. */
-struct loads {
-    const struct cell *cell;
-    const struct access_counts *access;
-    enum load_unit unit;
-    bool word; /* a payload load is of words */
-    bool global; /* it passes the front of L1; so do loads past L1 */
-    bool l1_known; /* the requests of L1 are known */
-    double payload;
-    double table; /* global loads except those of the input */
-};
-
-static struct loads loads_of(const struct expectation *e)
+/* Bytes of a payload load. Selections read no memory. */
+static uint32_t payload_width(const struct cell *cell)
 {
-    const struct cell *cell = e->cell;
-    const enum load_unit unit = cell->path->unit;
     const uint32_t width = table_width(cell->parameters);
-    /* Selections read no memory. */
-    const uint32_t part = unit == UNIT_SELECT ? width : width / payload_pieces(cell);
-    const bool global = unit == UNIT_L1 || unit == UNIT_L2;
-    const double payload = (double)e->access->payload_loads;
 
-    return (struct loads){
-        .cell = cell,
-        .access = e->access,
-        .unit = unit,
-        .word = part == sizeof(uint32_t),
-        .global = global,
-        /* Without a GPU, the requests of L1 for wide loads are not known. The loads that copy a
-         * table are wide where the path holds small tables. */
-        .l1_known =
-            (global ? part : width) <= sizeof(uint32_t) || (!global && !path_is_small(cell->path)),
-        .payload = payload,
-        .table = (double)e->access->staging_loads + (global ? payload : 0),
-    };
+    return cell->path->unit == UNIT_SELECT ? width : width / payload_pieces(cell);
+}
+
+/* Loads past L1 also go through its front. */
+static bool is_global(const struct cell *cell)
+{
+    return cell->path->unit == UNIT_L1 || cell->path->unit == UNIT_L2;
+}
+
+/* Global loads except those of the input. */
+static uint64_t table_loads(const struct expectation *e)
+{
+    return e->access->staging_loads + (is_global(e->cell) ? e->access->payload_loads : 0);
+}
+
+/* Without a GPU, the requests of L1 for wide loads are not known. The loads that copy a table are
+ * wide where the path holds small tables. */
+static bool l1_is_known(const struct cell *cell)
+{
+    if (is_global(cell))
+        return payload_width(cell) <= sizeof(uint32_t);
+    return table_width(cell->parameters) <= sizeof(uint32_t) || !path_is_small(cell->path);
+}
+
+static struct optional expect_ldc(const struct expectation *e)
+{
+    return e->sass ? optional_of(executed(e, offsetof(struct sass_stretch, ldc_parameter)) +
+                                 executed(e, offsetof(struct sass_stretch, ldc_user)))
+                   : unknown;
 }
 
 /* One request for each distinct address of a payload load, also of one from parameters. One for
  * each other LDC, since all of its threads have one address. Requests for addresses that are not
  * words are not known. */
-static double expected_idc_requests(const struct expectation *e, const struct loads *loads)
+static struct optional expect_idc_requests(const struct expectation *e)
 {
-    if (loads->unit == UNIT_IDC && !loads->word)
-        return NAN;
-    return executed(e, offsetof(struct sass_stretch, ldc_parameter)) -
-           (loads->cell->path->home == TABLE_PARAMETER ? loads->payload : 0) +
-           (loads->unit == UNIT_IDC ? (double)loads->access->addresses : 0);
+    const bool indexed = e->cell->path->unit == UNIT_IDC;
+    uint64_t requests;
+
+    if (!e->sass || (indexed && payload_width(e->cell) != sizeof(uint32_t)))
+        return unknown;
+    requests = executed(e, offsetof(struct sass_stretch, ldc_parameter));
+    requests += indexed ? e->access->addresses : 0;
+    return optional_of(requests -
+                       (e->cell->path->home == TABLE_PARAMETER ? e->access->payload_loads : 0));
 }
 
 /* Hopper sends each uniform constant load to the immediate constant cache. This was counted on an
  * H200 and is not known elsewhere. Requests of constant operands are not known. */
-static double expected_imc_requests(const struct expectation *e, const struct loads *loads)
+static struct optional expect_imc_requests(const struct expectation *e)
 {
-    if (!e->sass || e->sass->architecture != 90 || loads->unit == UNIT_IMC ||
-        (loads->unit == UNIT_UNIFORM && !loads->word))
-        return NAN;
-    return executed(e, offsetof(struct sass_stretch, uniform_constant));
+    const enum load_unit unit = e->cell->path->unit;
+
+    if (!e->sass || e->sass->architecture != 90 || unit == UNIT_IMC ||
+        (unit == UNIT_UNIFORM && payload_width(e->cell) != sizeof(uint32_t)))
+        return unknown;
+    return optional_of(executed(e, offsetof(struct sass_stretch, uniform_constant)));
 }
 
 /* A load with no active thread, around the edges of an image, is executed all the same. Where only
- * some warps of a block load its halo, the code decides whether the others go around those loads.
- */
-static double expected_global_loads(const struct loads *loads)
+ * some warps of a block load its halo, the code decides whether the others go around those
+ * loads. */
+static struct optional expect_global_loads(const struct expectation *e)
 {
-    const bool halo = workload_has_halo(loads->cell->workload);
+    const bool halo = workload_has_halo(e->cell->workload);
+    const uint64_t warps = halo ? e->access->warps_launched : e->access->warps_active;
 
-    if (halo && loads->cell->block_size > CBANK_WARP_THREADS)
-        return NAN;
-    return (double)(halo ? loads->access->warps_launched : loads->access->warps_active) *
-               workload_input_loads(loads->cell->workload, loads->cell->parameters) +
-           loads->table;
+    if (halo && e->cell->block_size > CBANK_WARP_THREADS)
+        return unknown;
+    return optional_of(warps * workload_input_loads(e->cell->workload, e->cell->parameters) +
+                       table_loads(e));
+}
+
+/* None for a load with no active thread. */
+static struct optional expect_l1_requests(const struct expectation *e)
+{
+    return l1_is_known(e->cell) ? optional_of(e->access->stream_loads + table_loads(e)) : unknown;
+}
+
+static struct optional expect_l1_sectors(const struct expectation *e)
+{
+    const struct access_counts *access = e->access;
+
+    return l1_is_known(e->cell) ? optional_of(access->stream_sectors + access->staging_sectors +
+                                              (is_global(e->cell) ? access->sectors : 0))
+                                : unknown;
+}
+
+static struct optional expect_texture_loads(const struct expectation *e)
+{
+    return optional_of(e->cell->path->unit == UNIT_TEXTURE ? e->access->payload_loads : 0);
+}
+
+static struct optional expect_shared_loads(const struct expectation *e)
+{
+    const struct access_counts *access = e->access;
+
+    return optional_of(access->warps_active *
+                           workload_tile_loads(e->cell->workload, e->cell->parameters) +
+                       (e->cell->path->unit == UNIT_SHARED ? access->payload_loads : 0));
 }
 
 /* Where only some threads of a warp take part in its last round, the others leave the loop first.
  * The code after the loop is then executed twice. */
-static double expected_instructions(const struct expectation *e)
+static struct optional expect_instructions(const struct expectation *e)
 {
-    if (e->access->warps_active > e->access->warps_launched &&
-        e->cell->elements % CBANK_WARP_THREADS)
-        return NAN;
-    return executed(e, offsetof(struct sass_stretch, instructions));
+    const bool rounds = e->access->warps_active > e->access->warps_launched;
+
+    if (!e->sass || (rounds && e->cell->elements % CBANK_WARP_THREADS))
+        return unknown;
+    return optional_of(executed(e, offsetof(struct sass_stretch, instructions)));
 }
 
-double counter_expected(const struct counter *counter, const struct expectation *e)
+struct optional counter_expected(const struct counter *counter, const struct expectation *e)
 {
-    struct loads loads;
-
-    if (cell_is_user(e->cell))
-        return NAN;
-    loads = loads_of(e);
-    switch ((enum expected)counter->expect) {
-    case EXPECT_LDC:
-        return executed(e, offsetof(struct sass_stretch, ldc_parameter)) +
-               executed(e, offsetof(struct sass_stretch, ldc_user));
-    case EXPECT_IDC_REQUESTS:
-        return expected_idc_requests(e, &loads);
-    case EXPECT_IMC_REQUESTS:
-        return expected_imc_requests(e, &loads);
-    case EXPECT_GLOBAL_LOADS:
-        return expected_global_loads(&loads);
-    case EXPECT_L1_REQUESTS: /* none for a load with no active thread */
-        return loads.l1_known ? (double)loads.access->stream_loads + loads.table : NAN;
-    case EXPECT_L1_SECTORS:
-        return loads.l1_known
-                   ? (double)(loads.access->stream_sectors + loads.access->staging_sectors +
-                              (loads.global ? loads.access->sectors : 0))
-                   : NAN;
-    case EXPECT_TEXTURE_LOADS:
-        return loads.unit == UNIT_TEXTURE ? loads.payload : 0;
-    case EXPECT_SHARED_LOADS:
-        return (double)loads.access->warps_active *
-                   workload_tile_loads(loads.cell->workload, loads.cell->parameters) +
-               (loads.unit == UNIT_SHARED ? loads.payload : 0);
-    case EXPECT_INSTRUCTIONS:
-        return expected_instructions(e);
-    default:
-        return NAN;
-    }
+    return counter->expect && !cell_is_user(e->cell) ? counter->expect(e) : unknown;
 }
 
 /* -- the table --------------------------------------------------------------------------------- */
@@ -195,133 +185,133 @@ const struct counter counters[] = {
      "warp instructions",
      {"smsp__inst_executed_op_ldc.sum"},
      COUNTER_EXACT,
-     EXPECT_LDC},
+     expect_ldc},
     {"idc_requests",
      "requests to the indexed constant cache: one per distinct address of a load",
      "requests",
      {"idc__requests.sum"},
      COUNTER_EXACT,
-     EXPECT_IDC_REQUESTS},
+     expect_idc_requests},
     {"idc_hits",
      "requests less misses: below zero where requests miss more than once",
      "requests",
      {"idc__requests_lookup_hit.sum"},
      COUNTER_MEASURED,
-     0},
+     NULL},
     {"idc_misses",
      "lookups of the indexed constant cache that missed, retries of a request counted",
      "lookups",
      {"idc__requests_lookup_miss.sum"},
      COUNTER_MEASURED,
-     0},
+     NULL},
     {"idc_misses_new",
      "misses whose line nobody had asked for yet",
      "lookups",
      {"idc__requests_lookup_miss_tag_miss.sum"},
      COUNTER_MEASURED,
-     0},
+     NULL},
     {"idc_misses_pending",
      "misses whose line was on its way",
      "lookups",
      {"idc__requests_lookup_miss_tag_hit.sum"},
      COUNTER_MEASURED,
-     0},
+     NULL},
     {"idc_misses_retried",
      "misses that found no free tag and were tried again",
      "lookups",
      {"idc__requests_lookup_miss_tag_unavailable.sum"},
      COUNTER_MEASURED,
-     0},
+     NULL},
     {"idc_active_cycles",
      "cycles the indexed constant caches worked on requests, all SMs",
      "cycles",
      {"idc__request_cycles_active.sum"},
      COUNTER_MEASURED,
-     0},
+     NULL},
     {"gcc_constant_requests",
      "constant requests to the caches of the GPCs",
      "requests",
      {"gcc__cache_requests_type_constant.sum"},
      COUNTER_MEASURED,
-     0},
+     NULL},
     {"gcc_constant_misses",
      "constant requests that missed in the caches of the GPCs",
      "requests",
      {"gcc__cache_requests_type_constant_lookup_miss.sum"},
      COUNTER_MEASURED,
-     0},
+     NULL},
     {"imc_requests",
      "requests to the immediate constant caches: constant operands and uniform loads",
      "requests",
      {"smsp__imc_requests.sum"},
      COUNTER_EXACT,
-     EXPECT_IMC_REQUESTS},
+     expect_imc_requests},
     {"global_load_instructions",
      "LDG instructions executed, of input, payload and copies of the table",
      "warp instructions",
      {"smsp__inst_executed_op_global_ld.sum"},
      COUNTER_EXACT,
-     EXPECT_GLOBAL_LOADS},
+     expect_global_loads},
     {"l1_requests",
      "global load requests to the L1 data cache",
      "requests",
      {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"},
      COUNTER_EXACT,
-     EXPECT_L1_REQUESTS},
+     expect_l1_requests},
     {"l1_sectors",
      "32-byte sectors that global loads asked of the L1 data cache",
      "sectors",
      {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"},
      COUNTER_EXACT,
-     EXPECT_L1_SECTORS},
+     expect_l1_sectors},
     {"texture_instructions",
      "texture instructions executed",
      "warp instructions",
      {"smsp__inst_executed_op_texture.sum"},
      COUNTER_EXACT,
-     EXPECT_TEXTURE_LOADS},
+     expect_texture_loads},
     {"shared_load_instructions",
      "LDS instructions executed, of payload and of a workload's tile, by one thread at least",
      "warp instructions",
      {"smsp__inst_executed_op_shared_ld_pred_on_any.sum"},
      COUNTER_EXACT,
-     EXPECT_SHARED_LOADS},
+     expect_shared_loads},
     {"shared_wavefronts",
      "wavefronts in which shared memory answers them, waits for the copies included",
      "wavefronts",
      {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"},
      COUNTER_MEASURED,
-     0},
+     NULL},
     {"l2_sectors",
      "sectors that L2 handled, of everything on the device",
      "sectors",
      {"lts__t_sectors.sum"},
      COUNTER_MEASURED,
-     0},
+     NULL},
     {"dram_read_bytes",
      "bytes read from device memory",
      "bytes",
      {"dram__bytes_read.sum", "fbpa__dram_read_bytes.sum"},
      COUNTER_MEASURED,
-     0},
+     NULL},
     {"dram_write_bytes",
      "bytes written to device memory",
      "bytes",
      {"dram__bytes_write.sum", "fbpa__dram_write_bytes.sum"},
      COUNTER_MEASURED,
-     0},
+     NULL},
     {"instructions",
      "instructions executed",
      "warp instructions",
      {"smsp__inst_executed.sum"},
      COUNTER_EXACT,
-     EXPECT_INSTRUCTIONS},
+     expect_instructions},
     {"sm_cycles",
      "cycles with a warp resident, busiest SM",
      "cycles",
      {"sm__cycles_active.max"},
      COUNTER_MEASURED,
-     0},
+     NULL},
 };
 
 const size_t counter_count = sizeof(counters) / sizeof(counters[0]);
@@ -351,8 +341,7 @@ static enum status set_add(struct counter_set *set, const char *name)
                                                          .summary = "CUPTI metric",
                                                          .unit = "",
                                                          .metrics = {name},
-                                                         .kind = COUNTER_MEASURED,
-                                                         0};
+                                                         .kind = COUNTER_MEASURED};
     return STATUS_OK;
 }
 
@@ -403,6 +392,6 @@ double counter_counted(const struct counter_value *values, size_t count, const c
 
 bool counter_differs(const struct counter_value *value)
 {
-    return value->status == COUNTER_OK && value->kind == COUNTER_EXACT && !isnan(value->expected) &&
-           value->value != value->expected;
+    return value->status == COUNTER_OK && value->kind == COUNTER_EXACT && value->expected.known &&
+           value->value != (double)value->expected.value;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "access.h"
+#include "optional.h"
 
 enum counter_kind { COUNTER_EXACT, COUNTER_MEASURED };
 
@@ -55,15 +56,16 @@ struct counter {
     const char *metrics[COUNTER_METRICS_MAX]; /* CUPTI names, the first known to the chip is used;
                                                * NULL after the last */
     enum counter_kind kind;
-    unsigned expect; /* exact counters: which count is expected, see counter_expected; else 0 */
+    struct optional (*expect)(const struct expectation *); /* of exact counters; else NULL */
 };
 
 extern const struct counter counters[];
 extern const size_t counter_count;
 
-/* The exact value of a counter; NaN where it cannot be known, as for a user's kernel, and for
+/* The exact value of a counter; not known where it cannot be, as for a user's kernel, and for
  * measured counters. */
-double counter_expected(const struct counter *counter, const struct expectation *expectation);
+struct optional counter_expected(const struct counter *counter,
+                                 const struct expectation *expectation);
 
 /* The counters of a run: rows of the table, and rows made from the user's CUPTI metric names. */
 struct counter_set {
@@ -87,7 +89,7 @@ struct counter_value {
     enum counter_kind kind;
     enum counter_status status;
     double value; /* NaN unless status is COUNTER_OK */
-    double expected; /* NaN unless kind is COUNTER_EXACT and the value is known */
+    struct optional expected; /* of COUNTER_EXACT, where it can be known */
     const char *reason; /* why the status is not ok; else NULL */
 };
 

@@ -191,8 +191,9 @@ static enum status answer_cell(void *context, const struct probe_request *reques
         for (size_t k = 0; k < cell->counter_count; k++) /* in the order of the set */
             answer[ANSWER_COUNTERS + k] = whole(cell->counters[k].value);
         if (answer[ANSWER_INSTRUCTIONS] == PROBE_NOT_COUNTED)
-            answer[ANSWER_INSTRUCTIONS] =
-                cell->counter_count ? whole(cell->counters[0].expected) : PROBE_NOT_COUNTED;
+            answer[ANSWER_INSTRUCTIONS] = cell->counter_count
+                                              ? whole(optional_number(cell->counters[0].expected))
+                                              : PROBE_NOT_COUNTED;
     }
     return STATUS_OK;
 }

@@ -95,9 +95,9 @@ static double instructions_of(const struct work *work)
 {
     const struct access_counts *access = work->access;
 
-    return isnan(work->kernel->instructions)
-               ? (double)(access->payload_loads + access->stream_loads + access->staging_loads)
-               : work->kernel->instructions;
+    return work->kernel->instructions.known
+               ? (double)work->kernel->instructions.value
+               : (double)(access->payload_loads + access->stream_loads + access->staging_loads);
 }
 
 /* Waves of the grid: one, unless the cell says how many elements a thread takes. */
@@ -114,7 +114,8 @@ static void find_sm_times(struct work *work, double busy_ns[TIME_UNITS])
 {
     const struct access_counts *access = work->access;
     const double lines = (double)access->lines, block_lines = (double)access->block_lines;
-    const double addresses = (double)access->addresses, all = work->kernel->constant_requests;
+    const double addresses = (double)access->addresses,
+                 all = (double)work->kernel->constant_requests.value;
     const double payload = (double)access->payload_loads, wavefronts = (double)access->wavefronts;
     const bool texture = goes_to(work, UNIT_TEXTURE, UNIT_TEXTURE),
                strides = uses_grid_stride_loop(work->cell);
@@ -140,8 +141,7 @@ static void find_sm_times(struct work *work, double busy_ns[TIME_UNITS])
 
         asked = fmin(strides ? lines : asked, lines);
         busy_ns[TIME_CONSTANT] =
-            busiest_ns(work, by_cost(work, fmax(addresses, isnan(all) ? 0 : all),
-                                     CARD_CONSTANT_ADDRESS_CYCLES));
+            busiest_ns(work, by_cost(work, fmax(addresses, all), CARD_CONSTANT_ADDRESS_CYCLES));
         busy_ns[TIME_FILL] = isnan(missed)
                                  ? NAN
                                  : busiest_ns(work, by_cost(work, fmax(asked * missed, first),
@@ -322,7 +322,7 @@ void estimate_time(const struct cell *cell, const struct access_counts *access,
                    const struct card *card, const struct time_kernel *kernel,
                    struct cell_estimate *out)
 {
-    static const struct time_kernel unknown = {.instructions = NAN, .constant_requests = NAN};
+    static const struct time_kernel unknown = {0};
     struct work work = work_of(cell, access, card, kernel ? kernel : &unknown);
     double ends_ns[TIME_UNITS];
     enum time_unit longest;

@@ -13,6 +13,7 @@
 #include "access.h"
 #include "card.h"
 #include "counter.h"
+#include "optional.h"
 
 enum time_unit {
     TIME_ISSUE,    /* instructions of all warps / issue_per_cycle */
@@ -58,10 +59,10 @@ struct time_range {
 /* The known facts of a cell's kernel. */
 struct time_kernel {
     uint32_t registers; /* of a thread; 0: not known, assumed to be few */
-    /* executed by the warps of a launch; NaN: not known, and only loads count */
-    double instructions;
-    double constant_requests; /* of the L1 constant cache, including parameters; NaN: not known, and
-                                 only the table's count */
+    /* executed by the warps of a launch; not known: only loads count */
+    struct optional instructions;
+    /* of the L1 constant cache, including parameters; not known: only the table's count */
+    struct optional constant_requests;
 };
 
 enum { ESTIMATE_HOST_COPY = 1 << CARD_NUMBERS };
@@ -80,7 +81,7 @@ struct cell_estimate {
     struct time_range time_ns;
 };
 
-/* The expected counters of a cell; NaN for those that need the cell's code if it is not known. */
+/* The expected counters of a cell; without those that need the cell's code if it is not known. */
 struct time_kernel estimate_kernel(const struct expectation *expectation);
 
 /* Estimates the time of one launch. `access` holds the exact counts of the cell; kernel is NULL if

@@ -79,7 +79,6 @@ enum status engine_open_counters(struct cell_result *cell, const struct engine_o
                                                    .kind = counter->kind,
                                                    .status = status,
                                                    .value = NAN,
-                                                   .expected = NAN,
                                                    .reason = reason};
         if (counter->kind == COUNTER_EXACT)
             cell->counters[i].expected = counter_expected(counter, expectation);

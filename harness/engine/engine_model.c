@@ -145,10 +145,11 @@ static enum status model_one(const struct engine_session *session,
          value++) {
         if (value->kind == COUNTER_MEASURED)
             value->reason = "only a GPU can say it";
-        else if (!isnan(value->expected))
-            *value =
-                (struct counter_value){value->name, value->metric,   value->unit,     value->kind,
-                                       COUNTER_OK,  value->expected, value->expected, NULL};
+        else if (value->expected.known)
+            *value = (struct counter_value){value->name,     value->metric,
+                                            value->unit,     value->kind,
+                                            COUNTER_OK,      (double)value->expected.value,
+                                            value->expected, NULL};
     }
     engine_settle_counters(cell, session->options->fault);
     kernel = estimate_kernel(&expectation);

@@ -63,9 +63,10 @@ void explain_cell(const struct cell_result *cell, const struct access_counts *co
     if (counts) {
         const struct time_kernel kernel = {
             .registers = cell->kernel.registers,
-            .instructions = counter_counted(cell->counters, cell->counter_count, "instructions"),
-            .constant_requests =
-                counter_counted(cell->counters, cell->counter_count, "idc_requests"),
+            .instructions = optional_nearest(
+                counter_counted(cell->counters, cell->counter_count, "instructions")),
+            .constant_requests = optional_nearest(
+                counter_counted(cell->counters, cell->counter_count, "idc_requests")),
         };
 
         estimate_time(&cell->cell, counts, card, &kernel, &estimate);

@@ -39,7 +39,7 @@ static void value_counter(const struct grid_column *column, const void *row, str
     out->text = "- ";
     if (!counter || counter->status != COUNTER_OK)
         return;
-    if (counter->kind == COUNTER_EXACT && isfinite(counter->expected))
+    if (counter->kind == COUNTER_EXACT && counter->expected.known)
         mark = counter_differs(counter) ? '!' : '=';
     out->number = counter->value;
     snprintf(out->room, sizeof(out->room), "%.*f%c",

@@ -34,7 +34,7 @@ static const struct names counter_statuses =
 static const struct field counter_rows[] = {
     {FIELD(field_number, struct counter_value, "value", value, NULLABLE),
      .about = "of one launch of the whole grid"},
-    {FIELD(field_number, struct counter_value, "expected", expected, NULLABLE),
+    {FIELD(field_optional, struct counter_value, "expected", expected, NULLABLE),
      .about = "what an exact counter must be; null of measured ones and where it cannot be said"},
     {FIELD(field_name, struct counter_value, "kind", kind, REQUIRED), .of = &counter_kinds},
     {FIELD(field_name, struct counter_value, "status", status, REQUIRED), .of = &counter_statuses},

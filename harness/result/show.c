@@ -131,8 +131,8 @@ static void print_counters(struct text_wrap wrap, const struct result *result)
             if (!counter_differs(value))
                 continue;
             cell_identity(&result->cells[i].cell, identity);
-            text_paragraph(item, "%s: %s is %.17g, expected %.17g", identity, value->name,
-                           value->value, value->expected);
+            text_paragraph(item, "%s: %s is %.17g, expected %" PRIu64, identity, value->name,
+                           value->value, value->expected.value);
             printed++;
         }
     if (counts.differing != printed)

@@ -13,6 +13,13 @@ static void value_reading(const struct grid_column *column, const void *row, str
     out->style = counter_differs(row) ? GRID_BAD : GRID_PLAIN;
 }
 
+static void value_expected(const struct grid_column *column, const void *row,
+                           struct grid_value *out)
+{
+    grid_optional(column, row, out);
+    out->style = counter_differs(row) ? GRID_BAD : GRID_PLAIN;
+}
+
 #define MEMBER(name) .of = GRID_MEMBER(struct counter_value, name)
 #define WORDS(name, words)                                                                         \
     .of = &(const struct grid_member)                                                              \
@@ -31,7 +38,7 @@ static const struct grid_column counter_columns[] = {
     {.key = "expected",
      .heading = "expected",
      .format = text_count,
-     .value = value_reading,
+     .value = value_expected,
      MEMBER(expected)},
     {.key = "kind", .heading = "kind", .value = grid_name, WORDS(kind, counter_kind_names)},
     {.key = "status", .heading = "status", .value = grid_name, WORDS(status, counter_status_names)},

@@ -4,8 +4,6 @@
  * inconclusive. */
 #include "verdict.h"
 
-#include <math.h>
-
 #include "invalid.h"
 
 struct exact_counts exact_counts(const struct cell_result *cells, size_t count)
@@ -15,8 +13,7 @@ struct exact_counts exact_counts(const struct cell_result *cells, size_t count)
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < cells[i].counter_count; k++) {
             const struct counter_value *value = &cells[i].counters[k];
-            const bool read = value->status == COUNTER_OK,
-                       compared = read && !isnan(value->expected);
+            const bool read = value->status == COUNTER_OK, compared = read && value->expected.known;
 
             if (value->kind != COUNTER_EXACT)
                 continue;

@@ -82,7 +82,7 @@ const struct command greet_command = {
 
 COUNTER = (
     '    {"fresh_misses", "misses, under another name", "lookups",'
-    ' {"idc__requests_lookup_miss.sum"}, COUNTER_MEASURED, 0},\n'
+    ' {"idc__requests_lookup_miss.sum"}, COUNTER_MEASURED, NULL},\n'
 )
 
 # An axis with a reader, and one that names a reader which does not read it.

@@ -54,11 +54,9 @@ static double other_counter(const char *name, const struct expectation *expectat
 static double count(const struct counter *counter, const struct expectation *expectation,
                     double idc_requests, double cycles)
 {
-    const double expected = counter->kind == COUNTER_EXACT
-                                ? counter_expected(counter, expectation)
-                                : other_counter(counter->name, expectation, idc_requests, cycles);
-
-    return counter->kind == COUNTER_EXACT && isnan(expected) ? 0 : expected;
+    return counter->kind == COUNTER_EXACT
+               ? (double)counter_expected(counter, expectation).value
+               : other_counter(counter->name, expectation, idc_requests, cycles);
 }
 
 /* Metrics that are no counter of the table. */

@@ -77,8 +77,7 @@ static inline void result_counter(struct cell_result *cell, const char *name,
                                .unit = "requests",
                                .kind = kind,
                                .status = isnan(value) ? COUNTER_NO_PERMISSION : COUNTER_OK,
-                               .value = value,
-                               .expected = NAN};
+                               .value = value};
 }
 
 /* Adds a result, which is closed. */

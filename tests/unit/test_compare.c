@@ -274,7 +274,7 @@ TEST(test_an_invalid_cell_fails)
             else if (cause == INVALID_NOT_VERIFIED)
                 cell->verified = false;
             else
-                cell->counters[0].expected = 4001;
+                cell->counters[0].expected = optional_of(4001);
             compare_pair(&defaults);
             snprintf(note, sizeof(note), "%s is invalid: %s", side_names[side],
                      invalid_rows[cause].words);

@@ -43,7 +43,7 @@ static double expected(const char *name, const struct cell *cell, const struct s
     assert_non_null(counter);
     assert_int_equal(counter->kind, COUNTER_EXACT);
     assert_int_equal(access_count(cell, &access), STATUS_OK);
-    return counter_expected(counter, &expectation);
+    return optional_number(counter_expected(counter, &expectation));
 }
 
 struct expected_case {

@@ -129,7 +129,7 @@ TEST(a_unit_is_busy_for_what_it_is_asked_for)
 TEST(instructions_are_those_of_the_code)
 {
     const struct cell cell = two_blocks("constant", "per_warp");
-    const struct time_kernel kernel = {.instructions = 6400, .constant_requests = NAN};
+    const struct time_kernel kernel = {.instructions = {true, 6400}};
     struct card card = round_card();
     struct cell_estimate estimate;
 

@@ -57,13 +57,12 @@ static void fill_measured_cell(struct cell_result *cell)
                                                .kind = COUNTER_EXACT,
                                                .status = COUNTER_OK,
                                                .value = 4001,
-                                               .expected = 4000};
+                                               .expected = {true, 4000}};
     cell->counters[1] = (struct counter_value){.name = "l2_sectors",
                                                .unit = "sectors",
                                                .kind = COUNTER_MEASURED,
                                                .status = COUNTER_NO_PERMISSION,
                                                .value = NAN,
-                                               .expected = NAN,
                                                .reason = "the driver \"says\" no\n"};
     cell->kernel =
         (struct cell_kernel){.symbol = "_Z6kernel",
@@ -445,7 +444,7 @@ TEST(the_verdict_is_that_of_the_worst_cell)
                                                          .kind = COUNTER_EXACT,
                                                          .status = COUNTER_OK,
                                                          .value = 2,
-                                                         .expected = 1};
+                                                         .expected = {true, 1}};
     assert_int_equal(result_verdict(&result), STATUS_FINDING);
     result.cells[0].counters[0].value = 1;
     assert_int_equal(result_verdict(&result), STATUS_INCONCLUSIVE);
