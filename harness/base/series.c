@@ -264,8 +264,8 @@ void series_describe(const double *samples, size_t count, double apart, double *
     low = stats_median(values, (count + 1) / 2);
     high = stats_median(values + count / 2, (count + 1) / 2);
     series->outliers =
-        (double)(count - count_below(values, count, high + 1.5 * (high - low), true) +
-                 count_below(values, count, low - 1.5 * (high - low), false));
+        optional_of(count - count_below(values, count, high + 1.5 * (high - low), true) +
+                    count_below(values, count, low - 1.5 * (high - low), false));
     /* Spread the values of a tie evenly over the clock's step, which is the least distance of two
      * different values; over `apart` at most. Without this, the dip of values that come in steps
      * grows with their number. */
@@ -279,8 +279,8 @@ void series_describe(const double *samples, size_t count, double apart, double *
             values[k] += step * (((double)(k - i) + 0.5) / (double)(next - i) - 0.5);
     }
     if (count >= MODES_MIN)
-        series->modes = (double)count_modes(values, count, least, apart);
+        series->modes = optional_of(count_modes(values, count, least, apart));
     /* Several modes may be those of the buffer sets until each has two samples. */
-    if (series->modes > 1 && sets > 1 && count < 2 * sets)
-        series->modes = NAN;
+    if (series->modes.value > 1 && sets > 1 && count < 2 * sets)
+        series->modes = (struct optional){0};
 }

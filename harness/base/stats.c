@@ -14,8 +14,6 @@ const struct summary summary_unknown = {0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NA
 
 const struct series series_unknown = {.buffer_set_deviation = NAN,
                                       .autocorrelation = NAN,
-                                      .modes = NAN,
-                                      .outliers = NAN,
                                       .effective = NAN};
 
 static int compare_doubles(const void *left, const void *right)

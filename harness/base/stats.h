@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "optional.h"
+
 /* Coverage of every interval in cbank, and half its width in standard errors for a normal
  * distribution. */
 #define STATS_CONFIDENCE    0.95
@@ -45,8 +47,8 @@ struct series {
     double buffer_set_deviation;
     /* of neighbours in time, of ranks, what buffer sets do taken out; NaN for too few */
     double autocorrelation;
-    double modes; /* 1, or as many as are told apart; NaN for too few samples */
-    double outliers; /* share beyond Tukey's fences, 1.5 quartile ranges outside the quartiles */
+    struct optional modes; /* 1, or as many as are told apart; not known of too few samples */
+    struct optional outliers; /* beyond Tukey's fences, 1.5 quartile ranges outside the quartiles */
     double effective; /* independent samples that tell as much; at most the count */
 };
 

@@ -232,7 +232,8 @@ static void read_optional(const struct node *node, const struct field *field, vo
 
 const struct field_kind field_optional = {.write = write_optional,
                                           .read = read_optional,
-                                          .schema = schema_integer};
+                                          .schema = schema_integer,
+                                          .value = grid_optional};
 
 static void write_number(cJSON *object, const struct field *field, const void *base)
 {

@@ -100,7 +100,7 @@ void stopping_criterion_close(struct stopping_criterion *stopping_criterion)
 /* No single number describes samples of several modes. */
 static bool is_one_mode(const struct series *series)
 {
-    return !(series->modes > 1);
+    return series->modes.value <= 1;
 }
 
 /* Summarizes the samples so far. */
@@ -149,7 +149,7 @@ static enum stop_reason series_stop(struct stopping_criterion *stopping_criterio
      * samples in every buffer set, or after one if it took the cell's share of the time and all
      * buffer sets agree. */
     if (count < 2 * (size_t)stopping_criterion->buffer_sets)
-        enough = share >= 1 && series.modes == 1 && !stopping_criterion->uneven;
+        enough = share >= 1 && series.modes.value == 1 && !stopping_criterion->uneven;
     else
         enough = share >= 1 || NARROWER * series_own_half_width(&summary) <=
                                    max_noise * sqrt(fmin(1, CHEAP * share));
