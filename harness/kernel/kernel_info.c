@@ -61,9 +61,11 @@ enum status kernel_info_read(const void *cubin, size_t bytes, struct kernel_file
     if (!cubin_open(cubin, bytes, &elf, reason))
         return log_error(STATUS_USAGE, "%s: the compiler made no cubin of it: %s", out->path,
                          reason);
-    for (uint64_t place = 0; status == STATUS_OK && cubin_next_variable(&elf, &place, &variable);) {
+    for (uint64_t place = 0; cubin_next_variable(&elf, &place, &variable);) {
         if (strcmp(variable.symbol, "cbank_case_info") == 0)
             status = read_variable(out->path, &variable, &out->info, sizeof(out->info));
+        if (status != STATUS_OK)
+            return status;
         if (strncmp(variable.symbol, TABLE_INFO, strlen(TABLE_INFO)) != 0)
             continue;
         if (out->table_count == CBANK_TABLES_MAX)
@@ -72,10 +74,10 @@ enum status kernel_info_read(const void *cubin, size_t bytes, struct kernel_file
                              CBANK_TABLES_MAX);
         status = read_variable(out->path, &variable, &out->tables[out->table_count],
                                sizeof(out->tables[0]));
+        if (status != STATUS_OK)
+            return status;
         out->table_count++;
     }
-    if (status != STATUS_OK)
-        return status;
     if (out->info.version == 0)
         return log_error(STATUS_USAGE,
                          "%s: no CBANK_CASE(kernel, sizes ...) { ... }, which says how the kernel "
@@ -133,6 +135,23 @@ static enum status add_build(struct kernel_file *file, const enum cbank_space *s
     return STATUS_OK;
 }
 
+/* Adds a build with all tables in one space, for each space. */
+static enum status add_all(struct kernel_file *file)
+{
+    enum cbank_space spaces[CBANK_TABLES_MAX];
+
+    for (size_t space = 0; space < CBANK_SPACE_COUNT; space++) {
+        enum status status;
+
+        for (size_t i = 0; i < file->table_count; i++)
+            spaces[i] = (enum cbank_space)space;
+        status = add_build(file, spaces);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
 /* Adds the builds of one choice of the list: it is changed. */
 static enum status add_choice(struct kernel_file *file, char *text)
 {
@@ -140,16 +159,9 @@ static enum status add_choice(struct kernel_file *file, char *text)
     static const struct table names = TABLE("memory space", kernel_space_names, space_count);
     char known[CBANK_TABLES_MAX * (CBANK_NAME_BYTES + 2)] = "", shown[TEXT_SHOWN_BYTES];
     enum cbank_space spaces[CBANK_TABLES_MAX];
-    enum status status = STATUS_OK;
 
-    if (strcmp(text, "all") == 0) {
-        for (size_t space = 0; status == STATUS_OK && space < CBANK_SPACE_COUNT; space++) {
-            for (size_t i = 0; i < file->table_count; i++)
-                spaces[i] = (enum cbank_space)space;
-            status = add_build(file, spaces);
-        }
-        return status;
-    }
+    if (strcmp(text, "all") == 0)
+        return add_all(file);
     for (size_t i = 0; i < file->table_count; i++)
         spaces[i] = (enum cbank_space)file->tables[i].written;
     if (strcmp(text, "written") == 0)
