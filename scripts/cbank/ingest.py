@@ -23,6 +23,7 @@ from collections.abc import Callable
 
 from . import documents
 from .errors import USAGE, Failure, printable, say
+from .kept import take
 from .store import (
     Refused,
     Writer,
@@ -30,7 +31,6 @@ from .store import (
     is_store,
     not_a_store,
     open_to_write,
-    take,
     whole,
     write_time,
 )
@@ -77,21 +77,21 @@ def mark_invalid(taken: dict, causes: dict[int, str]) -> None:
 
 
 def read(writer: Writer, paths: list[str]) -> list[tuple]:
-    """(path, outcome, hash, name of the schema, what is kept) of files."""
+    """(path, outcome, hash, what is kept) of files."""
     found, contents, failures = {}, {}, {}
     for path in paths:
         try:
             contents[path] = documents.read_bytes(path)
             key = hashlib.sha256(contents[path]).hexdigest()
-            found[path] = writer.answer(key), key, None, None
+            found[path] = writer.answer(key), key, None
         except Failure as failure:
             failures[path] = failure
     new = [path for path, (answer, *_) in found.items() if answer == "new"]
     checks = documents.Checks(new)
     for path in new:
         try:
-            name, taken = take(path, contents[path])
-            found[path] = "new" if taken else "other", found[path][1], name, taken
+            taken = take(path, contents[path])
+            found[path] = "new" if taken else "other", found[path][1], taken
         except Failure as failure:
             failures[path] = failure
     for path in new:
@@ -99,20 +99,20 @@ def read(writer: Writer, paths: list[str]) -> list[tuple]:
             failures[path] = failure
     for path in new:
         if path not in failures and found[path][0] == "new" and (bad := checks.invalid(path)):
-            mark_invalid(found[path][3], bad)
-            cells = len(found[path][3]["times"])
+            mark_invalid(found[path][2], bad)
+            cells = len(found[path][2]["times"])
             words = min(bad.values())
             say("warning", f"{path}: {len(bad)} of {cells} cells invalid, such as: {words}")
     for path, failure in failures.items():
         say("error", failure)
-        found[path] = "refused", None, None, None
+        found[path] = "refused", None, None
     return [(path, *found[path]) for path in paths]
 
 
-def add(writer: Writer, path: str, key: str, name: str, taken: dict) -> str:
+def add(writer: Writer, path: str, key: str, taken: dict) -> str:
     """Adds what was read; its outcome."""
     try:
-        return writer.add(path, key, name, taken)
+        return writer.add(path, key, taken)
     except Refused as refused:
         say("error", refused)
         return "refused"

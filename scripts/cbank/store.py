@@ -31,25 +31,11 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from . import documents
 from .errors import Failure, Parser, printable, say
 
 APPLICATION = 0x63626E6B  # "cbnk" in ASCII: marks an SQLite file as a store
 VERSION = 2  # of store.sql
 WAIT_SECONDS = 120  # for another command that writes
-RESULT, CALIBRATION = "cbank-result", "cbank-calibration"
-KEPT = {name: documents.KINDS[name] for name in (RESULT, CALIBRATION)}
-GEOMETRY = (
-    "chip",
-    "compute_capability",
-    "sm_count",
-    "warps_per_sm",
-    "blocks_per_sm",
-    "shared_bytes_per_sm",
-    "shared_bytes_reserved",
-    "l2_bytes",
-    "memory_bytes",
-)
 # tables with one sum
 SUMMED = (
     "setups",
@@ -61,7 +47,6 @@ SUMMED = (
     "calibrations",
     "calibrated",
 )
-STATUSES = ("ok", "skipped", "failed", "pending")
 BAD = ("failed", "invalid")  # of a row: what the instrument calls an invalid cell has no time
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z")
 
@@ -366,188 +351,6 @@ def sum_of(store: sqlite3.Connection, table: str, identity_id: int = 0) -> int:
     return found[0] if found else 0
 
 
-# ---- Documents -----------------------------------------------------------------------------------
-
-
-TEXT, OBJECT = (str, type(None)), (dict, type(None))  # kinds of members that may be null
-COUNTERS = {}  # JSON of counters that were met, by what they say
-
-
-def member(of: dict, key: str, kinds: type | tuple[type, ...], what: str = "") -> object:
-    """A member that has to be there and of that kind."""
-    value = of.get(key, of)
-    if value is of or not isinstance(value, kinds):
-        raise ValueError(
-            f"{what}{key} {'is missing' if value is of else 'is not of the right kind'}"
-        )
-    return value
-
-
-def number(of: dict, key: str, what: str = "") -> float | None:
-    """A finite number, or None."""
-    value = of.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ValueError(f"{what}{key} is no finite number")
-    return float(value) + 0.0  # SQLite knows no -0.0
-
-
-def exact_counters(cell: dict, what: str) -> str:
-    """Exact counters of a cell as JSON. Most cells read what others read before."""
-    try:
-        key = tuple(
-            [
-                (name, counter["status"], counter["value"], counter["expected"])
-                for name, counter in (cell["counters"] or {}).items()
-                if counter["kind"] == "exact"
-            ]
-        )
-        if key not in COUNTERS:
-            COUNTERS[key] = json.dumps(
-                {
-                    name: [status, *(None if value is None else float(value) for value in values)]
-                    for name, status, *values in key
-                },
-                separators=(",", ":"),
-                allow_nan=False,
-            )
-        return COUNTERS[key]
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise ValueError(f"{what}counters is not of the right kind") from error
-
-
-def time_of(cell: dict, index: int) -> tuple:
-    """A row of the table times, with the identity, the kernel's hash and the counters in place
-    of their keys."""
-    what = f"cells[{index}]."
-    status, time_ns = member(cell, "status", str, what), cell.get("time_ns") or {}
-    kernel, flags = cell.get("kernel") or {}, member(cell, "flags", list, what)
-    identity = member(cell, "identity", str, what)
-    if status not in STATUSES or not all(
-        isinstance(flag, str) and flag.isidentifier() for flag in flags
-    ):
-        raise ValueError(f"{what}{'flags' if status in STATUSES else 'status'} has an unknown word")
-    if identity.count("/") < 5:
-        raise ValueError(f"{what}identity is no identity")
-    value = number(time_ns, "value", what + "time_ns.") if status == "ok" else None
-    if status == "ok" and not (value and value > 0):
-        raise ValueError(f"{what}time_ns.value is no time")
-    return (
-        identity,
-        value,
-        number(time_ns, "ci_low", what),
-        number(time_ns, "ci_high", what),
-        " ".join(flags) or None,
-        number(cell, "sm_clock_mhz", what),
-        status,
-        member(cell, "reason", TEXT, what),
-        int(member(cell, "verified", bool, what)),
-        member(kernel, "sass_sha256", TEXT, what) if kernel else None,
-        exact_counters(cell, what),
-    )
-
-
-def setup_of(result: dict) -> tuple:
-    """A row of the table setups, without its keys."""
-    device, host = member(result, "device", dict), member(result, "host", OBJECT) or {}
-    engine = member(result, "engine", str)
-    texts = [
-        member(of, key, TEXT, what) or None if key in of else None
-        for of, key, what in (
-            (host, "name", "host."),
-            (host, "slot", "host."),
-            (device, "driver", "device."),
-            (device, "vbios", "device."),
-        )
-    ]
-    return (
-        member(device, "uuid", TEXT, "device.") or None,
-        member(device, "name", str, "device."),
-        engine,
-        engine == "model",
-        *texts,
-        json.dumps(
-            {key: device.get(key) for key in GEOMETRY}, separators=(",", ":"), allow_nan=False
-        ),
-    )
-
-
-def take_result(result: dict) -> dict:
-    """A result as what the store keeps of it. Raises ValueError."""
-    started = read_time(member(result, "started_utc", str))
-    finished = member(result, "finished_utc", TEXT)
-    finished = read_time(finished) if finished else None
-    if finished is not None and finished < started:
-        raise ValueError(
-            "it finished before it began: the host's clock was set back; measure again"
-        )
-    times = [time_of(cell, index) for index, cell in enumerate(member(result, "cells", list))]
-    if len({row[0] for row in times}) < len(times):
-        raise ValueError("a cell is twice in the result; remove one of the two")
-    host, tool = member(result, "host", OBJECT) or {}, member(result, "tool", dict)
-    return {
-        "setup": setup_of(result),
-        "started": started,
-        "finished": finished,
-        "job": member(host, "job", TEXT, "host.") if host else None,
-        "version": member(tool, "version", TEXT, "tool."),
-        "commit": member(tool, "git_commit", TEXT, "tool."),
-        "complete": member(result, "complete", bool),
-        "times": times,
-    }
-
-
-def take_calibration(calibration: dict) -> dict | None:
-    """The same of a calibration; None where its GPU is not known by a UUID: it says nothing of
-    others."""
-    device = member(calibration, "device", dict)
-    if calibration.get("modelled") or not device.get("uuid"):
-        return None
-    cells = []
-    for index, cell in enumerate(member(calibration, "cells", list)):
-        what, deviation = f"cells[{index}].", cell.get("process_deviation")
-        if deviation and (number(cell, "median_ns", what) or 0) > 0:
-            value, degrees = (
-                number(deviation, key, what) for key in ("value", "degrees_of_freedom")
-            )
-            if value is None or value < 0 or not degrees or degrees < 0:
-                raise ValueError(f"{what}process_deviation is none")
-            cells.append(
-                (
-                    member(cell, "identity", str, what),
-                    member(cell, "sass_sha256", TEXT, what) or "",
-                    number(cell, "median_ns", what),
-                    value,
-                    degrees,
-                )
-            )
-    return {
-        "uuid": device["uuid"],
-        "name": member(device, "name", str, "device."),
-        "driver": device.get("driver") or "",
-        "cells": cells,
-    }
-
-
-def take(path: str, content: bytes) -> tuple[str | None, dict | None]:
-    """(name of the schema, what a store keeps) of a file's content; (None, None) where nothing
-    is kept. Raises Refused. A file that the instrument refuses may pass: documents.Checks says."""
-    try:
-        document = documents.Document(path, content, KEPT)
-        name = document.content["schema"]["name"]
-        taken = (
-            take_result(document.content) if name == RESULT else take_calibration(document.content)
-        )
-        return (name, taken) if taken else (None, None)
-    except (documents.OtherKind, documents.Foreign):
-        return None, None
-    except Failure as failure:
-        raise Refused(failure) from None
-    except documents.NOT_SO as error:
-        raise Refused(f"{path}: {printable(str(error))}") from error
-
-
 # ---- Writing -------------------------------------------------------------------------------------
 
 
@@ -738,14 +541,14 @@ class Writer:
         )
         self.count("runs", "run_id", values[0])
 
-    def add(self, path: str, key: str, name: str, taken: dict) -> str:
-        """Adds what take() gave. Returns new, known or forgotten; raises Refused. Nothing stays
-        of what is not new, but for identities."""
+    def add(self, path: str, key: str, taken: dict) -> str:
+        """Adds what kept.take() gave. Returns new, known or forgotten; raises Refused. Nothing
+        stays of what is not new, but for identities."""
         answer = self.answer(key)
         if answer != "new":
             return answer
         file = os.fsencode(path).decode("utf-8", "replace")
-        return (self.add_result if name == RESULT else self.add_calibration)(file, key, taken)
+        return (self.add_result if "setup" in taken else self.add_calibration)(file, key, taken)
 
     def remove(self, run_id: int) -> None:
         """Deletes a run with its times."""

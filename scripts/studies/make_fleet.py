@@ -24,7 +24,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import trials
-from cbank import chips, store as stores
+from cbank import chips, kept, store as stores
 
 NODE = 8
 RANGE_OF_20 = 3.735  # mean of the range of 20 normal values of deviation 1
@@ -154,7 +154,7 @@ def runs_of(writer, args, plants):
                     f"00000000:{gpu % NODE + 1:02X}:00.0",
                     driver,
                     "96.00.A5.00.1A",
-                    json.dumps(dict(zip(stores.GEOMETRY, GEOMETRY))),
+                    json.dumps(dict(zip(kept.GEOMETRY, GEOMETRY))),
                 )
             )
             yield (
