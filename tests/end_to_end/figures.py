@@ -266,74 +266,86 @@ def faults_of(page, width, change=lambda figure, axes: None):
         return faults(figure)
 
 
-def faults(figure):
-    """Why a paper could not print a figure: words, size, and ink that is neither of axes nor a
-    label."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.text import Text
-
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    renderer, whole, seen, found = canvas.get_renderer(), figure.bbox, [], []
-    panels = [axes for axes in figure.axes if axes.get_visible()]
-    shown = panels + [other for axes in panels for other in axes.child_axes]
-    boxes = [axes.get_window_extent(renderer) for axes in shown]
-    height, width = (inches / draw.MM for inches in (figure.get_figheight(), figure.get_figwidth()))
-    if height > 110.01 or len(panels) < 2 and height > width * 2 / 3 + 0.01:
-        found.append(f"{height:.0f} mm high and {width:.0f} mm wide")
-    legends = figure.findobj(Legend)
+def labels_beyond(figure, shown):
+    """Labels of ticks that nobody sees: of axes that are not shown, or outside of their limits."""
     ticks = [
         (axis, tick)
         for axes in {*figure.axes, *shown}
         for axis in (axes.xaxis, axes.yaxis)
         for tick in axis.get_major_ticks()
     ]
-    beyond = {
+    return {
         label
         for axis, tick in ticks
         for label in (tick.label1, tick.label2)
         if axis.axes not in shown
         or not min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())
     }
-    free = [text for its in (figure, *figure.subfigs, *shown) for text in its.texts]
+
+
+def faults_of_texts(figure, renderer, shown, boxes):
+    """Texts that are cut off, outside of their axes, or on others."""
+    from matplotlib.text import Text
+
+    whole, seen, found, beyond = figure.bbox, [], [], labels_beyond(figure, shown)
+    free = [text for holder in (figure, *figure.subfigs, *shown) for text in holder.texts]
     for text in figure.findobj(
-        lambda its: isinstance(its, Text)
-        and its.get_text().strip()
-        and its.get_visible()
-        and its not in beyond
+        lambda artist: isinstance(artist, Text)
+        and artist.get_text().strip()
+        and artist.get_visible()
+        and artist not in beyond
     ):
         box = text.get_window_extent(renderer)
         if box.x0 < whole.x0 or box.x1 > whole.x1 or box.y0 < whole.y0 or box.y1 > whole.y1:
             found.append(f"cut off: {text.get_text()}")
         if text in free and not any(
-            its.x0 <= box.x0 and box.x1 <= its.x1 and its.y0 <= box.y0 and box.y1 <= its.y1
-            for its in boxes
+            axes.x0 <= box.x0 and box.x1 <= axes.x1 and axes.y0 <= box.y0 and box.y1 <= axes.y1
+            for axes in boxes
         ):
             found.append(f"outside the axes: {text.get_text()}")
-        for other, name in seen:
+        for before, name in seen:
             if (
-                min(box.x1, other.x1) - max(box.x0, other.x0) > 1
-                and min(box.y1, other.y1) - max(box.y0, other.y0) > 1
+                min(box.x1, before.x1) - max(box.x0, before.x0) > 1
+                and min(box.y1, before.y1) - max(box.y0, before.y0) > 1
             ):
                 found.append(f"{text.get_text()} on {name}")
         seen.append((box, text.get_text()))
-    for its in [
-        *figure.findobj(Text),
-        *legends,
-        *figure.findobj(Spine),
-        *figure.findobj(XAxis),
-        *figure.findobj(YAxis),
-    ]:
-        its.set_visible(False)
+    return found
+
+
+def ink_outside(figure, canvas, boxes):
+    """Whether there is ink outside of the axes, once texts, legends, spines and ticks are gone."""
+    from matplotlib.text import Text
+
+    for kind in (Text, Legend, Spine, XAxis, YAxis):
+        for artist in figure.findobj(kind):
+            artist.set_visible(False)
     figure.set_layout_engine("none")
     canvas.draw()
     # rows from below, as boxes are
     ink = (numpy.asarray(canvas.buffer_rgba())[::-1, :, :3] < 250).any(axis=2)
     for box in boxes:  # half a mark is over the edge where its value is at the end of an axis
-        ink[
-            max(0, int(box.y0) - 3) : int(box.y1) + 4, max(0, int(box.x0) - 3) : int(box.x1) + 4
-        ] = False
-    return found + ["ink outside the axes"] * bool(ink.any())
+        rows = slice(max(0, int(box.y0) - 3), int(box.y1) + 4)
+        ink[rows, max(0, int(box.x0) - 3) : int(box.x1) + 4] = False
+    return bool(ink.any())
+
+
+def faults(figure):
+    """Why a paper could not print a figure: words, size, and ink that is neither of axes nor a
+    label."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas, found = FigureCanvasAgg(figure), []
+    canvas.draw()
+    renderer = canvas.get_renderer()
+    panels = [axes for axes in figure.axes if axes.get_visible()]
+    shown = panels + [child for axes in panels for child in axes.child_axes]
+    boxes = [axes.get_window_extent(renderer) for axes in shown]
+    height, width = (inches / draw.MM for inches in (figure.get_figheight(), figure.get_figwidth()))
+    if height > 110.01 or len(panels) < 2 and height > width * 2 / 3 + 0.01:
+        found.append(f"{height:.0f} mm high and {width:.0f} mm wide")
+    found += faults_of_texts(figure, renderer, shown, boxes)
+    return found + ["ink outside the axes"] * ink_outside(figure, canvas, boxes)
 
 
 class Data(Case):

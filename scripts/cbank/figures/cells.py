@@ -100,6 +100,18 @@ def others_of(rows: pandas.DataFrame, axis: str) -> list[str]:
     return [key for key in [*CELL_KEYS, *parameter_names(rows)] if key != axis]
 
 
+def path_series(rows: pandas.DataFrame) -> tuple[pandas.Series, str | None]:
+    """(the path of each row, with the size of its table where that is not the usual one; what to
+    say of the usual one)."""
+    if "table_bytes" in parameter_names(rows):
+        return rows["path"], None
+    sizes = rows["table_bytes"]
+    usual = sizes.mode()
+    others = sizes.where(~sizes.isin(usual[:1]))
+    said = others.map(lambda size: f" ({style.bytes_text(size)})", "ignore").fillna("")
+    return rows["path"] + said, f"table of {style.bytes_text(usual[0])}" if len(usual) else None
+
+
 def matrix(sources: list[Source]) -> list[Drawing]:
     rows, swept = timed(sources[0]), axes_of(sources[0])
     rows = rows[
@@ -120,15 +132,7 @@ def matrix(sources: list[Source]) -> list[Drawing]:
     ratio = ratios(rows)
     if names.nunique() < 2 and swept:
         raise NotDrawn("one pattern beside a sweep is a row of a table: cbank show prints it")
-    sizes = (
-        rows["table_bytes"]
-        if "table_bytes" not in parameter_names(rows)
-        else pandas.Series(float("nan"), rows.index)
-    )
-    usual = sizes.mode()  # a path with a table of another size says so
-    series = rows["path"] + sizes.where(~sizes.isin(usual[:1])).map(
-        lambda size: f" ({style.bytes_text(size)})", "ignore"
-    ).fillna("")
+    series, usual = path_series(rows)
     made, unit = in_unit(
         times(
             rows,
@@ -143,11 +147,7 @@ def matrix(sources: list[Source]) -> list[Drawing]:
     made = made.assign(
         ratio_to_global=ratio["ratio"], ratio_low=ratio["low"], ratio_high=ratio["high"]
     )
-    note = "; ".join(
-        filter(
-            None, (common, alike, f"table of {style.bytes_text(usual[0])}" if len(usual) else None)
-        )
-    )
+    note = "; ".join(filter(None, (common, alike, usual)))
     return [
         Drawing(
             "matrix",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Draws figures. There are three ways: lines against a number, dots in named rows, and a map of
-squares.
+"""Draws figures. There are three ways (ways.py): lines against a number, dots in named rows, and a
+map of squares.
 
 A Drawing holds a table with exactly what is drawn. All ways have the columns `panel` (its title),
 `series` (what has a look of its own) and `flags` (where not empty, the mark is hollow). Lines have
@@ -17,7 +17,6 @@ from __future__ import annotations
 import dataclasses
 import io
 import itertools
-import math
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -27,12 +26,9 @@ import pandas
 from . import style
 from .. import text
 from ..errors import printable
+from .ways import LETTER_MM, WAYS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 MM = 1 / 25.4  # in inches, which matplotlib counts in
@@ -41,7 +37,7 @@ PROPORTION = 2 / 3  # of height to width, at most, of a figure with one panel
 FIXED_MM = {"lines": 13, "dots": 13, "map": 26}  # of a panel's height: title, ticks and label
 SHRINK = 0.6  # the rest may shrink to so much where figures would be too high
 LINES_MM = 29
-LETTER_MM, HANDLE_MM, LEGEND_ROW_MM = 1.25, 7.8, 3.4
+HANDLE_MM, LEGEND_ROW_MM = 7.8, 3.4
 
 
 @dataclasses.dataclass
@@ -81,6 +77,10 @@ class Drawing:
             panel and printable(panel): tuple(map(printable, its))
             for panel, its in self.labels.items()
         }
+
+    def labels_of(self, members: pandas.DataFrame) -> tuple[str, str]:
+        """(of x, of y) of the panel that rows are of."""
+        return self.labels.get(members["panel"].iloc[0]) or self.labels[None]
 
     @property
     def conditions(self) -> str:
@@ -270,7 +270,7 @@ def name(
     not said again."""
     across = grid.shape[1]
     for i, (axes, members) in enumerate(zip(grid.flat, parts)):
-        of_x, of_y = labels_of(drawing, members)
+        of_x, of_y = drawing.labels_of(members)
         names_mm = (
             LETTER_MM * members["row"].str.len().max()
             if drawing.way != "lines" and i % across == 0
@@ -289,9 +289,9 @@ def name(
             "\n".join(textwrap.wrap(members["panel"].iloc[0], letters - aside)), loc="left"
         )
         axes.set_title(drawing.aside, loc="right", fontsize="small")
-        if i + across >= len(parts) or labels_of(drawing, parts[i + across])[0] != of_x:
+        if i + across >= len(parts) or drawing.labels_of(parts[i + across])[0] != of_x:
             axes.set_xlabel("\n".join(textwrap.wrap(of_x, letters)))
-        if i % across == 0 or labels_of(drawing, parts[i - 1])[1] != of_y:
+        if i % across == 0 or drawing.labels_of(parts[i - 1])[1] != of_y:
             axes.set_ylabel(
                 "\n".join(textwrap.wrap(of_y, int((heights[i // across] - 8) / LETTER_MM / 1.1)))
             )
@@ -303,10 +303,6 @@ def looks_of(drawing: Drawing) -> dict[str, style.Look]:
     return (
         style.looks_of(drawing.rows["series"].dropna().astype(str)) if drawing.way != "map" else {}
     )
-
-
-def labels_of(drawing: Drawing, members: pandas.DataFrame) -> tuple[str, str]:
-    return drawing.labels.get(members["panel"].iloc[0]) or drawing.labels[None]
 
 
 def head_of(
@@ -321,265 +317,6 @@ def head_of(
 def columns_of(labels: list[str], width_mm: float) -> int:
     longest = max(map(len, labels), default=1)
     return max(1, min(len(labels), int(width_mm / (LETTER_MM * longest + HANDLE_MM))))
-
-
-# -- axes ------------------------------------------------------------------------------------------
-
-
-def fixed_ticks(axis: Axis, ticks: Iterable[float], texts: Iterable[str]) -> None:
-    from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
-
-    axis.set_major_locator(FixedLocator(list(ticks)))
-    axis.set_major_formatter(FixedFormatter(list(texts)))
-    axis.set_minor_locator(NullLocator())
-
-
-def log_axis(axes: Axes, which: str, low: float, high: float, most: int = 6) -> None:
-    """A logarithmic axis from low to high, with at most so many round numbers written as they
-    are."""
-    axis = getattr(axes, f"{which}axis")
-    getattr(axes, f"set_{which}scale")("log")
-    getattr(axes, f"set_{which}lim")(low, high)
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    # less than a decade
-    fine = [[step / count for step in range(count, 10 * count)] for count in (20, 10, 4, 2)]
-    for steps in (*fine, (1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1, 3), (1,)):
-        ticks = [
-            step * 10.0**power
-            for power in powers
-            for step in steps
-            if low <= step * 10.0**power <= high
-        ]
-        if len(ticks) <= (min(4, most) if steps in fine else most):
-            break
-    ticks = ticks[:: -(-len(ticks) // most) or 1]
-    fixed_ticks(axis, ticks, [style.count_text(float(f"{tick:.3g}")) for tick in ticks])
-
-
-def number_axis(
-    axes: Axes, values: list[float], text: Callable[[float], str], room_mm: float
-) -> None:
-    """An x axis of whole numbers: logarithmic where they spread, with as many of them written as
-    there is room for."""
-    values = sorted(set(values))
-    spread = values[0] > 0 and values[-1] >= 16 * values[0]
-    scaled = math.log2 if spread else float
-    if spread:
-        axes.set_xscale("log", base=2)
-    whole, kept = scaled(values[-1]) - scaled(values[0]) or 1, []
-    powers = [2**power for power in range(64) if values[0] <= 2**power <= values[-1]]
-    ticks = powers if spread and len(values) > 12 else values[:: -(-len(values) // 12)]
-    for value in ticks:
-        letters = len(text(value)) + len(text(kept[-1])) if kept else 0
-        if (
-            not kept
-            or (scaled(value) - scaled(kept[-1])) / whole * room_mm >= LETTER_MM * letters / 2 + 1.5
-        ):
-            kept.append(value)
-    fixed_ticks(axes.xaxis, kept, [text(value) for value in kept])
-    low, high = scaled(values[0]) - 0.04 * whole, scaled(values[-1]) + 0.04 * whole
-    axes.set_xlim(*((2**low, 2**high) if spread else (low, high)))
-
-
-def value_axis(
-    axes: Axes,
-    which: str,
-    rows: pandas.DataFrame,
-    value: str,
-    base: float | None = None,
-    band: tuple = (),
-    most: int = 6,
-) -> None:
-    """An axis of times or cycles: logarithmic where they spread, else from 0 on or about `base`,
-    with all of `band`."""
-    from matplotlib.ticker import MaxNLocator
-
-    ends = pandas.concat(
-        [rows[value], rows["low"], rows["high"], pandas.Series(band, dtype=float)]
-    ).dropna()
-    low, high = float(ends.min()), float(ends.max())
-    if base is None and low > 0 and high > 4 * low or base and low > 0 and high > 2 * low:
-        log_axis(axes, which, low / 1.15, high * 1.15, most)
-        return
-    getattr(axes, f"{which}axis").set_major_locator(MaxNLocator(most, steps=(1, 2, 5, 10)))
-    if base is None and low >= 0:
-        getattr(axes, f"set_{which}lim")(0, high * 1.1 or 1)
-    else:
-        aside = 0.05 * (high - low) or 0.01
-        getattr(axes, f"set_{which}lim")(low - aside, high + aside)
-
-
-def errors(rows: pandas.DataFrame, value: str) -> list[np.ndarray]:
-    """Lengths below and above the values; 0 where there is no interval. Matplotlib calls float()
-    on a series of one, which pandas warns of."""
-    low, high = (rows[end].fillna(rows[value]) for end in ("low", "high"))
-    return [
-        (rows[value] - low).clip(lower=0).to_numpy(),
-        (high - rows[value]).clip(lower=0).to_numpy(),
-    ]
-
-
-# -- ways ------------------------------------------------------------------------------------------
-
-
-def draw_lines(
-    axes: Axes,
-    drawing: Drawing,
-    members: pandas.DataFrame,
-    looks: dict[str, style.Look],
-    panel_mm: float,
-) -> None:
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
-    points = members[members["reference"].isna()] if "reference" in members else members
-    if pandas.api.types.is_datetime64_any_dtype(points["x"]):
-        locator = AutoDateLocator(minticks=3, maxticks=5)
-        axes.xaxis.set_major_locator(locator)
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))
-    else:
-        number_axis(
-            axes,
-            points["x"].tolist(),
-            style.size_text if "bytes" in labels_of(drawing, members)[0] else style.count_text,
-            panel_mm - 18,
-        )
-    value_axis(axes, "y", members, "y", 1 if drawing.kind == "history" else None, most=4)
-    for name, look in looks.items():
-        of = points[points["series"] == name].sort_values("x", kind="stable")
-        for _, its in (
-            of.groupby("uuid", dropna=False)
-            if look is style.REST
-            else [(None, of)]
-            if len(of)
-            else []
-        ):
-            many = (
-                {"marker": "", "linewidth": 0.5}
-                if len(its) > 40
-                else {"markersize": 1.6}
-                if len(its) > 16
-                else {}
-            )
-            axes.errorbar(
-                its["x"],
-                its["y"],
-                errors(its, "y"),
-                elinewidth=0.5,
-                capsize=0,
-                linestyle=look.dashes,
-                **{**style.marks(look, markersize=2.6), **many},
-            )
-            flagged = its[its["flags"].fillna("") != ""] if "flags" in its else its.head(0)
-            if len(flagged):
-                axes.plot(
-                    flagged["x"],
-                    flagged["y"],
-                    linestyle="none",
-                    zorder=3,
-                    **style.marks(look, True, markersize=3.2),
-                )
-    if len(points) < len(members):
-        for row in members[members["reference"].notna()].itertuples():
-            thin = {"color": "black", "linestyle": style.DOTTED, "linewidth": 0.7, "zorder": 1}
-            axes.axhline(row.y, **thin)
-            if not pandas.isna(row.x):
-                axes.axvline(row.x, **thin)
-
-
-def draw_dots(
-    axes: Axes,
-    drawing: Drawing,
-    members: pandas.DataFrame,
-    looks: dict[str, style.Look],
-    panel_mm: float,
-) -> None:
-    names = list(members["row"].unique())
-    base = 1 if drawing.band else None
-    value_axis(
-        axes, "x", members, "x", base, drawing.band or (), 4 if panel_mm < style.WIDE_MM else 6
-    )
-    if drawing.band:
-        axes.axvspan(*drawing.band, facecolor="0.88", zorder=0)
-        axes.axvline(base, color="black", linewidth=0.6, zorder=1)
-    positions = {name: i for i, name in enumerate(names)}
-    small = len(looks) > 5
-    for i, name in enumerate(looks):
-        its = members[members["series"] == name]
-        aside = 0 if drawing.band else 0.76 * ((i + 0.5) / len(looks) - 0.5)
-        hollow = (
-            its["flags"].fillna("") != "" if "flags" in its else pandas.Series(False, its.index)
-        )
-        for flagged in (False, True):
-            rows = its[hollow == flagged]
-            if not rows.empty:
-                axes.errorbar(
-                    rows["x"],
-                    rows["row"].map(positions) + aside,
-                    xerr=errors(rows, "x"),
-                    linestyle="none",
-                    elinewidth=0.7,
-                    capsize=0,
-                    **style.marks(looks[name], flagged, markersize=2.4 if small else 3.2),
-                )
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    fixed_ticks(axes.yaxis, range(len(names)), names)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", visible=False)
-    if not drawing.band:
-        for y in range(len(names) - 1):
-            axes.axhline(y + 0.5, color="0.85", linewidth=0.3, zorder=0)
-    texts = (
-        members.dropna(subset=["text"]).drop_duplicates("row")
-        if "text" in members
-        else members.head(0)
-    )
-    if len(texts):
-        right = axes.secondary_yaxis("right")
-        fixed_ticks(right.yaxis, texts["row"].map(positions), texts["text"])
-        right.tick_params(length=0)
-        right.spines["right"].set_visible(False)
-
-
-def draw_map(
-    axes: Axes,
-    drawing: Drawing,
-    members: pandas.DataFrame,
-    _looks: dict[str, style.Look],
-    _panel_mm: float,
-) -> None:
-    """A row a node, a square a GPU in the order of slots; white where there is no time."""
-    names = list(members["row"].unique())
-    most = max(2.0, float(drawing.rows["x"].abs().max() or 0))
-    table = members.pivot_table(
-        index="row", columns="column", values="x", sort=False, dropna=False
-    ).reindex(names)
-    axes.pcolormesh(
-        range(table.shape[1]),
-        range(len(names)),
-        table.to_numpy(dtype=float),
-        cmap="cividis_r",
-        vmin=-most,
-        vmax=most,
-        shading="nearest",
-    )
-    for row in members.itertuples():
-        if row.text:
-            axes.text(
-                row.column,
-                names.index(row.row),
-                row.text,
-                ha="center",
-                va="center",
-                fontsize="small",
-                color="white" if row.x > 0.2 * most else "black",
-            )
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    fixed_ticks(axes.yaxis, range(len(names)), names)
-    axes.set_xticks([])
-    axes.grid(visible=False)
-
-
-WAYS = {"lines": draw_lines, "dots": draw_dots, "map": draw_map}
 
 
 # -- files -----------------------------------------------------------------------------------------

@@ -140,75 +140,78 @@ def summary(answer: str) -> tuple[float, int] | None:
     return None
 
 
+WALKED_COLUMNS = (
+    "panel",
+    "series",
+    "x",
+    "y",
+    "low",
+    "high",
+    "reference",
+    "record",
+    "experiment",
+    "path",
+    "source",
+    "source_sha256",
+)
+
+
+def level_row(number: int, level: dict) -> dict:
+    """A level that was found, as a line of the figure: its latency and its size."""
+    latency, size = level["latency"]["value"], level["capacity_bytes"]
+    least = ALL_FIT.match(size["reason"] or "")
+    if size["value"] is not None:
+        known, text = size["value"], style.bytes_text(size["value"])
+    elif level["fits_bytes"]["value"] is not None:
+        known = level["fits_bytes"]["value"]
+        text = f"hits to {style.bytes_text(known)}"
+    else:
+        known, text = None, f"{style.bytes_text(least[1])} or more" if least else "size not found"
+    return {
+        "record": "level",
+        "x": known,
+        "y": latency,
+        "reference": f"level {number}: {latency:.4g} cycles, {text}",
+    }
+
+
+def walked_rows(experiment: dict) -> list[dict]:
+    """Points and levels of an experiment, without the clock's cycles where they are known."""
+    geometry = experiment["geometry"]
+    points = [
+        {
+            "record": "point",
+            "series": series,
+            "x": size,
+            "y": value - (geometry["timing_cycles"] or 0),
+        }
+        for size, found in walks(experiment).items()
+        for series, value in zip(("mean", "95th percentile"), found)
+    ]
+    return points + [
+        level_row(number, level)
+        for number, level in enumerate(geometry["levels"], 1)
+        if level["latency"]["value"] is not None
+    ]
+
+
 def walked(source: Source) -> pandas.DataFrame:
-    """Rows of the capacity figure: points of pointer chases, and the levels that were found,
-    without the clock's cycles where they are known."""
+    """Rows of the capacity figure: points of pointer chases, and the levels that were found."""
     made = []
     for experiment in source.content["experiments"]:
         name = experiment["name"]
         if not name.startswith("geometry_") or experiment["status"] != "ok":
             continue
+        clock = "" if experiment["geometry"]["timing_cycles"] is not None else ", clock included"
         same = {
-            "panel": name.removeprefix("geometry_").replace("_", ", ")
-            + ("" if experiment["geometry"]["timing_cycles"] is not None else ", clock included"),
+            "panel": name.removeprefix("geometry_").replace("_", ", ") + clock,
             "experiment": name,
             "path": experiment["path"],
             "source": source.document.name,
             "source_sha256": source.document.sha256,
         }
-        for size, found in walks(experiment).items():
-            made += [
-                {
-                    **same,
-                    "record": "point",
-                    "series": series,
-                    "x": size,
-                    "y": value - (experiment["geometry"]["timing_cycles"] or 0),
-                }
-                for series, value in zip(("mean", "95th percentile"), found)
-            ]
-        for number, level in enumerate(experiment["geometry"]["levels"], 1):
-            latency, size, fits = (
-                level["latency"]["value"],
-                level["capacity_bytes"],
-                level["fits_bytes"],
-            )
-            if latency is not None:
-                least = ALL_FIT.match(size["reason"] or "")
-                known = size["value"] if size["value"] is not None else fits["value"]
-                text = (
-                    ("" if size["value"] is not None else "hits to ") + style.bytes_text(known)
-                    if known is not None
-                    else f"{style.bytes_text(least[1])} or more"
-                    if least
-                    else "size not found"
-                )
-                made.append(
-                    {
-                        **same,
-                        "record": "level",
-                        "x": known,
-                        "y": latency,
-                        "reference": f"level {number}: {latency:.4g} cycles, {text}",
-                    }
-                )
-    rows = pandas.DataFrame(
-        made,
-        columns=[
-            "panel",
-            "series",
-            "x",
-            "y",
-            "low",
-            "high",
-            "reference",
-            "record",
-            "experiment",
-            "path",
-            "source",
-            "source_sha256",
-        ],
-    )
+        made += [{**same, **row} for row in walked_rows(experiment)]
+    rows = pandas.DataFrame(made, columns=list(WALKED_COLUMNS))
     rows[["x", "y", "low", "high"]] = rows[["x", "y", "low", "high"]].astype(float)
     return rows[rows["panel"].isin(rows.loc[rows["record"] == "point", "panel"])]
 

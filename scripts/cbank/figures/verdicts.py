@@ -139,6 +139,54 @@ def fleet(sources: list[Source]) -> list[Drawing]:
 NAMED_MAX = 6  # GPUs with a look of their own: those that changed most
 
 
+# What the frame of a history has beside the coordinates of its figure, where the rows have it.
+HISTORY_COLUMNS = (
+    "device",
+    "uuid",
+    "host",
+    "slot",
+    "driver",
+    "engine",
+    "identity",
+    "state",
+    "change",
+    "change_low",
+    "change_high",
+    "with",
+    "source",
+    "source_sha256",
+)
+
+
+def gpu_names(rows: pandas.DataFrame) -> pandas.Series:
+    """The GPU of each row, by host, slot and UUID."""
+    slot = rows["slot"].fillna("").str.removeprefix("00000000:")
+    board = rows["uuid"].fillna(rows["device"]).str.split("-").str[:2].str.join("-")
+    return (rows["host"].fillna("") + " " + slot + " " + board).str.strip()
+
+
+def cell_titles(rows: pandas.DataFrame) -> pandas.Series:
+    """The cell of each row, by what tells it from the others."""
+    names = ["path", "workload", "pattern", *parameter_names(rows)]
+    names += ["elements", "block_size", "cache_state"]
+    return told_apart(rows, names, always=["path", "pattern"])[1]
+
+
+def history_sentence(rows: pandas.DataFrame, gpu: pandas.Series, changes: pandas.Series) -> str:
+    """What the figure of a history shows, in a sentence."""
+    sentence = (
+        f"{gpu.nunique()} GPUs, {rows['identity'].nunique()} cells,"
+        f" {rows['started_utc'].nunique()} starts: "
+    )
+    if not changes.notna().any():
+        return sentence + "no level changed."
+    largest = rows.loc[changes.idxmax()]
+    return sentence + (
+        f"{changes.notna().sum()} changes of a level, the largest {100 * largest['change']:+.2f} %"
+        f" ({largest['identity']}, {gpu[largest.name]}, since {largest['started_utc'][:10]})."
+    )
+
+
 def history(sources: list[Source]) -> list[Drawing]:
     rows = sources[0].frame
     rows = (
@@ -146,35 +194,13 @@ def history(sources: list[Source]) -> list[Drawing]:
     )
     if rows.empty:
         raise NotDrawn("it has no times of cells; write one with cbank history --cell CELL --json")
-    gpu = (
-        rows["host"].fillna("")
-        + " "
-        + rows["slot"].fillna("").str.removeprefix("00000000:")
-        + " "
-        + rows["uuid"].fillna(rows["device"]).str.split("-").str[:2].str.join("-")
-    ).str.strip()
-    changes = rows["change"].astype(float).abs()
+    gpu, changes = gpu_names(rows), rows["change"].astype(float).abs()
     most = changes.fillna(0).groupby(gpu).max().sort_values(ascending=False, kind="stable")
-    named = set(most.index[:NAMED_MAX])
     rest = f"other GPUs ({len(most) - NAMED_MAX})"
-    series = gpu.where(gpu.isin(named), rest)
-    titles = told_apart(
-        rows,
-        [
-            "path",
-            "workload",
-            "pattern",
-            *parameter_names(rows),
-            "elements",
-            "block_size",
-            "cache_state",
-        ],
-        always=["path", "pattern"],
-    )[1]
     made = pandas.DataFrame(
         {
-            "panel": titles,
-            "series": series,
+            "panel": cell_titles(rows),
+            "series": gpu.where(gpu.isin(set(most.index[:NAMED_MAX])), rest),
             "x": pandas.to_datetime(rows["started_utc"]).dt.tz_localize(None),
             "y": rows["time_ns"],
             "low": float("nan"),
@@ -182,53 +208,14 @@ def history(sources: list[Source]) -> list[Drawing]:
             "flags": changes.notna().map({True: "level_changed", False: ""}),
         }
     )
-    made = pandas.concat(
-        [
-            made,
-            rows[
-                [
-                    column
-                    for column in (
-                        "device",
-                        "uuid",
-                        "host",
-                        "slot",
-                        "driver",
-                        "engine",
-                        "identity",
-                        "state",
-                        "change",
-                        "change_low",
-                        "change_high",
-                        "with",
-                        "source",
-                        "source_sha256",
-                    )
-                    if column in rows
-                ]
-            ],
-        ],
-        axis="columns",
-    )
-    made, unit = in_unit(made, "y")
-    sentence = (
-        f"{len(most)} GPUs, {rows['identity'].nunique()} cells,"
-        f" {rows['started_utc'].nunique()} starts: "
-    )
-    if changes.notna().any():
-        its = rows.loc[changes.idxmax()]
-        sentence += (
-            f"{changes.notna().sum()} changes of a level, the largest {100 * its['change']:+.2f} %"
-            f" ({its['identity']}, {gpu[its.name]}, since {its['started_utc'][:10]})."
-        )
-    else:
-        sentence += "no level changed."
+    kept = rows[[column for column in HISTORY_COLUMNS if column in rows]]
+    made, unit = in_unit(pandas.concat([made, kept], axis="columns"), "y")
     return [
         Drawing(
             "history",
             f"{sources[0].document.stem}-history",
             made,
-            sentence,
+            history_sentence(rows, gpu, changes),
             {None: ("start of the run, UTC", f"time ({unit})")},
             [sources[0].document],
         )
