@@ -72,6 +72,28 @@ def options(parser):
     parser.add_argument("--card", default="h100")
 
 
+def measured(arguments, macros, rest, path):
+    """The result of the kernel with these macros, of two memory spaces."""
+    options = ["--space", "constant,shared", "--quiet", "--counters", "none"]
+    options += [f"--compiler-options={' '.join(macros)}", *rest, "--json", path]
+    trials.call(arguments.program, "run", "--kernel", SOURCE, *options)
+    return trials.load(path)
+
+
+def predicted(arguments, macros, architecture, cubin):
+    """What advise says of the table of the same kernel, by its machine code."""
+    compiled = ["-cubin", f"-arch=sm_{architecture}", "-I", arguments.header]
+    trials.call(arguments.nvcc, *compiled, *macros, "-o", cubin, SOURCE)
+    options = ["--card", arguments.card, "--table-bytes", "256", "--json", "-"]
+    done = trials.call(arguments.program, "advise", "--kernel", cubin, *options)
+    return next(
+        table
+        for kernel in json.loads(done.stdout)["code"]["kernels"]
+        for table in kernel["tables"]
+        if table["memory"] == "constant"
+    )
+
+
 def make(arguments, rest):
     rows, result = [], None
     with tempfile.TemporaryDirectory() as folder:
@@ -81,55 +103,10 @@ def make(arguments, rest):
                 f"-DENTRIES={entries}",
                 f"-DINDEX={index.replace(' ', '')}",
             ]
-            path, cubin = os.path.join(folder, f"{name}.json"), os.path.join(
-                folder, f"{name}.cubin"
-            )
-            trials.call(
-                arguments.program,
-                "run",
-                "--kernel",
-                SOURCE,
-                "--space",
-                "constant,shared",
-                "--quiet",
-                "--counters",
-                "none",
-                f"--compiler-options={' '.join(macros)}",
-                *rest,
-                "--json",
-                path,
-            )
-            result = trials.load(path)
-            trials.call(
-                arguments.nvcc,
-                "-cubin",
-                "-arch=sm_" + result["device"]["compute_capability"].replace(".", ""),
-                "-I",
-                arguments.header,
-                *macros,
-                "-o",
-                cubin,
-                SOURCE,
-            )
-            advice = json.loads(
-                trials.call(
-                    arguments.program,
-                    "advise",
-                    "--kernel",
-                    cubin,
-                    "--card",
-                    arguments.card,
-                    "--table-bytes",
-                    "256",
-                    "--json",
-                    "-",
-                ).stdout
-            )
-            table = next(
-                table
-                for kernel in advice["code"]["kernels"]
-                for table in kernel["tables"]
-                if table["memory"] == "constant"
+            result = measured(arguments, macros, rest, os.path.join(folder, f"{name}.json"))
+            architecture = result["device"]["compute_capability"].replace(".", "")
+            table = predicted(
+                arguments, macros, architecture, os.path.join(folder, f"{name}.cubin")
             )
             rows.append(
                 {

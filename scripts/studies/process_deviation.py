@@ -286,29 +286,44 @@ def known_of(deviation):
     return lambda time, sampled, placed: max(relative**2 + (ns / time) ** 2, sampled) + placed
 
 
-def derive():
-    """{(cause, column): (relative, ns, degrees)} and what each rests on."""
+def derive_processes():
+    """({column: of processes}, what they rest on)."""
     ten = [f"h200/processes/process-{number:02}.json" for number in range(1, 11)]
     hot_rows = alike(ten, "hot", settled=False)[0]
-    hot = fit(hot_rows)
     cold_rows, cold_changes = alike(ten, "cold", settled=False)
-    cold = fit(cold_rows, most=min(DEGREES_MOST, sum(map(together, cold_changes)) / len(ten)))
-    occasions = {}
-    for column, (relative, ns, _) in (("hot", hot), ("cold", cold)):
-        rows, boards, count = of_occasions(column)
-        occasions[column] = (
-            *fit(
-                rows,
-                lambda time, sampled, n: max(relative**2 + (ns / time) ** 2, sampled) / n,
-                degrees=boards,
-            )[:2],
-            boards,
-        ), count
     three = ("chips/h200/all-paths.json", "h200/all-paths.json", "h200/refill.json")
     copies_rows, copies_changes = alike(three, "copies", settled=False)
-    copies = fit(copies_rows, most=sum(map(together, copies_changes)), relative=1e-6)
-    process = known_of(hot)
-    plans, plan_changes = [], []
+    cold_most = min(DEGREES_MOST, sum(map(together, cold_changes)) / len(ten))
+    return {
+        "hot": fit(hot_rows),
+        "cold": fit(cold_rows, most=cold_most),
+        "copies": fit(copies_rows, most=sum(map(together, copies_changes)), relative=1e-6),
+    }, (
+        f"process: {len(hot_rows)} hot and {len(cold_rows)} cold cells of 10 processes on one"
+        f" H200, settled or not; {len(copies_rows)} with copies of 3 results"
+    )
+
+
+def derive_occasions(processes):
+    """The same of occasions."""
+    found, said = {}, {}
+    for column in ("hot", "cold"):
+        relative, ns, _ = processes[column]
+        rows, boards, count = of_occasions(column)
+
+        def known(time, sampled, n, relative=relative, ns=ns):
+            return max(relative**2 + (ns / time) ** 2, sampled) / n
+
+        found[column] = (*fit(rows, known, degrees=boards)[:2], boards)
+        said[column] = f"on {boards} boards, {count} occasions"
+    return {**found, "copies": found["hot"]}, (
+        f"occasion: measured {said['hot']}; cold cells {said['cold']}"
+    )
+
+
+def derive_plans(processes):
+    """The same of plans."""
+    plans, changes_of_plans = [], []
     for names in (
         ("core-matrix", "all-paths"),
         ("core-matrix", "sizes"),
@@ -316,53 +331,49 @@ def derive():
         ("stencil-blocks", "all-paths"),
     ):
         rows, changes = alike([f"h200/{name}.json" for name in names], "hot")
-        plans, plan_changes = plans + rows, plan_changes + changes[:1]
-    plan = fit(plans, process, most=sum(map(together, plan_changes)))
-    cold_plans, cold_changes = alike(("h200/core-matrix-cold.json", "h200/sizes.json"), "cold")
-    cold_plan = fit(cold_plans, known_of(cold), most=together(cold_changes[0]))
+        plans, changes_of_plans = plans + rows, changes_of_plans + changes[:1]
+    plan = fit(plans, known_of(processes["hot"]), most=sum(map(together, changes_of_plans)))
+    cold_plans, changes = alike(("h200/core-matrix-cold.json", "h200/sizes.json"), "cold")
+    cold = fit(cold_plans, known_of(processes["cold"]), most=together(changes[0]))
+    return {"hot": plan, "cold": cold, "copies": plan}, (
+        f"plan: {len(plans)} hot cells of four pairs and {len(cold_plans)} cold of one, on an H200"
+    )
+
+
+def derive():
+    """{(cause, column): (relative, ns, degrees)} and what each rests on."""
+    processes, processes_basis = derive_processes()
+    occasions, occasions_basis = derive_occasions(processes)
+    plans, plans_basis = derive_plans(processes)
     boards, logs = of_boards()
     board = next(
         found
-        for found in (fit(boards, process, degrees=tenths / 10) for tenths in range(30, 9, -1))
-        if held(logs, found, hot) >= 0.95
+        for found in (
+            fit(boards, known_of(processes["hot"]), degrees=tenths / 10)
+            for tenths in range(30, 9, -1)
+        )
+        if held(logs, found, processes["hot"]) >= 0.95
     )
+    furthest = (3 * max(map(statistics.stdev, logs)), 0, len(BOARDS) - 1)
+    columns = ("hot", "cold", "copies")
     table = {
-        ("process", "hot"): hot,
-        ("process", "cold"): cold,
-        ("process", "copies"): copies,
-        **{
-            ("occasion", column): occasions["cold" if column == "cold" else "hot"][0]
-            for column in ("hot", "cold", "copies")
-        },
-        **{("later", column): LATER for column in ("hot", "cold", "copies")},
-        ("plan", "hot"): plan,
-        ("plan", "cold"): cold_plan,
-        ("plan", "copies"): plan,
-        **{("board", column): board for column in ("hot", "cold", "copies")},
-        **{
-            ("furthest", column): (3 * max(map(statistics.stdev, logs)), 0, len(BOARDS) - 1)
-            for column in ("hot", "cold", "copies")
-        },
+        "process": processes,
+        "occasion": occasions,
+        "later": dict.fromkeys(columns, LATER),
+        "plan": plans,
+        "board": dict.fromkeys(columns, board),
+        "furthest": dict.fromkeys(columns, furthest),
     }
     basis = [
-        (
-            f"process: {len(hot_rows)} hot and {len(cold_rows)} cold cells of 10 processes on one"
-            f" H200, settled or not; {len(copies_rows)} with copies of 3 results"
-        ),
-        (
-            f"occasion: measured on {occasions['hot'][0][2]} boards,"
-            f" {occasions['hot'][1]} occasions; cold cells on {occasions['cold'][0][2]} boards,"
-            f" {occasions['cold'][1]} occasions"
-        ),
+        processes_basis,
+        occasions_basis,
         "later: assumed: no board was measured hours apart",
-        f"plan: {len(plans)} hot cells of four pairs and {len(cold_plans)} cold of one, on an H200",
+        plans_basis,
         f"board: {len(boards)} cells of {len(BOARDS)} H200",
-        (
-            "what boards add to cold cells, and plans and boards to cells with copies, is taken to"
-            " be as in hot ones"
-        ),
+        "what boards add to cold cells, and plans and boards to cells with copies, is taken to"
+        " be as in hot ones",
     ]
-    return table, basis
+    return {(cause, column): table[cause][column] for cause in table for column in columns}, basis
 
 
 def main():
