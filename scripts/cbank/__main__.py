@@ -90,63 +90,40 @@ def run(words: list[str]) -> int:
     return importlib.import_module(f"{__package__}.{command.module}").main(words[1:]) or 0
 
 
-def main(words: list[str]) -> int:
-    """Runs the command line `words`; the exit code, whatever happens: no failure of the
-    environment ends in a traceback."""
+def open_closed_streams() -> None:
+    """Standard streams that are closed: the next opened file would take their number. Opened the
+    wrong way around, their use fails."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        # closed: the next opened file would take its number. Opened the wrong way around, its use
-        # fails.
         if getattr(sys, name) is None:
-            setattr(
-                sys,
-                name,
-                open(
-                    os.open(os.devnull, os.O_WRONLY if mode == "r" else os.O_RDONLY),
-                    mode,
-                    encoding="utf-8",
-                ),
-            )
-    try:
-        status = run(words)
-        sys.stdout.flush()
-    except Failure as failure:
-        status = failure.status
-        say("error", failure)
-    except BrokenPipeError:
-        status = 141  # as a program that SIGPIPE ends
-    except OSError as error:
-        status = USAGE
-        say("error", f"{error.filename or 'standard output'}: {error.strerror or error}")
-    except ImportError as error:  # a library does not fit into the address space, or is broken
-        status = ENVIRONMENT
-        say(
-            "error",
-            (
-                f"Python cannot load {error.name or 'a module'}:"
-                f" {str(error).strip().splitlines()[-1]}; free some memory, or install it again"
-            ),
+            null = os.open(os.devnull, os.O_WRONLY if mode == "r" else os.O_RDONLY)
+            setattr(sys, name, open(null, mode, encoding="utf-8"))
+
+
+def told(error: Exception) -> tuple[int, str]:
+    """(exit code, message) of what a command stumbled over."""
+    if isinstance(error, Failure):
+        return error.status, str(error)
+    if isinstance(error, OSError):
+        return USAGE, f"{error.filename or 'standard output'}: {error.strerror or error}"
+    if isinstance(error, ImportError):  # a library does not fit into memory, or is broken
+        return ENVIRONMENT, (
+            f"Python cannot load {error.name or 'a module'}:"
+            f" {str(error).strip().splitlines()[-1]}; free some memory, or install it again"
         )
-    except (MemoryError, SystemError):  # which libraries make of the first
-        status = ENVIRONMENT
-        say("error", "out of memory; give fewer files at a time")
-    except RecursionError:
-        status = USAGE
-        say("error", "a document is nested too deeply to be one of cbank's")
-    except KeyboardInterrupt:
-        status = 130
-    except Exception as error:
-        if os.environ.get("CBANK_TRACEBACK"):
-            raise
-        status = USAGE
-        say(
-            "error",
-            (
-                f"{type(error).__name__}, {error}: cbank stumbled over what no check refuses;"
-                " CBANK_TRACEBACK=1 shows where, please report it"
-            ),
-        )
-    except SystemExit as end:  # of argparse
-        status = end.code if isinstance(end.code, int) else 0
+    if isinstance(error, (MemoryError, SystemError)):  # libraries make the second of the first
+        return ENVIRONMENT, "out of memory; give fewer files at a time"
+    if isinstance(error, RecursionError):
+        return USAGE, "a document is nested too deeply to be one of cbank's"
+    if os.environ.get("CBANK_TRACEBACK"):
+        raise error
+    return USAGE, (
+        f"{type(error).__name__}, {error}: cbank stumbled over what no check refuses;"
+        " CBANK_TRACEBACK=1 shows where, please report it"
+    )
+
+
+def flush_streams(status: int) -> int:
+    """Writes what is left; the exit code, which says so where it could not be written."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -157,6 +134,25 @@ def main(words: list[str]) -> int:
                 status = USAGE
                 say("error", f"standard output: {error.strerror}")
     return status
+
+
+def main(words: list[str]) -> int:
+    """Runs the command line `words`; the exit code, whatever happens: no failure of the
+    environment ends in a traceback."""
+    open_closed_streams()
+    try:
+        status = run(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        status = 141  # as a program that SIGPIPE ends
+    except KeyboardInterrupt:
+        status = 130
+    except SystemExit as end:  # of argparse
+        status = end.code if isinstance(end.code, int) else 0
+    except Exception as error:
+        status, message = told(error)
+        say("error", message)
+    return flush_streams(status)
 
 
 if __name__ == "__main__":

@@ -390,8 +390,8 @@ def store_findings(path: str) -> list[str]:
     return found
 
 
-def main(words: list[str]) -> int:
-    """Runs the command line `words`, without the name of the command; returns the exit code."""
+def parse(words: list[str]) -> argparse.Namespace:
+    """The options of the command line."""
     parser = Parser(
         prog="cbank check",
         description=__doc__,
@@ -407,7 +407,53 @@ def main(words: list[str]) -> int:
     )
     # of contribute --brief
     parser.add_argument("--brief", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args(words)
+    return parser.parse_args(words)
+
+
+def compare_folders(checks: list[Check]) -> None:
+    """Adds a finding to each folder of a chip that an earlier one is of."""
+    first = {}
+    for check in checks:
+        gpu = check.said.get("the GPU")
+        if gpu is None:
+            continue
+        if gpu in first:
+            check.add(
+                chips.MANIFEST,
+                f"is of the same chip as {first[gpu]}, {gpu}",
+                "keep one of the two folders",
+            )
+        first.setdefault(gpu, check.folder)
+
+
+def as_json(files: list[dict], checks: list[Check], stores: dict[str, list[str]]) -> str:
+    """What was checked, as results/check.schema.json has it."""
+    document = {
+        "schema": {"name": "cbank-check", "version": "1.0"},
+        "documents": files,
+        "folders": [check.json() for check in checks],
+        "stores": [{"store": path, "findings": found} for path, found in stores.items()],
+    }
+    return json.dumps(document, indent=1)
+
+
+def print_checks(files: list[dict], checks: list[Check], stores: dict[str, list[str]]) -> None:
+    """The same for people."""
+    for document in files:
+        said = "; ".join(
+            f"{finding['what']}; {finding['remedy']}" for finding in document["findings"]
+        )
+        valid = "a valid " + document["kind"] + ", measured" * document["measured"]
+        print_filled(f"{document['file']}: {said or valid}")
+    for path, found in stores.items():
+        print("\n".join(map(printable, found or [f"{path}: every row fits its checksum"])))
+    for check in checks:
+        check.print()
+
+
+def main(words: list[str]) -> int:
+    """Runs the command line `words`, without the name of the command; returns the exit code."""
+    options = parse(words)
     stores = {
         path: store_findings(path)
         for path in options.paths
@@ -423,52 +469,14 @@ def main(words: list[str]) -> int:
         for folder in options.paths
         if os.path.isdir(folder)
     ]
-    for i, check in enumerate(checks):
-        same = next(
-            (
-                other
-                for other in checks[:i]
-                if "the GPU" in check.said and other.said.get("the GPU") == check.said["the GPU"]
-            ),
-            None,
-        )
-        if same:
-            check.add(
-                chips.MANIFEST,
-                f"is of the same chip as {same.folder}, {check.said['the GPU']}",
-                "keep one of the two folders",
-            )
+    compare_folders(checks)
     if options.json:
-        print(
-            json.dumps(
-                {
-                    "schema": {"name": "cbank-check", "version": "1.0"},
-                    "documents": files,
-                    "folders": [check.json() for check in checks],
-                    "stores": [
-                        {"store": path, "findings": found} for path, found in stores.items()
-                    ],
-                },
-                indent=1,
-            )
-        )
+        print(as_json(files, checks, stores))
     else:
-        for document in files:
-            said = "; ".join(
-                f"{finding['what']}; {finding['remedy']}" for finding in document["findings"]
-            )
-            print_filled(
-                f"{document['file']}:"
-                f" {said or 'a valid ' + document['kind'] + ', measured' * document['measured']}"
-            )
-        for path, found in stores.items():
-            print("\n".join(map(printable, found or [f"{path}: every row fits its checksum"])))
-        for check in checks:
-            check.print()
-    return (
-        FINDING
-        if any(check.findings for check in checks)
+        print_checks(files, checks, stores)
+    bad = (
+        any(check.findings for check in checks)
         or any(stores.values())
         or any(document["findings"] for document in files)
-        else 0
     )
+    return FINDING if bad else 0

@@ -21,7 +21,7 @@ from . import text
 from .errors import FINDING, Failure, printable, say
 from .fleet_groups import AGAINST, LEVELS, PAST, Change, Limits
 from .fleet_verdict import CLOCK_SLACK_MS, KINDS, LAST_VALUES, Row, Verdict
-from .nights import Fleet, Gpu, Model
+from .nights import Fleet, Model
 from .robust import medians
 from .store import command_line, reading, write_time
 
@@ -141,73 +141,77 @@ def number(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
 
 
-def document(verdict: Verdict) -> dict:
-    """The verdict as results/fleet.schema.json says."""
-    fleet = verdict.fleet
-    kind_of = {}
+def cell_json(fleet: Fleet, change: Change) -> dict:
+    """A change of a cell as JSON has it."""
+    since = None
+    if change.against == PAST:
+        since = write_time(int(fleet.first_ms[fleet.night_of_round[change.since]]))
+    return {
+        "identity": fleet.cells[change.cell][1],
+        "change": number(math.expm1(change.change)),
+        "deviation": number(change.deviation),
+        "p": number(change.p),
+        "values": change.last,
+        "since_utc": since,
+    }
+
+
+def finding_json(fleet: Fleet, row: Row) -> dict:
+    """A finding as JSON has it."""
+    finding = row.finding
+    return {
+        "kind": row.kind,
+        "fails": KINDS[row.kind],
+        "who": row.who,
+        "what": row.what,
+        "level": finding and LEVELS[finding.surest.level],
+        "against": finding and AGAINST[finding.surest.against],
+        "change": number(row.change),
+        "multiple": number(row.multiple),
+        "since_utc": write_time(row.since_ms) if row.since_ms else None,
+        "drift": row.drift,
+        "why": row.why or None,
+        "gpus": [fleet.gpus[gpu].json() for gpu in row.gpus],
+        "cells": [cell_json(fleet, change) for change in finding.changes] if finding else [],
+    }
+
+
+def gpus_json(verdict: Verdict) -> list[dict]:
+    """All GPUs as JSON has them, each with the first finding about it."""
+    fleet, kind_of = verdict.fleet, {}
     for row in verdict.rows:
         for gpu in row.gpus:
             kind_of.setdefault(gpu, row.kind)
     paths = [path for _, _, path in fleet.cells]
     changes = [path_changes(model, paths) for model in fleet.models]
     complete = dict(fleet.store.execute("SELECT run_id, complete FROM runs").fetchall())
-    first, last = fleet.last_night_ms()
-
-    def cell(change: Change) -> dict:
-        since = (
-            write_time(int(fleet.first_ms[fleet.night_of_round[change.since]]))
-            if change.against == PAST
-            else None
-        )
-        return {
-            "identity": fleet.cells[change.cell][1],
-            "change": number(math.expm1(change.change)),
-            "deviation": number(change.deviation),
-            "p": number(change.p),
-            "values": change.last,
-            "since_utc": since,
-        }
-
-    def finding(row: Row) -> dict:
-        of = row.finding
-        return {
-            "kind": row.kind,
-            "fails": KINDS[row.kind],
-            "who": row.who,
-            "what": row.what,
-            "level": of and LEVELS[of.surest.level],
-            "against": of and AGAINST[of.surest.against],
-            "change": number(row.change),
-            "multiple": number(row.multiple),
-            "since_utc": write_time(row.since_ms) if row.since_ms else None,
-            "drift": row.drift,
-            "why": row.why or None,
-            "gpus": [fleet.gpus[gpu].json() for gpu in row.gpus],
-            "cells": [cell(change) for change in of.changes] if of else [],
-        }
-
-    def gpu(index: int, of: Gpu) -> dict:
-        run = of.last
-        return {
-            **of.json(),
-            "driver": of.driver or None,
-            "vbios": of.vbios or None,
-            "last_utc": write_time(int(fleet.started[run])),
-            "answered": of.answered,
-            "modelled": bool(of.modelled),
-            "complete": bool(complete[int(fleet.run_id[run])]),
+    return [
+        {
+            **gpu.json(),
+            "driver": gpu.driver or None,
+            "vbios": gpu.vbios or None,
+            "last_utc": write_time(int(fleet.started[gpu.last])),
+            "answered": gpu.answered,
+            "modelled": bool(gpu.modelled),
+            "complete": bool(complete[int(fleet.run_id[gpu.last])]),
             "verdict": kind_of.get(index, "quiet"),
             "changes": (
                 [
-                    {"path": path, "change": number(found[of.member])}
-                    for path, found in changes[of.model].items()
+                    {"path": path, "change": number(found[gpu.member])}
+                    for path, found in changes[gpu.model].items()
                 ]
-                if of.answered
+                if gpu.answered
                 else []
             ),
         }
+        for index, gpu in enumerate(fleet.gpus)
+    ]
 
-    limits = verdict.limits
+
+def document(verdict: Verdict) -> dict:
+    """The verdict as results/fleet.schema.json says."""
+    fleet, limits = verdict.fleet, verdict.limits
+    first, last = fleet.last_night_ms()
     return {
         "schema": {"name": "cbank-fleet", "version": "1.0"},
         "store": fleet.path,
@@ -223,8 +227,8 @@ def document(verdict: Verdict) -> dict:
             "peer_threshold": limits.peer_threshold,
             "false_findings": limits.rate,
         },
-        "findings": [finding(row) for row in verdict.rows],
-        "gpus": [gpu(index, of) for index, of in enumerate(fleet.gpus)],
+        "findings": [finding_json(fleet, row) for row in verdict.rows],
+        "gpus": gpus_json(verdict),
     }
 
 

@@ -9,6 +9,7 @@ side by side in a first table.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import os
 import shutil
@@ -87,67 +88,92 @@ VERDICTS = {
 }
 
 
+# What the page says of its verdict: texts, each with the part of the page that it is about.
+Said = list[tuple[str, "str | None"]]
+
+
+@dataclasses.dataclass
+class Facts:
+    """What a verdict on documents rests on."""
+
+    results: list[One]
+    fleets: list[tuple[One, str]]  # each with its summary
+    comparisons: list[tuple[str, dict]]  # (summary, content)
+    cells: list[dict]
+    equal: int  # exact counters that are as expected, of those that were compared
+    compared: int
+
+    def bad(self) -> Said:
+        failed = sum(cell["status"] == "failed" or "invalid" in cell for cell in self.cells)
+        said = [
+            (text, "#comparison")
+            for text, content in self.comparisons
+            if content["counts"]["regressed"]
+        ]
+        said += [
+            (f"{one.label}: {text}", "#fleet")
+            for one, text in self.fleets
+            if any(finding["fails"] for finding in one.content["findings"])
+        ]
+        if failed:
+            said.append((f"{tables.plural(failed, 'cell')} failed or invalid", "#findings"))
+        if self.equal < self.compared:
+            only = tables.of_all(self.equal, self.compared)
+            said.append((f"exact counters: only {only} equal to expected", "#findings"))
+        return said
+
+    def doubts(self) -> Said:
+        modelled = [one.label for one in self.results if not one.measured]
+        incomplete = [one.label for one in self.results if not one.content["complete"]]
+        flagged = sum(bool(cell["flags"]) for cell in self.cells)
+        said = [
+            (text, "#comparison")
+            for text, content in self.comparisons
+            if not content["comparable"]
+            or content["counts"]["inconclusive"]
+            or content["counts"]["invalid"]
+        ]
+        if modelled:
+            said.append((f"modelled, not measured: {', '.join(modelled)}", "#environment"))
+        if incomplete:
+            said.append((f"interrupted: {', '.join(incomplete)}", "#environment"))
+        if flagged:
+            share = tables.of_all(flagged, len(self.cells))
+            said.append((f"{share} cells are flagged", "#findings"))
+        return said
+
+    def well(self) -> Said:
+        said = [(text, "#comparison") for text, _ in self.comparisons]
+        said += [(f"{one.label}: {text}", "#fleet") for one, text in self.fleets]
+        if self.cells:
+            good = sum(cell["status"] == "ok" for cell in self.cells)
+            said.append((f"{tables.of_all(good, len(self.cells))} cells ok, none failed", None))
+        if self.compared:
+            count = tables.count(self.compared)
+            said.append((f"all {count} exact counters equal to expected", None))
+        return said
+
+
 def verdict_of(
     ones: list[One], comparisons: list[tuple[str, documents.Document]]
-) -> tuple[str, str, str, list]:
-    """(class, sign, word, [(text, href)]): findings before doubts, and doubts before what is
+) -> tuple[str, str, str, Said]:
+    """(class, sign, word, what is said): findings before doubts, and doubts before what is
     well."""
     results = [one for one in ones if one.kind == "result"]
-    cells = [cell for one in results for cell in one.content["cells"]]
-    failed = sum(cell["status"] == "failed" or "invalid" in cell for cell in cells)
-    flagged = sum(bool(cell["flags"]) for cell in cells)
-    equal, compared = sections.exact([one for one in results if one.measured])
-    fleets = [(one, sections.fleet_section(one)["summary"]) for one in ones if one.kind == "fleet"]
-    said = [
-        (f"{name}: {document.content['summary']}", document.content)
-        for name, document in comparisons
-    ]
-    bad = [(text, "#comparison") for text, content in said if content["counts"]["regressed"]]
-    bad += [
-        (f"{one.label}: {text}", "#fleet")
-        for one, text in fleets
-        if any(finding["fails"] for finding in one.content["findings"])
-    ]
-    bad += [(f"{tables.plural(failed, 'cell')} failed or invalid", "#findings")] * bool(failed)
-    bad += [
-        (f"exact counters: only {tables.of_all(equal, compared)} equal to expected", "#findings")
-    ] * (equal < compared)
-    modelled, incomplete = [one.label for one in results if not one.measured], [
-        one.label for one in results if not one.content["complete"]
-    ]
-    doubts = [
-        (text, "#comparison")
-        for text, content in said
-        if not content["comparable"]
-        or content["counts"]["inconclusive"]
-        or content["counts"]["invalid"]
-    ]
-    doubts += [(f"modelled, not measured: {', '.join(modelled)}", "#environment")] * bool(modelled)
-    doubts += [(f"interrupted: {', '.join(incomplete)}", "#environment")] * bool(incomplete)
-    doubts += [(f"{tables.of_all(flagged, len(cells))} cells are flagged", "#findings")] * bool(
-        flagged
+    facts = Facts(
+        results,
+        [(one, sections.fleet_section(one)["summary"]) for one in ones if one.kind == "fleet"],
+        [
+            (f"{name}: {document.content['summary']}", document.content)
+            for name, document in comparisons
+        ],
+        [cell for one in results for cell in one.content["cells"]],
+        *sections.exact([one for one in results if one.measured]),
     )
-    well = [(text, "#comparison") for text, _ in said] + [
-        (f"{one.label}: {text}", "#fleet") for one, text in fleets
-    ]
-    well += [
-        (
-            (
-                f"{tables.of_all(sum(cell['status'] == 'ok' for cell in cells), len(cells))} cells"
-                " ok, none failed"
-            ),
-            None,
-        )
-    ] * bool(cells)
-    well += [(f"all {tables.count(compared)} exact counters equal to expected", None)] * bool(
-        compared
-    )
+    bad, doubts = facts.bad(), facts.doubts()
     kind = "bad" if bad else "doubt" if doubts else "good"
-    return (
-        kind,
-        *VERDICTS[kind],
-        bad or doubts or well or [("nothing in these files is a finding", None)],
-    )
+    said = bad or doubts or facts.well() or [("nothing in these files is a finding", None)]
+    return kind, *VERDICTS[kind], said
 
 
 def order_of_tables() -> dict:

@@ -347,47 +347,46 @@ def where_text(row: dict) -> str:
     )
 
 
+def geometry_table(experiment: str, members: pandas.DataFrame, label: str) -> Table:
+    """The levels of a geometry, and why a number of one is not known."""
+    levels = []
+    for level, rows in members.groupby("level"):
+        texts = {row["number"]: number_text(row) for row in rows[::-1].to_dict("records")}
+        levels.append([f"level {int(level)}", *(texts.get(key) for key in LEVEL_KEYS)])
+    unknown = members[members["value"].isna() & members["number"].isin(LEVEL_KEYS)]
+    lines = [
+        f"level {int(level)}, no {', '.join(rows['number'].str.removesuffix('_bytes'))}: {reason}"
+        for (level, reason), rows in unknown.dropna(subset=["reason"]).groupby(
+            ["level", "reason"], sort=False
+        )
+    ]
+    return Table(f"{experiment}: {label}", ["level", *LEVEL_KEYS.values()], levels, lines)
+
+
+def numbers_table(experiment: str, members: pandas.DataFrame, label: str) -> Table:
+    """All numbers of an experiment, and by what method each was found."""
+    rows = members.to_dict("records")
+    return Table(
+        f"{experiment}: {label}",
+        ["number", "where", "value [95 %]", "unit", "reason"],
+        [
+            [row["number"], where_text(row), number_text(row), row["unit"], row["reason"]]
+            for row in rows
+        ],
+        dict.fromkeys(f"{row['number']}: {row['method']}" for row in rows if row["method"]),
+    )
+
+
 def characterization_tables(one: One) -> tuple[list[Table], list[Table], list[str]]:
     """(tables that stand open, folded ones, lines of what was not found)."""
-    rows = frames.whole(one.frame)
+    rows, label = frames.whole(one.frame), one.label
+    is_latency = rows["experiment"].str.startswith("latency_") & (rows["number"] == "latency")
     latency = [
         [row["path"], number_text(row), row["reason"]]
-        for row in rows[
-            rows["experiment"].str.startswith("latency_") & (rows["number"] == "latency")
-        ].to_dict("records")
+        for row in rows[is_latency].to_dict("records")
     ]
-    made = [Table(f"Latency of a load: {one.label}", ["path", "cycles [95 %]", "reason"], latency)]
     whole = rows[rows["experiment"].str.startswith("geometry_") & rows["number"].notna()]
-    for experiment, members in whole.groupby("experiment", sort=False):
-        levels = [
-            [
-                f"level {int(level)}",
-                *(
-                    next(
-                        (
-                            number_text(row)
-                            for row in its.to_dict("records")
-                            if row["number"] == key
-                        ),
-                        None,
-                    )
-                    for key in LEVEL_KEYS
-                ),
-            ]
-            for level, its in members.groupby("level")
-        ]
-        lines = [
-            f"level {int(level)}, no {', '.join(its['number'].str.removesuffix('_bytes'))}:"
-            f" {reason}"
-            for (level, reason), its in members[
-                members["value"].isna() & members["number"].isin(LEVEL_KEYS)
-            ]
-            .dropna(subset=["reason"])
-            .groupby(["level", "reason"], sort=False)
-        ]
-        made.append(
-            Table(f"{experiment}: {one.label}", ["level", *LEVEL_KEYS.values()], levels, lines)
-        )
+    rest = rows[~rows.index.isin(whole.index)]
     answers = [
         [
             row["experiment"],
@@ -396,32 +395,21 @@ def characterization_tables(one: One) -> tuple[list[Table], list[Table], list[st
             row["text"],
             row["reason"],
         ]
-        for row in rows[rows["text"].notna() & ~rows.index.isin(whole.index)].to_dict("records")
+        for row in rest[rest["text"].notna()].to_dict("records")
     ]
-    made.append(
-        Table(
-            f"Answers: {one.label}", ["experiment", "question", "where", "answer", "since"], answers
-        )
-    )
-    folded = []
-    for experiment, members in rows[rows["value"].notna() & ~rows.index.isin(whole.index)].groupby(
-        "experiment", sort=False
-    ):
-        folded.append(
-            Table(
-                f"{experiment}: {one.label}",
-                ["number", "where", "value [95 %]", "unit", "reason"],
-                [
-                    [row["number"], where_text(row), number_text(row), row["unit"], row["reason"]]
-                    for row in members.to_dict("records")
-                ],
-                dict.fromkeys(
-                    f"{row['number']}: {row['method']}"
-                    for row in members.to_dict("records")
-                    if row["method"]
-                ),
-            )
-        )
+    heads = ["experiment", "question", "where", "answer", "since"]
+    made = [
+        Table(f"Latency of a load: {label}", ["path", "cycles [95 %]", "reason"], latency),
+        *(
+            geometry_table(experiment, members, label)
+            for experiment, members in whole.groupby("experiment", sort=False)
+        ),
+        Table(f"Answers: {label}", heads, answers),
+    ]
+    folded = [
+        numbers_table(experiment, members, label)
+        for experiment, members in rest[rest["value"].notna()].groupby("experiment", sort=False)
+    ]
     skipped = [
         f"{row['experiment']} {row['status']}: {row['reason']}"
         for row in rows[rows["status"] != "ok"].to_dict("records")
@@ -444,66 +432,56 @@ def card_table(one: One) -> Table:
 # -- comparisons, fleets, histories ----------------------------------------------------------------
 
 
+def compared_row(cell: dict) -> list:
+    """A cell of a comparison as a row of its table."""
+    ratio, settle = cell["ratio"] or {}, cell["processes_to_decide"]
+    changed = ", ".join(
+        f"{counter['name']} {tables.count(documents.number(counter['base']))} →"
+        f" {tables.count(documents.number(counter['new']))}"
+        for counter in cell["counters"] or []
+    )
+    notes = [
+        changed,
+        cell["note"],
+        "the SASS differs" if cell["sass_differs"] else None,
+        f"{settle} processes a side would settle it" if settle else None,
+    ]
+    return [
+        cell["identity"],
+        cell["verdict"],
+        tables.time(documents.number(cell["base_ns"])),
+        tables.time(documents.number(cell["new_ns"])),
+        f"{documents.number(ratio['value']):.4f}" if ratio else None,
+        tables.interval(ratio.get("ci_low"), ratio.get("ci_high"), "{:.4f}".format),
+        "; ".join(filter(None, notes)),
+    ]
+
+
+def difference_line(difference: dict) -> str:
+    """A sentence about what differs between the sides of a comparison."""
+    sides = " and ".join(difference[side] or "not known" for side in ("base", "new"))
+    return f"{difference['context_field']} differs: {sides}" + (
+        ""
+        if difference["allowed"]
+        else ", which is not allowed to differ (cbank compare --allow-diff)"
+    )
+
+
 def comparison_section(name: str, document: documents.Document) -> dict:
     """A comparison as the instrument judges it."""
     content = document.content
-    rows = []
-    for cell in content["cells"]:
-        ratio = cell["ratio"] or {}
-        changed = ", ".join(
-            f"{its['name']} {tables.count(documents.number(its['base']))} →"
-            f" {tables.count(documents.number(its['new']))}"
-            for its in cell["counters"] or []
-        )
-        settle = (
-            cell["processes_to_decide"]
-            and f"{cell['processes_to_decide']} processes a side would settle it"
-        )
-        notes = [
-            changed,
-            cell["note"],
-            "the SASS differs" if cell["sass_differs"] else None,
-            settle,
-        ]
-        rows.append(
-            [
-                cell["identity"],
-                cell["verdict"],
-                tables.time(documents.number(cell["base_ns"])),
-                tables.time(documents.number(cell["new_ns"])),
-                f"{documents.number(ratio['value']):.4f}" if ratio else None,
-                tables.interval(ratio.get("ci_low"), ratio.get("ci_high"), "{:.4f}".format),
-                "; ".join(filter(None, notes)),
-            ]
-        )
     options = content["options"]
+    interval = f"{100 * options['confidence']:g} % interval"
     table = Table(
         f"Comparison of {name}: worst first",
-        [
-            "cell",
-            "verdict",
-            "base",
-            "new",
-            "new / base",
-            f"{100 * options['confidence']:g} % interval",
-            "notes",
-        ],
-        rows,
+        ["cell", "verdict", "base", "new", "new / base", interval, "notes"],
+        list(map(compared_row, content["cells"])),
         [
             f"the same: the whole interval is in {1 - options['threshold']:g} to"
             f" {1 + options['threshold']:g}"
         ],
     )
-    lines = [
-        f"{its['context_field']} differs: {its['base'] or 'not known'} and"
-        f" {its['new'] or 'not known'}"
-        + (
-            ""
-            if its["allowed"]
-            else ", which is not allowed to differ (cbank compare --allow-diff)"
-        )
-        for its in content["differences"]
-    ]
+    lines = list(map(difference_line, content["differences"]))
     return {"name": name, "summary": content["summary"], "lines": lines, "tables": [table]}
 
 
