@@ -18,6 +18,7 @@ static const struct target {
     {"card", fuzz_card, true},       {"characterization", fuzz_characterization, true},
     {"compare", fuzz_compare, true}, {"command", fuzz_command, false},
     {"npy", fuzz_npy, false},        {"cubin", fuzz_cubin, false},
+    {"batch", fuzz_batch, false},
 };
 
 enum { TARGETS = sizeof(targets) / sizeof(targets[0]) };

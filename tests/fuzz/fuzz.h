@@ -17,6 +17,7 @@ typedef void fuzz_target(const char *text, size_t bytes);
 
 fuzz_target fuzz_result, fuzz_calibration, fuzz_card, fuzz_characterization;
 fuzz_target fuzz_compare; /* two results with a NUL between, or one with itself */
+fuzz_target fuzz_batch; /* questions about times, one a line */
 fuzz_target fuzz_command; /* words of a command line, one a line */
 fuzz_target fuzz_npy; /* a file of indices */
 fuzz_target fuzz_cubin; /* kernels of a user */
