@@ -23,6 +23,7 @@ named by the procedure of Benjamini and Hochberg, too.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -132,6 +133,16 @@ class Sides:
     p: np.ndarray
 
 
+@dataclass
+class Found:
+    """A cell of a whole that changed."""
+
+    cut: Cut
+    sides: Sides
+    p: float  # of the whole, corrected
+    cell: int
+
+
 def apart(rows: np.ndarray, side: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(median, sum of the distances from it) of each row's values on a side."""
     values = np.where(side, rows, np.nan)
@@ -165,8 +176,9 @@ def find_cuts(
         chosen = np.flatnonzero(most[wholes] >= length)
         if not len(chosen):
             break
-        of = wholes[chosen]
-        new, old = there[of] & (from_end[of] <= length), counts[of] & (from_end[of] > length)
+        owner = wholes[chosen]
+        new = there[owner] & (from_end[owner] <= length)
+        old = counts[owner] & (from_end[owner] > length)
         (after_middle, after_cost), (before_middle, before_cost) = (
             apart(rows[chosen], side) for side in (new, old)
         )
@@ -174,24 +186,33 @@ def find_cuts(
             _, whole_cost[chosen] = apart(rows[chosen], new | old)
         gain = (whole_cost[chosen] - after_cost - before_cost) / noise[cells[chosen]]
         for row in np.flatnonzero(np.abs(after_middle - before_middle) >= threshold):
-            whole = int(of[row])
+            whole = int(owner[row])
             if gain[row] > best[whole]:
                 best[whole] = gain[row]
                 cuts[whole] = Cut(whole, old[row], new[row], int(places[whole]))
     return [cuts[whole] for whole in sorted(cuts)]
 
 
-def process_part(of: Sides) -> tuple[np.ndarray, np.ndarray]:
+def process_part(sides: Sides) -> tuple[np.ndarray, np.ndarray]:
     """How far each cell changed beyond what its whole process did, and by how much the noise of
     that process is more than is known. The common part of a process is a multiple of the
     deviations or of the times: what most of its cells do. Where the quietest quarter of them
     differs by more than is known, the process is noisier."""
-    z = of.change / of.deviation
-    by_noise, by_time = z - centre(z), (of.change - centre(of.change)) / of.deviation
+    change, deviation = sides.change, sides.deviation
+    z = change / deviation
+    by_noise, by_time = z - centre(z), (change - centre(change)) / deviation
     away = np.minimum(np.abs(by_noise), np.abs(by_time))
     noisier = max(1.0, np.sort(away)[(len(away) - 1) // 4] / QUARTER)
-    alike = (np.sign(by_noise) == np.sign(of.change)) & (np.sign(by_time) == np.sign(of.change))
-    return np.where(alike, np.sign(of.change) * away * of.deviation, 0) / noisier, noisier
+    alike = (np.sign(by_noise) == np.sign(change)) & (np.sign(by_time) == np.sign(change))
+    return np.where(alike, np.sign(change) * away * deviation, 0) / noisier, noisier
+
+
+def directed_p(sides: Sides, rest: Sides, direction: int) -> float:
+    """p of a whole that nothing changed in a direction. rest: of what is beyond the process's."""
+    own, beyond = (
+        np.where(direction * sides.change > 0, each.p, 1)[:, None] for each in (sides, rest)
+    )
+    return float(min(whole_p(own)[0], several_p(beyond)[0]))
 
 
 # ---- Wholes --------------------------------------------------------------------------------------
@@ -209,7 +230,9 @@ class Wholes:
 
     def __post_init__(self):
         self.typical = [float(np.nanmedian(cell.log_ns)) for cell in self.cells]
-        self.noise = np.array([of["value"] if of and of["value"] > 0 else 1.0 for of in self.seen])
+        self.noise = np.array(
+            [seen["value"] if seen and seen["value"] > 0 else 1.0 for seen in self.seen]
+        )
 
     def question(
         self, values: np.ndarray, cut: Cut, threshold: float, moved: np.ndarray | None = None
@@ -245,57 +268,45 @@ class Wholes:
         for answers, (_, numbers) in zip(
             instrument.judge([question for question, _ in asked]), asked
         ):
-            of = Sides(*(np.full(len(self.cells), value) for value in (0.0, 1.0, 1.0)))
+            sides = Sides(*(np.full(len(self.cells), value) for value in (0.0, 1.0, 1.0)))
             for number, answer in zip(numbers, answers):
-                of.change[number] = math.log(answer["ratio"]["value"])
-                of.deviation[number] = answer["process_deviation"]["value"]
-                of.p[number] = answer["ratio"]["p"]
-            found.append(of)
+                sides.change[number] = math.log(answer["ratio"]["value"])
+                sides.deviation[number] = answer["process_deviation"]["value"]
+                sides.p[number] = answer["ratio"]["p"]
+            found.append(sides)
         return found
+
+    def ask_parts(
+        self, values: np.ndarray, cuts: list[Cut], threshold: float
+    ) -> list[tuple[Sides, Sides]]:
+        """(what the instrument says of each, and of what is beyond its process's part). Where a
+        process is noisier than is known, its changes are held against that."""
+        whole = self.ask(values, cuts, threshold)
+        parts = [process_part(sides) for sides in whole]
+        moved = [left - sides.change for (left, _), sides in zip(parts, whole)]
+        beyond = self.ask(values, cuts, threshold, moved)
+        noisy = [i for i, (_, noisier) in enumerate(parts) if noisier > 1]
+        moved = [whole[i].change / parts[i][1] - whole[i].change for i in noisy]
+        for i, sides in zip(noisy, self.ask(values, [cuts[i] for i in noisy], threshold, moved)):
+            whole[i].p = sides.p
+        return list(zip(whole, beyond))
 
     def changes(
         self, values: np.ndarray, base: np.ndarray | None, threshold: float
-    ) -> Iterator[tuple[Cut, Sides, float, int]]:
-        """(cut, sides, corrected p of the whole, cell) of changes against the past. values:
-        [cells, wholes, rounds]; base: [wholes, rounds]."""
+    ) -> Iterator[Found]:
+        """Changes against the past. values: [cells, wholes, rounds]; base: [wholes, rounds]."""
         cuts = find_cuts(values, base, threshold, self.noise)
-        sides, p = [], []
+        parts = []
         for first in range(0, len(cuts), WHOLES_AT_ONCE):
-            some = cuts[first : first + WHOLES_AT_ONCE]
-            said = self.ask(values, some, threshold)
-            parts = [process_part(of) for of in said]
-            beyond = self.ask(
-                values, some, threshold, [left - of.change for (left, _), of in zip(parts, said)]
-            )
-            quieter = [i for i, (_, noisier) in enumerate(parts) if noisier > 1]
-            for i, of in zip(
-                quieter,
-                self.ask(
-                    values,
-                    [some[i] for i in quieter],
-                    threshold,
-                    [said[i].change / parts[i][1] - said[i].change for i in quieter],
-                ),
-            ):
-                said[i].p = of.p
-            sides += said
-            for cut, of, rest in zip(some, said, beyond):
-                for direction in (1, -1):
-                    p.append(min(1, cut.places * self.directed_p(of, rest, direction)))
-        for number, whole in enumerate(corrected(np.array(p), self.tests)):
-            of, direction = sides[number // 2], 1 - 2 * (number % 2)
-            if whole <= self.rate:
-                for cell in named_cells(np.where(direction * of.change > 0, of.p, 1)):
-                    if abs(of.change[cell]) >= threshold:
-                        yield cuts[number // 2], of, float(whole), int(cell)
-
-    @staticmethod
-    def directed_p(of: Sides, rest: Sides, direction: int) -> float:
-        """p of a whole that nothing changed in a direction."""
-        own, beyond = (
-            np.where(direction * of.change > 0, each.p, 1)[:, None] for each in (of, rest)
-        )
-        return float(min(whole_p(own)[0], several_p(beyond)[0]))
+            parts += self.ask_parts(values, cuts[first : first + WHOLES_AT_ONCE], threshold)
+        tested = list(itertools.product(range(len(cuts)), (1, -1)))
+        p = [min(1, cuts[i].places * directed_p(*parts[i], direction)) for i, direction in tested]
+        for (i, direction), p_of_whole in zip(tested, corrected(np.array(p), self.tests)):
+            sides, _ = parts[i]
+            if p_of_whole <= self.rate:
+                for cell in named_cells(np.where(direction * sides.change > 0, sides.p, 1)):
+                    if abs(sides.change[cell]) >= threshold:
+                        yield Found(cuts[i], sides, float(p_of_whole), int(cell))
 
 
 # ---- Series --------------------------------------------------------------------------------------
@@ -336,7 +347,11 @@ def ask_by_gpu(series: list[Series], asked: list[tuple[int, dict]]) -> list[dict
         together.values(),
         instrument.judge(
             [
-                {"nights": True, "modelled": modelled, "cells": [asked[at][1] for at in places]}
+                {
+                    "nights": True,
+                    "modelled": modelled,
+                    "cells": [asked[place][1] for place in places],
+                }
                 for (_, modelled), places in together.items()
             ]
         ),
@@ -353,31 +368,23 @@ def question_of(series: Series, base: np.ndarray, new: np.ndarray, **more: objec
 def levels_of(series: list[Series]) -> list[list[tuple[int, int, float]]]:
     """(first value, number of values, mean) of the levels of each. They are where it may have
     changed: a partition by what the instrument knows of the noise and what neighbours show."""
-    width = max(len(of.log_ns) for of in series)
-    values = np.array([np.pad(of.log_ns, (0, width - len(of.log_ns))) for of in series])
-    counts = np.array([len(of.log_ns) for of in series])
-    own = difference_scale(values, counts)
-    asked = [
-        (
-            number,
-            question_of(
-                of,
-                np.median(of.log_ns)[None],
-                np.median(of.log_ns)[None],
-                seen=evidence(float(scale), EFFICIENCY_OF_DIFFERENCE * (count - 1)),
-            ),
-        )
-        for number, (of, scale, count) in enumerate(zip(series, own, counts))
-    ]
+    logs = [each.log_ns for each in series]
+    counts = np.array(list(map(len, logs)))
+    values = np.array([np.pad(row, (0, counts.max() - len(row))) for row in logs])
+    asked = []
+    for number, scale in enumerate(difference_scale(values, counts)):
+        middle = np.median(logs[number])[None]
+        seen = evidence(float(scale), EFFICIENCY_OF_DIFFERENCE * (counts[number] - 1))
+        asked.append((number, question_of(series[number], middle, middle, seen=seen)))
     known = [
         answer["process_deviation"] or evidence(0.0, 1e5) for answer in ask_by_gpu(series, asked)
     ]
     deviation, degrees = (
-        np.array([of[key] for of in known]) for key in ("value", "degrees_of_freedom")
+        np.array([noise[key] for noise in known]) for key in ("value", "degrees_of_freedom")
     )
     least = np.full(len(series), RUNS_OF_A_LEVEL)
     last = partition(values, counts, least, deviation, degrees)
-    return [levels(*of) for of in zip(values, last, counts)]
+    return list(map(levels, values, last, counts))
 
 
 def find_steps(series: list[Series], threshold: float) -> list[Step]:
@@ -386,9 +393,9 @@ def find_steps(series: list[Series], threshold: float) -> list[Step]:
     if not series:
         return []
     found, asked = [], []
-    for number, of_series in enumerate(levels_of(series)):
+    for number, found_levels in enumerate(levels_of(series)):
         values = series[number].log_ns
-        for (start, before, _), (first, after, _) in zip(of_series, of_series[1:]):
+        for (start, before, _), (first, after, _) in zip(found_levels, found_levels[1:]):
             base, new = values[start:first], values[first : first + after]
             found.append(Step(number, first, before, after, {}, None, 1.0))
             asked.append((number, question_of(series[number], base, new)))

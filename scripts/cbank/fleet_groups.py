@@ -23,8 +23,7 @@ from .changes import (
     EFFICIENCY_OF_DIFFERENCE,
     RATE,
     Cell,
-    Cut,
-    Sides,
+    Found,
     Wholes,
     corrected,
     evidence,
@@ -92,7 +91,7 @@ class Search:
         rounds = np.arange(cells[0].log_ns.shape[1])
         # of one night alone, all rounds say what they can
         self.firsts = rounds if firsts is None or len(firsts) == 1 else firsts
-        tests = 2 * (1 + 2 * gpus + sum(int(of.max()) + 1 for of in groups.values()))
+        tests = 2 * (1 + 2 * gpus + sum(int(numbers.max()) + 1 for numbers in groups.values()))
         self.found = []
         # not explained yet: [cells, GPUs, rounds]
         self.left = np.array(
@@ -128,23 +127,23 @@ class Search:
                 return evidence(value, EFFICIENCY_OF_DIFFERENCE * count)
         return None
 
-    def describe(
-        self, level: int, group: int, values: np.ndarray, found: tuple[Cut, Sides, float, int]
-    ) -> Change:
+    def describe(self, level: int, group: int, values: np.ndarray, found: Found) -> Change:
         """A change of a cell, and since when it is there."""
-        cut, of, p, cell = found
-        row = values[cell, cut.whole]
+        cell, sides = found.cell, found.sides
+        row = values[cell, found.cut.whole]
         rounds = np.flatnonzero(~np.isnan(row))
-        last = int((cut.new & ~np.isnan(row)).sum())
-        since, drift, change = date_step(row[rounds], of.change[cell], last, of.deviation[cell])
+        last = int((found.cut.new & ~np.isnan(row)).sum())
+        since, drift, change = date_step(
+            row[rounds], sides.change[cell], last, sides.deviation[cell]
+        )
         return Change(
             level,
             PAST,
             group,
             self.there[cell],
             change,
-            float(of.deviation[cell]),
-            p,
+            float(sides.deviation[cell]),
+            found.p,
             last,
             int(rounds[since]),
             drift,
@@ -175,8 +174,8 @@ class Search:
         there = (~np.isnan(left)).sum(axis=1)
         together = np.array(
             [
-                np.where((count > 0) & (2 * count >= len(members)), medians(of.T, count), np.nan)
-                for of, count in zip(left, there)
+                np.where((count > 0) & (2 * count >= len(members)), medians(rows.T, count), np.nan)
+                for rows, count in zip(left, there)
             ]
         )[:, None]
         base = None
@@ -185,12 +184,12 @@ class Search:
             based = (self.base[members] & ~np.isnan(left).all(axis=0)).sum(axis=0)
             base = ((based > 0) & (2 * based >= there.max(axis=0)))[None]
         tried = set()
-        for of in self.wholes.changes(together, base, GROUP_SHARE * self.limits.threshold):
-            cut, sides, _, cell = of
+        for change in self.wholes.changes(together, base, GROUP_SHARE * self.limits.threshold):
+            cell = change.cell
             tried.add(cell)
-            found = self.describe(level, group, together, of)
+            found = self.describe(level, group, together, change)
             alike, found.members = self.changed_alike(
-                cell, members, sides.change[cell], int(cut.new.argmax())
+                cell, members, change.sides.change[cell], int(change.cut.new.argmax())
             )
             found.covered = len(alike)
             if found.covered >= 2 and found.covered >= COVERED_LEAST * found.members:
@@ -227,7 +226,9 @@ class Search:
             self.others_of(levels if many else np.delete(levels, gpu, axis=1))
             for gpu in range(1 if many else self.gpus)
         ]
-        medians_of = np.array([[np.nan if of is None else of[0] for of in its] for its in others])
+        medians_of = np.array(
+            [[np.nan if peers is None else peers[0] for peers in cells] for cells in others]
+        )
         distances = np.nan_to_num(levels - medians_of.T)
         far = np.flatnonzero((np.abs(distances) >= self.limits.peer_threshold).any(axis=0))
         asked = [
@@ -265,8 +266,8 @@ class Search:
         """(median, number, what they differ by) of other GPUs, for each cell; None: there are
         none."""
         found = []
-        for of in levels:
-            ordered = np.sort(of[~np.isnan(of)])
+        for row in levels:
+            ordered = np.sort(row[~np.isnan(row)])
             boards = None
             if len(ordered) > 1:
                 boards = evidence(qn(ordered), EFFICIENCY_OF_QN * (len(ordered) - 1), "boards")
@@ -284,7 +285,7 @@ class Search:
         """The question whether a GPU differs from the others, and the cells that it is about.
         recent: the rounds whose values say where it is."""
         numbers = [
-            number for number, (of, new) in enumerate(zip(others, recent)) if of and new.any()
+            number for number, (peers, new) in enumerate(zip(others, recent)) if peers and new.any()
         ]
         cells = []
         for number in numbers:
@@ -316,6 +317,6 @@ def judge(
     work = Search(cells, gpus, groups, limits, base, firsts)
     work.judge_groups()
     for found in work.wholes.changes(work.left, base, limits.threshold):
-        work.found.append(work.describe(GPU, found[0].whole, work.left, found))
+        work.found.append(work.describe(GPU, found.cut.whole, work.left, found))
     work.judge_peers()
     return work.found
