@@ -16,8 +16,9 @@
 #   --folder FOLDER  default build/fuzz: inputs that reach new code go into FOLDER/corpus, what
 #                    fails and logs into FOLDER
 #
-# A target begins with tests/corpus/TARGET and what is in FOLDER/corpus/TARGET. Exit status 0; 1
-# where an input failed, which is then in FOLDER: CBANK_FUZZ=TARGET PROGRAM INPUT runs it alone; 2
+# A TARGET is a folder of tests/corpus, and a row of tests/fuzz/fuzz.c: result, compare, batch and
+# others; default: all. It begins with what is in there and in FOLDER/corpus/TARGET. Exit status 0;
+# 1 where an input failed, which is then in FOLDER: CBANK_FUZZ=TARGET PROGRAM INPUT runs it alone; 2
 # for a wrong command line.
 
 CDPATH= cd -P -- "$(dirname -- "$0")/.." || exit 2
