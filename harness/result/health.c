@@ -20,16 +20,16 @@ const char *const health_keys[HEALTH_QUANTITIES] = {
 };
 
 const struct health_row health_rows[HEALTH_QUANTITIES] = {
-    [HEALTH_ECC_CORRECTED] = {"corrected ECC errors"},
+    [HEALTH_ECC_CORRECTED] = {.words = "corrected ECC errors"},
     [HEALTH_ECC_UNCORRECTED] = {"uncorrected ECC errors",
                                 "reset the GPU, and measure on another one if they come back",
                                 .grave = true},
-    [HEALTH_RETIRED_PAGES_SINGLE_BIT] = {"pages retired for single-bit errors"},
+    [HEALTH_RETIRED_PAGES_SINGLE_BIT] = {.words = "pages retired for single-bit errors"},
     [HEALTH_RETIRED_PAGES_DOUBLE_BIT] = {"pages retired for double-bit errors", .grave = true},
     [HEALTH_RETIREMENT_PENDING] = {"pages wait to be retired",
                                    "reset the GPU or restart the host, which retires them",
                                    .state = true},
-    [HEALTH_REMAPPED_ROWS_CORRECTABLE] = {"rows remapped for correctable errors"},
+    [HEALTH_REMAPPED_ROWS_CORRECTABLE] = {.words = "rows remapped for correctable errors"},
     [HEALTH_REMAPPED_ROWS_UNCORRECTABLE] = {"rows remapped for uncorrectable errors",
                                             .grave = true},
     [HEALTH_REMAP_PENDING] = {"rows wait to be remapped",
@@ -38,7 +38,7 @@ const struct health_row health_rows[HEALTH_QUANTITIES] = {
     [HEALTH_REMAP_FAILED] = {"rows could not be remapped",
                              "have the GPU looked at: it has no spare rows left", .state = true,
                              .grave = true},
-    [HEALTH_XIDS] = {"errors that the driver reported (Xid)"},
+    [HEALTH_XIDS] = {.words = "errors that the driver reported (Xid)"},
 };
 
 /* By how much the quantity grew; 0 where one of both is not known. */
