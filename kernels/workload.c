@@ -492,7 +492,7 @@ void problem_indices(const struct problem *problem, struct thread_range threads,
 
 int workload_multiplies(const struct workload *workload)
 {
-    return workload->shape->multiplies;
+    return workload->shape && workload->shape->multiplies;
 }
 
 uint64_t workload_operations(const struct problem *problem)

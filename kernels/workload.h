@@ -145,7 +145,7 @@ uint32_t workload_tile_bytes(const struct workload *workload,
  * that part. */
 uint32_t workload_table_length(const struct problem *problem);
 
-/* Whether the workload sums products of its loads, as filters do. */
+/* Whether the workload sums products of its loads, as filters do. One without a shape does not. */
 int workload_multiplies(const struct workload *workload);
 
 /* Arithmetic operations on elements in the whole launch: 1 a thread in map, 1 for each load of a

@@ -336,7 +336,7 @@ enum status access_count_next(const struct cell *(*cell_at)(const void *list, si
     const struct cell *b = cell_at(list, index);
     const bool loaded = b->workload->index == INDEX_LOADED;
 
-    if (cell_is_user(b)) {
+    if (cell_blocks(b) == 0) {
         counts[index] = (struct access_counts){0};
         return STATUS_OK;
     }

@@ -70,8 +70,8 @@ uint32_t access_warp_wavefronts(const uint32_t offsets[CBANK_WARP_THREADS], uint
 double access_requests_per_load(const struct cell *cell, const struct access_counts *access);
 
 /* Writes the counts of cell `index` of a list into counts[index]. A cell that makes the same loads
- * as an earlier one takes its counts. Nothing is known of a user's kernel: its counts are zero.
- * Earlier entries of `counts` hold the counts of earlier cells, or zeros where nobody wanted them.
- * cell_at(list, i) returns cell i. */
+ * as an earlier one takes its counts. Nothing is known of a launch of unknown blocks: its counts
+ * are zero. Earlier entries of `counts` hold the counts of earlier cells, or zeros where nobody
+ * wanted them. cell_at(list, i) returns cell i. */
 enum status access_count_next(const struct cell *(*cell_at)(const void *list, size_t i),
                               const void *list, size_t index, struct access_counts *counts);

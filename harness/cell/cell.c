@@ -105,22 +105,11 @@ uint64_t cell_axis(const struct cell *cell, size_t axis)
 
 static int axis_order(const struct cell *a, const struct cell *b, size_t axis)
 {
-    const bool user = cell_is_user(a), of_workload = axis == AXIS_WORKLOAD;
-    uint64_t left = cell_axis(a, axis), right = cell_axis(b, axis);
-    int order;
+    const uint64_t left = cell_axis(a, axis), right = cell_axis(b, axis);
 
-    if (user && axis == AXIS_PATH)
-        return user_path_order(a, b);
-    if (of_workload && user != cell_is_user(b))
-        return user ? 1 : -1;
-    if (of_workload && user) {
-        order = strcmp(a->kernel.name, b->kernel.name);
-        if (order)
-            return order;
-        left = a->kernel.hash;
-        right = b->kernel.hash;
-    }
-    return (left > right) - (left < right);
+    if (axis == AXIS_WORKLOAD)
+        return workload_order(a, b);
+    return axis == AXIS_PATH ? path_order(a, b) : (left > right) - (left < right);
 }
 
 int cell_order_before(const struct cell *a, const struct cell *b, size_t end)
@@ -299,12 +288,10 @@ static bool formula_obstacle(const struct cell *cell, char text[CELL_REASON_BYTE
 }
 
 /* Reasons leave out the pattern's name, so that cells that fail alike get the same reason. */
-bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CELL_REASON_BYTES])
+bool rows_obstacle(const struct cell *cell, uint32_t architecture, char text[CELL_REASON_BYTES])
 {
     const struct path *path = cell->path;
 
-    if (cell_is_user(cell))
-        return false;
     if (pattern_obstacle(cell, text) || kernel_obstacle(cell, text) || table_obstacle(cell, text))
         return true;
     if (cell->workload->index == INDEX_LOADED && lookup_obstacle(cell, text))
@@ -314,6 +301,13 @@ bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CEL
     return architecture != 0 && architecture < path->architecture &&
            cell_refuse(text, "GPUs before compute capability %" PRIu32 ".%" PRIu32 " have no %s",
                        path->architecture / 10, path->architecture % 10, path->name);
+}
+
+bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CELL_REASON_BYTES])
+{
+    const struct cell_origin *origin = cell_origin(cell);
+
+    return origin->obstacle && origin->obstacle(cell, architecture, text);
 }
 
 struct problem cell_problem(const struct cell *cell)
@@ -340,7 +334,7 @@ uint32_t cell_staged_bytes(const struct cell *cell)
 {
     const struct problem problem = cell_problem(cell);
 
-    if (cell->path->unit != UNIT_SHARED || cell_is_user(cell))
+    if (cell->path->unit != UNIT_SHARED || cell_table_bytes(cell) == 0)
         return 0;
 
     /* A single copy is made word by word; several copies consist of whole words. */

@@ -123,6 +123,9 @@ uint32_t cell_parameter_mask(const struct workload *workload, const struct patte
  * capability; 0: any. */
 bool cell_obstacle(const struct cell *cell, uint32_t architecture, char text[CELL_REASON_BYTES]);
 
+/* The same for a cell of rows of this program: the obstacle of such an origin (user_cell.h). */
+bool rows_obstacle(const struct cell *cell, uint32_t architecture, char text[CELL_REASON_BYTES]);
+
 /* Refuses a cell: writes the reason, and returns true. */
 __attribute__((format(printf, 2, 3))) bool cell_refuse(char text[CELL_REASON_BYTES],
                                                        const char *format, ...);

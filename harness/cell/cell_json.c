@@ -5,6 +5,7 @@
 #include "cell_json.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,7 +102,7 @@ static void write_cell(cJSON *object, const struct field *field, const void *bas
     cell_identity(cell, text);
     json_add_text(object, "identity", text);
     fields_write(object, &(struct fields){cell_rows, CELL_ROWS}, &written);
-    if (cell_is_user(cell)) {
+    if (cell_origin(cell)->compiled) {
         values = json_add(object, "kernel_file", cJSON_CreateObject());
         json_add_text(values, "hash", cell_hash_text(cell->kernel.hash, text));
         json_add_text(values, "spaces", cell->kernel.spaces);
@@ -110,10 +111,8 @@ static void write_cell(cJSON *object, const struct field *field, const void *bas
     for (size_t i = 0; i < parameter_count; i++)
         if (cell->parameters[i])
             json_add_integer(values, parameters[i].name, cell->parameters[i]);
-    if (cell_is_user(cell))
-        json_add_text(object, "array_bytes", NULL);
-    else
-        json_add_integer(object, "array_bytes", array_bytes(cell));
+    json_add_double(object, "array_bytes",
+                    cell_table_bytes(cell) ? (double)array_bytes(cell) : NAN);
     if (cell->index_file_hash)
         json_add_text(object, "index_file_hash", cell_hash_text(cell->index_file_hash, text));
 }
@@ -270,11 +269,10 @@ static void value_workload(const struct grid_column *column, const void *row,
 static void value_table(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     const struct cell *cell = *(const struct cell *const *)row;
+    const uint32_t bytes = column->of ? cell_table_bytes(cell) : cell_table_width(cell);
 
-    if (cell_is_user(cell))
-        return;
-    out->number =
-        column->of ? table_bytes(cell->path, cell->parameters) : table_width(cell->parameters);
+    if (bytes > 0)
+        out->number = bytes;
 }
 
 #define MEMBER(name)                                                             \

@@ -173,7 +173,8 @@ static struct optional expect_instructions(const struct expectation *e)
 
 struct optional counter_expected(const struct counter *counter, const struct expectation *e)
 {
-    return counter->expect && !cell_is_user(e->cell) ? counter->expect(e) : unknown;
+    /* Nothing is known of a launch of unknown blocks. */
+    return counter->expect && cell_blocks(e->cell) > 0 ? counter->expect(e) : unknown;
 }
 
 /* -- the table --------------------------------------------------------------------------------- */

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "user_cell.h"
+
 #define NAMES(base, rest) \
     {base ".U8" rest, base ".U16" rest, base rest, base ".64" rest, base ".128" rest}
 
@@ -76,5 +78,7 @@ uint32_t payload_pieces(const struct cell *cell)
 
 const char *payload_instruction(const struct cell *cell)
 {
+    if (cell_table_width(cell) == 0)
+        return NULL;
     return sass_names[payload_class(cell->path)][__builtin_ctz(payload_bytes(cell))];
 }

@@ -30,14 +30,39 @@ static const struct path own_paths[OWN_PATHS] = {
     {.name = "none", .summary = "a kernel without a table", .home = TABLE_GLOBAL, .loads = 1},
 };
 
-bool cell_is_user(const struct cell *cell)
+static const struct cell_origin origins[CELL_ORIGIN_COUNT] = {
+    {.number = CELL_OF_WORKLOAD,
+     .table_end = AXIS_PATTERN,
+     .checked_by = " against the CPU",
+     .look = "at nvidia-smi and the system's log for the GPU",
+     .again = " and tries failed cells again",
+     .obstacle = rows_obstacle},
+    {.number = CELL_OF_FILE,
+     .compiled = true,
+     .table_end = AXIS_ELEMENTS,
+     .checked_by = "",
+     .look = "in the kernel file for an access out of bounds or a loop without end",
+     .again = "; --retry-failed also tries failed cells"},
+};
+
+const struct cell_origin *cell_origin(const struct cell *cell)
 {
-    return cell->kernel.name[0] != '\0';
+    return &origins[cell->kernel.name[0] ? CELL_OF_FILE : CELL_OF_WORKLOAD];
 }
 
 const char *cell_workload_name(const struct cell *cell)
 {
-    return cell_is_user(cell) ? cell->kernel.name : cell->workload->name;
+    return cell->kernel.name[0] ? cell->kernel.name : cell->workload->name;
+}
+
+uint32_t cell_table_bytes(const struct cell *cell)
+{
+    return cell_origin(cell)->compiled ? 0 : table_bytes(cell->path, cell->parameters);
+}
+
+uint32_t cell_table_width(const struct cell *cell)
+{
+    return cell_origin(cell)->compiled ? 0 : table_width(cell->parameters);
 }
 
 static const struct path *path_named(const char *name)
@@ -100,7 +125,21 @@ static size_t place_of(const struct path *path)
     return (size_t)(path - paths);
 }
 
-int user_path_order(const struct cell *a, const struct cell *b)
+static int order_of(uint64_t left, uint64_t right)
+{
+    return (left > right) - (left < right);
+}
+
+int workload_order(const struct cell *a, const struct cell *b)
+{
+    int order = order_of(cell_origin(a)->number, cell_origin(b)->number);
+
+    order = order ? order : strcmp(a->kernel.name, b->kernel.name);
+    order = order ? order : order_of(a->kernel.hash, b->kernel.hash);
+    return order ? order : order_of((uintptr_t)a->workload, (uintptr_t)b->workload);
+}
+
+int path_order(const struct cell *a, const struct cell *b)
 {
     const size_t left = place_of(a->path), right = place_of(b->path);
 

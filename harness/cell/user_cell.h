@@ -9,8 +9,28 @@
 extern const struct workload user_workload;
 extern const struct pattern user_pattern;   /* "own" */
 
-/* Whether the cell is of a user's kernel. */
-bool cell_is_user(const struct cell *cell);
+/* Where a cell comes from, and what differs with it: the one place that tells a user's kernel from
+ * a workload of this program. */
+enum cell_origin_number { CELL_OF_WORKLOAD, CELL_OF_FILE, CELL_ORIGIN_COUNT };
+
+struct cell_origin {
+    enum cell_origin_number number; /* of tables in other rooms */
+    bool
+        compiled; /* its code is built from a kernel file, which may be missing, and may be wrong */
+    enum cell_axis table_end; /* cells that are equal before it share a table of times */
+    const char *checked_by; /* " against the CPU", or "" where each cell says it */
+    /* where to look when it ended a run, and what --resume then does with failed cells */
+    const char *look, *again;
+
+    /* See cell_obstacle; NULL: there is none. */
+    bool (*obstacle)(const struct cell *cell, uint32_t architecture, char text[CELL_REASON_BYTES]);
+};
+
+const struct cell_origin *cell_origin(const struct cell *cell);
+
+/* Bytes of the cell's table, and of one entry. 0: a kernel file says them. */
+uint32_t cell_table_bytes(const struct cell *cell);
+uint32_t cell_table_width(const struct cell *cell);
 
 /* The name of the cell's workload, or of its user's kernel. It lies in the cell. */
 const char *cell_workload_name(const struct cell *cell);
@@ -29,5 +49,8 @@ bool user_table_space(const struct user_kernel *kernel, const char *name,
 struct cell user_cell(const struct user_kernel *kernel, uint64_t size,
                       const struct cache_state *cache_state);
 
-/* Order of the paths of two such cells: by memory space, then by those of single tables. */
-int user_path_order(const struct cell *a, const struct cell *b);
+/* Order of the workloads of two cells: users' kernels come last, by name and hash. */
+int workload_order(const struct cell *a, const struct cell *b);
+
+/* Order of the paths of two cells: by memory space, then by those of single tables. */
+int path_order(const struct cell *a, const struct cell *b);

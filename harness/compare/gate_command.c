@@ -109,10 +109,9 @@ static enum status kernel_words(const struct plan_options *plan, const struct si
         const struct cell *cell = &side->cells[i].cell;
 
         snprintf(size, sizeof(size), "%" PRIu64, cell->elements);
-        added = added && (!cell_is_user(cell) ||
-                          (texts_share(&values[SPACE], cell->kernel.spaces) &&
-                           texts_share(&values[SIZE], size) &&
-                           texts_share(&values[CACHE_STATE], cell->cache_state->name)));
+        added = added && texts_share(&values[SPACE], cell->kernel.spaces) &&
+                texts_share(&values[SIZE], size) &&
+                texts_share(&values[CACHE_STATE], cell->cache_state->name);
     }
     for (size_t i = 0; i < WORDS; i++) {
         added = added && (!wanted[i] || values[i].count == 0 ||

@@ -120,8 +120,7 @@ void remark_missing(const struct comparison *comparison, const struct remark_sin
 {
     for (size_t i = 0; i < comparison->cell_count; i++) {
         const struct comparison_cell *cell = &comparison->cells[i];
-        bool before =
-            cell->verdict != VERDICT_MISSING || !cell_is_user(&cell->cell) || !cell->note[0];
+        bool before = cell->verdict != VERDICT_MISSING || !cell->note[0];
 
         for (size_t k = 0; k < i && !before; k++)
             before = strcmp(comparison->cells[k].note, cell->note) == 0;

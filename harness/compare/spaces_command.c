@@ -250,12 +250,11 @@ static enum status print_ranks(const struct cell_row *rows, size_t count,
     return status;
 }
 
-/* STATUS_USAGE, logged, if no cell is of a user's kernel. */
+/* STATUS_USAGE, logged, if the result has no kernel file. */
 static enum status need_users_kernel(const struct result *result)
 {
-    for (size_t i = 0; i < result->cell_count; i++)
-        if (cell_is_user(&result->cells[i].cell))
-            return STATUS_OK;
+    if (result->kernel_count > 0)
+        return STATUS_OK;
     return log_error(STATUS_USAGE, "the result has no user's kernel; cbank run --kernel FILE.cu "
                                    "measures one");
 }
@@ -275,8 +274,7 @@ static enum status print_result(const struct result *result, const struct run_op
              end < rows.count &&
              cell_order_before(rows.rows[first].cell, rows.rows[end].cell, AXIS_PATTERN) == 0;)
             end++;
-        if (cell_is_user(rows.rows[first].cell))
-            status = print_ranks(&rows.rows[first], end - first, &look, &judging);
+        status = print_ranks(&rows.rows[first], end - first, &look, &judging);
     }
     free(rows.rows);
     return status;

@@ -175,6 +175,11 @@ static enum status model_time(struct engine_session *session, struct result *res
             break;
         if (result->cells[i].status != CELL_PENDING)
             continue;
+        if (cell_blocks(&result->cells[i].cell) == 0) {
+            engine_end_cell(&result->cells[i], CELL_SKIPPED,
+                            "the engine model has no model of a user's kernel");
+            continue;
+        }
         if (requested_blocks_obstacle(&result->cells[i].cell,
                                       (uint32_t)card_integer(&session->card, CARD_SM_COUNT).value,
                                       card_blocks_room(&session->card, &result->cells[i].cell, 0),

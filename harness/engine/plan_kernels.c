@@ -230,8 +230,8 @@ enum status result_give_kernels(struct result *result, const struct kernel_optio
         free(spaces);
     }
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++)
-        if (result->cells[i].status == CELL_PENDING && cell_is_user(&result->cells[i].cell) &&
-            !result->cells[i].cell.build)
+        if (result->cells[i].status == CELL_PENDING &&
+            cell_origin(&result->cells[i].cell)->compiled && !result->cells[i].cell.build)
             status =
                 log_error(STATUS_USAGE,
                           "the result does not name the kernel file of %s, whose cells are pending",

@@ -90,7 +90,6 @@ static enum status report(const struct run *run, enum status written, enum statu
     const bool table = to_file && !run->options->quiet && written != STATUS_ENVIRONMENT;
     const struct cell_result *first = NULL; /* that failed */
     enum status status = STATUS_OK;
-    const bool user = result->cell_count && cell_is_user(&result->cells[0].cell);
     char more[RESULT_PATH_BYTES];
     size_t failed = 0;
 
@@ -109,17 +108,15 @@ static enum status report(const struct run *run, enum status written, enum statu
         log_warning("the result is not written: it would be in %s; make room there, or name "
                     "another path with --json, and run again",
                     run->path);
-    if (end->given)
+    if (end->given) {
+        const struct cell_origin *origin = cell_origin(&result->cells[0].cell);
+
         log_error(STATUS_FINDING,
                   "the run ended before its time%s%s: %s; look %s, then cbank run --resume %s%s "
                   "measures the rest%s",
-                  end->cell[0] ? " at " : "", end->cell, end->reason,
-                  user ? "in the kernel file for an access out of bounds or a loop without end"
-                       : "at nvidia-smi and the system's log for the GPU",
-                  file, more,
-                  user ? "; --retry-failed also tries failed cells"
-                       : " and tries failed cells again");
-    else if (!result->complete)
+                  end->cell[0] ? " at " : "", end->cell, end->reason, origin->look, file, more,
+                  origin->again);
+    } else if (!result->complete)
         log_note(run->options->quiet, "interrupted; cbank run --resume %s%s measures the rest",
                  file, more);
     else if (first) {
@@ -268,11 +265,7 @@ static void skip_impossible(struct run *run)
 
         if (cell->status != CELL_PENDING)
             continue;
-        if (cell_is_user(&cell->cell) && run->engine->modelled) {
-            cell->status = CELL_SKIPPED;
-            snprintf(cell->reason, sizeof(cell->reason),
-                     "the engine %s has no model of a user's kernel", run->engine->name);
-        } else if (cell_obstacle(&cell->cell, architecture, cell->reason)) {
+        if (cell_obstacle(&cell->cell, architecture, cell->reason)) {
             cell->status = CELL_SKIPPED;
         }
     }

@@ -321,7 +321,7 @@ static size_t reopen_cells(struct run *run)
             continue;
         /* A user's kernel that fails before it is verified would fail again. */
         if (!run->options->retry_failed &&
-            (!result->end.given || (cell_is_user(&cell->cell) && !cell->verified))) {
+            (!result->end.given || (cell_origin(&cell->cell)->compiled && !cell->verified))) {
             failed++;
             continue;
         }

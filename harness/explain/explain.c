@@ -30,8 +30,8 @@ void explain_cell(const struct cell_result *cell, const struct access_counts *co
                   const struct card *card, struct explained_cell *out)
 {
     const uint32_t *grid = cell->of_case.grid;
-    const double blocks = cell_is_user(&cell->cell) ? (double)grid[0] * grid[1] * grid[2]
-                                                    : cell_grid_blocks(&cell->cell);
+    /* One of the two is 0. */
+    const double blocks = (double)grid[0] * grid[1] * grid[2] + cell_grid_blocks(&cell->cell);
     const double sms = fmin(card->number[CARD_SM_COUNT].value, blocks);
     struct cell_estimate estimate;
 

@@ -164,7 +164,7 @@ static enum status explain_cells(const struct explain_options *options, struct e
         status = access_count_next(result_cell, result, i, counts);
         if (status != STATUS_OK)
             goto out;
-        explain_cell(cell, cell_is_user(&cell->cell) ? NULL : &counts[i], &out->card,
+        explain_cell(cell, counts[i].blocks ? &counts[i] : NULL, &out->card,
                      &out->cells[out->count++]);
     }
     if (options->cell && out->count == 0)

@@ -262,8 +262,7 @@ bool cell_row_same(const struct cell_row *a, const struct cell_row *b, enum cell
 {
     return a->table_bytes == b->table_bytes &&
            cell_order_before(a->cell, b->cell,
-                             cell_is_user(a->cell) && end == AXIS_PATTERN ? AXIS_ELEMENTS : end) ==
-               0;
+                             end == AXIS_PATTERN ? cell_origin(a->cell)->table_end : end) == 0;
 }
 
 /* The largest table first. */
@@ -281,7 +280,7 @@ static int order_of_rows(const void *left, const void *right)
 static bool may_be_best(const struct cell_row *row)
 {
     return is_timed(row) && row->cell->path->loads &&
-           (row->found->verified || !cell_is_user(row->cell));
+           (row->found->verified || !cell_origin(row->cell)->compiled);
 }
 
 /* Writes why there is no time, or why to doubt it, and the flags and findings by their names. */
@@ -318,7 +317,7 @@ static void derive_rates(struct cell_row *row)
     row->half_width = stats_relative_half_width(&found->time.summary);
     if (found->of_case.given)
         row->item_ns = found->time.summary.value / (double)found->of_case.items;
-    if (cell_is_user(cell))
+    if (cell_table_bytes(cell) == 0)
         return;
     loads = cell->path->loads ? workload_steps(cell->workload, cell->parameters) : 0;
     row->rate = (ELEMENT_BYTES * (1.0 + workload_streamed(cell->workload, cell->parameters)) +
@@ -341,8 +340,8 @@ static struct cell_row row_of(const struct result *result, const char *file, siz
     row.half_width = row.ratio = row.rate = row.item_ns = NAN;
     cell_identity(cell, row.identity);
     board_sizes(&result->device.board, row.constant_cache_groups);
-    if (!cell_is_user(cell) && !cell->parameters[PARAMETER_table_bytes])
-        row.table_bytes = table_bytes(cell->path, cell->parameters);
+    if (!cell->parameters[PARAMETER_table_bytes])
+        row.table_bytes = cell_table_bytes(cell);
     describe_doubts(&row);
     if (is_timed(&row))
         derive_rates(&row);

@@ -105,7 +105,6 @@ static bool take_path(const struct cell_row *rows, size_t count, const struct ce
 
 /* What all cells of a matrix have in common. */
 struct common {
-    bool user; /* they are of a user's kernel */
     bool one_state; /* they have one cache state */
     uint32_t parameters; /* with one value: a set of bits */
 };
@@ -113,7 +112,7 @@ struct common {
 static struct common common_of(const struct cell_row *rows, size_t count)
 {
     const struct cell *cell = rows[0].cell;
-    struct common common = {.user = cell_is_user(cell), .one_state = true, .parameters = ~0u};
+    struct common common = {.one_state = true, .parameters = ~0u};
 
     for (size_t i = 1; i < count; i++) {
         common.one_state = common.one_state && rows[i].cell->cache_state == cell->cache_state;
@@ -124,24 +123,27 @@ static struct common common_of(const struct cell_row *rows, size_t count)
     return common;
 }
 
-static void write_title(const struct cell_row *row, const struct common *common,
-                        char out[TEXT_PARAGRAPH_BYTES])
+static void title_of_kernel(const struct cell_row *row, const struct common *common,
+                            char out[TEXT_PARAGRAPH_BYTES])
+{
+    const struct result_kernel *kernel = result_kernel(row->result, row->cell);
+
+    snprintf(out, TEXT_PARAGRAPH_BYTES, "%s", row->cell->kernel.name);
+    if (kernel)
+        text_join(out, TEXT_PARAGRAPH_BYTES, "", " of %s, %s%s%s", text_file_name(kernel->file),
+                  kernel->compiler, kernel->options ? " " : "",
+                  kernel->options ? kernel->options : "");
+    if (common->one_state)
+        text_join(out, TEXT_PARAGRAPH_BYTES, ", ", "%s", row->cell->cache_state->name);
+}
+
+static void title_of_workload(const struct cell_row *row, const struct common *common,
+                              char out[TEXT_PARAGRAPH_BYTES])
 {
     const struct cell *cell = row->cell;
-    const struct result_kernel *kernel = result_kernel(row->result, cell);
     const uint32_t bytes = row->table_bytes;
     char shared[NAME_BYTES] = "";
 
-    if (common->user) {
-        snprintf(out, TEXT_PARAGRAPH_BYTES, "%s", cell->kernel.name);
-        if (kernel)
-            text_join(out, TEXT_PARAGRAPH_BYTES, "", " of %s, %s%s%s", text_file_name(kernel->file),
-                      kernel->compiler, kernel->options ? " " : "",
-                      kernel->options ? kernel->options : "");
-        if (common->one_state)
-            text_join(out, TEXT_PARAGRAPH_BYTES, ", ", "%s", cell->cache_state->name);
-        return;
-    }
     snprintf(out, TEXT_PARAGRAPH_BYTES, "%s, %" PRIu64 " elements, blocks of %" PRIu32 ", %s",
              cell->workload->name, cell->elements, cell->block_size, cell->cache_state->name);
     if (bytes)
@@ -154,6 +156,28 @@ static void write_title(const struct cell_row *row, const struct common *common,
         text_join(out, TEXT_PARAGRAPH_BYTES, ", ", "modelled");
 }
 
+static void name_pattern(const struct cell *cell, const struct common *common,
+                         char name[NAME_BYTES])
+{
+    snprintf(name, NAME_BYTES, "%s", cell->pattern->name);
+    cell_parameters_text(cell, ~common->parameters, " ", name, NAME_BYTES);
+}
+
+static void name_size(const struct cell *cell, const struct common *common, char name[NAME_BYTES])
+{
+    snprintf(name, NAME_BYTES, "%" PRIu64 "%s%s", cell->elements, common->one_state ? "" : " ",
+             common->one_state ? "" : cell->cache_state->name);
+}
+
+/* The words of a matrix, by the origin of its cells. */
+static const struct matrix_words {
+    void (*write_title)(const struct cell_row *row, const struct common *common,
+                        char out[TEXT_PARAGRAPH_BYTES]);
+    void (*name_pattern)(const struct cell *cell, const struct common *common,
+                         char name[NAME_BYTES]);
+} words[CELL_ORIGIN_COUNT] = {[CELL_OF_WORKLOAD] = {title_of_workload, name_pattern},
+                              [CELL_OF_FILE] = {title_of_kernel, name_size}};
+
 /* The axis of the rows from the first on that have one pattern; whether it has a cell that is not
  * skipped. */
 static bool take_pattern(const struct cell_row *rows, size_t count, const struct common *common,
@@ -165,13 +189,7 @@ static bool take_pattern(const struct cell_row *rows, size_t count, const struct
     *axis = (struct axis){.cells = rows};
     for (; axis->count < count && cell_row_same(rows, &rows[axis->count], AXIS_PATH); axis->count++)
         kept = kept || rows[axis->count].found->status != CELL_SKIPPED;
-    if (common->user)
-        snprintf(axis->name, sizeof(axis->name), "%" PRIu64 "%s%s", cell->elements,
-                 common->one_state ? "" : " ", common->one_state ? "" : cell->cache_state->name);
-    else
-        snprintf(axis->name, sizeof(axis->name), "%s", cell->pattern->name);
-    cell_parameters_text(cell, common->user ? 0 : ~common->parameters, " ", axis->name,
-                         sizeof(axis->name));
+    words[cell_origin(cell)->number].name_pattern(cell, common, axis->name);
     return kept;
 }
 
@@ -205,9 +223,12 @@ static void make_columns(struct matrix *matrix, const struct cell_row *row,
 
 unsigned matrix_view(const struct cell_row *row)
 {
-    return cell_is_user(row->cell)      ? VIEW_KERNEL
-           : row->result->modelled_time ? VIEW_MODELLED
-                                        : VIEW_MEASURED;
+    const unsigned views[CELL_ORIGIN_COUNT] = {[CELL_OF_WORKLOAD] = row->result->modelled_time
+                                                                        ? VIEW_MODELLED
+                                                                        : VIEW_MEASURED,
+                                               [CELL_OF_FILE] = VIEW_KERNEL};
+
+    return views[cell_origin(row->cell)->number];
 }
 
 size_t matrix_rows(const struct cell_row *rows, size_t count, bool *kept)
@@ -244,7 +265,7 @@ enum status matrix_open(struct cell_row *rows, size_t count, struct matrix *out)
     for (const struct cell_row *path = NULL; (path = next_path(rows, count, path));)
         paths += take_path(rows, count, path, &path_axes[paths]);
     out->note_count = mark_rows(rows, count, out->notes);
-    write_title(&rows[0], &common, out->title);
+    words[cell_origin(rows[0].cell)->number].write_title(&rows[0], &common, out->title);
     if (paths <= patterns)
         make_columns(out, &rows[0], path_axes, paths);
     else

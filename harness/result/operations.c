@@ -24,8 +24,7 @@ struct operations_per_byte cell_operations_per_byte(const struct cell_result *ce
     const double operations = cell->operations ? (double)cell->operations : NAN;
     const double global_bytes =
         cell->cell.path->home == TABLE_GLOBAL ? 2 * ELEMENT_BYTES : ELEMENT_BYTES;
-    const bool products = !cell_is_user(&cell->cell) && cell->cell.path->loads &&
-                          workload_multiplies(cell->cell.workload);
+    const bool products = cell->cell.path->loads && workload_multiplies(cell->cell.workload);
 
     return (struct operations_per_byte){
         .ideal = products ? PRODUCT_OPERATIONS / global_bytes : NAN,

@@ -89,8 +89,7 @@ enum status result_open(struct result *result, const struct cell *cells, size_t 
         struct cell_time *time = &result->cells[i].time;
 
         result->cells[i].cell = cells[i];
-        if (!cell_is_user(&cells[i]))
-            result->cells[i].kernel.instruction = payload_instruction(&cells[i]);
+        result->cells[i].kernel.instruction = payload_instruction(&cells[i]);
         time->summary = summary_unknown;
         time->series = series_unknown;
         time->cycles = time->sm_clock_mhz = NAN;

@@ -376,28 +376,20 @@ static const struct object case_object = {.fields = FIELDS(case_rows),
 
 /* -- cells ------------------------------------------------------------------------------------- */
 
-/* Keys that follow from other members and are not read. Tables of users' kernels are in their
- * files. */
-static void write_bytes(cJSON *object, const struct field *field, const void *base, uint32_t bytes)
+/* Keys that follow from other members and are not read. Bytes of 0 are not known. */
+static void write_bytes(cJSON *object, const struct field *field, uint32_t bytes)
 {
-    if (cell_is_user(&((const struct cell_result *)base)->cell))
-        json_add_text(object, field->key, NULL);
-    else
-        json_add_integer(object, field->key, bytes);
+    json_add_double(object, field->key, bytes ? (double)bytes : (double)NAN);
 }
 
 static void write_width(cJSON *object, const struct field *field, const void *base)
 {
-    write_bytes(object, field, base,
-                table_width(((const struct cell_result *)base)->cell.parameters));
+    write_bytes(object, field, cell_table_width(&((const struct cell_result *)base)->cell));
 }
 
 static void write_table(cJSON *object, const struct field *field, const void *base)
 {
-    const struct cell *cell = &((const struct cell_result *)base)->cell;
-
-    write_bytes(object, field, base,
-                cell_is_user(cell) ? 0 : table_bytes(cell->path, cell->parameters));
+    write_bytes(object, field, cell_table_bytes(&((const struct cell_result *)base)->cell));
 }
 
 /* One process cannot say it: null. */

@@ -63,13 +63,13 @@ static void print_cells(struct text_wrap wrap, const struct result *result)
                                    .indent = 2 * INDENT};
     const struct cell_result *cells = result->cells;
     size_t counts[CELL_FAILED + 1] = {0}, verified = 0;
-    bool user = false;
+    const char *by = " against the CPU";
     char text[TEXT_PARAGRAPH_BYTES];
 
     for (size_t i = 0; i < result->cell_count; i++) {
         counts[cells[i].status]++;
         verified += cells[i].verified;
-        user = user || cell_is_user(&cells[i].cell);
+        by = cell_origin(&cells[i].cell)->checked_by;
     }
     snprintf(text, sizeof(text), "cells: %zu of %zu ok", counts[CELL_OK], result->cell_count);
     for (size_t status = 0; status <= CELL_FAILED; status++)
@@ -77,8 +77,7 @@ static void print_cells(struct text_wrap wrap, const struct result *result)
             text_join(text, sizeof(text), ", ", "%zu %s", counts[status],
                       cell_status_names[status]);
     if (!result->modelled_time)
-        text_join(text, sizeof(text), "; ", "%zu verified%s", verified,
-                  user ? "" : " against the CPU");
+        text_join(text, sizeof(text), "; ", "%zu verified%s", verified, by);
     text_paragraph(wrap, "%s", text);
     for (size_t i = 0; counts[CELL_SKIPPED] && i < result->cell_count; i++) {
         size_t first = result->cell_count, count = 0;

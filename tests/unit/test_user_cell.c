@@ -45,7 +45,7 @@ TEST(identity_names_kernel_spaces_and_size)
         cell_identity(&user, identity);
         assert_string_equal(identity, rows[i].identity);
         assert_true(cell_is_named(&user, rows[i].identity));
-        assert_true(cell_is_user(&user));
+        assert_true(cell_origin(&user)->compiled);
     }
 }
 
@@ -171,7 +171,8 @@ TEST(results_keep_everything)
     write_filled();
     first = file_text(path);
     assert_int_equal(result_read(path, &result), STATUS_OK);
-    assert_true(cell_is_user(&result.cells[0].cell) && !cell_is_user(&result.cells[1].cell));
+    assert_true(cell_origin(&result.cells[0].cell)->compiled &&
+                !cell_origin(&result.cells[1].cell)->compiled);
     assert_int_equal(result.cells[0].of_case.reference, REFERENCE_CPU);
     assert_int_equal(result.cells[0].of_case.grid[1], 2);
     assert_false(result.cells[1].of_case.given);

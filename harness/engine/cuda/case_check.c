@@ -167,7 +167,7 @@ static void close_state(struct engine_session *session)
     session->case_check = NULL;
 }
 
-/* The case of the rival kernel file at a size. */
+/* The case of the other kernel file at a size. */
 static const struct case_data *rival_of(const struct cuda_device *device,
                                         const struct case_data *data)
 {
@@ -179,7 +179,7 @@ static const struct case_data *rival_of(const struct cuda_device *device,
     return (const struct case_data *)rival;
 }
 
-/* The builds of a case follow each rival, and share its expected elements. */
+/* The builds of a case follow each other, and share its expected elements. */
 static bool open_check(struct engine_session *session, struct result *result, struct check *check,
                        enum status *status)
 {
