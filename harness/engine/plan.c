@@ -121,7 +121,6 @@ static enum status open_axes(const struct plan_options *options, const struct wo
 {
     static const struct table formulas = TABLE("pattern", patterns, pattern_count);
     static const struct table data = TABLE("source", sources, source_made_count);
-    static const struct option_row numbers = {.name = "plan", .high = (double)CELL_ELEMENTS_MAX};
     const bool loaded = workload->index == INDEX_LOADED;
     enum status status = STATUS_OK;
 
@@ -131,10 +130,10 @@ static enum status open_axes(const struct plan_options *options, const struct wo
         status = table_select(loaded ? &data : &formulas, workload->patterns, &out->own_patterns);
     if (status != STATUS_OK)
         return status;
-    status = option_integers.parse(&numbers, workload->elements, &out->own_elements);
+    status = plan_integers("elements", workload->elements, &out->own_elements);
     if (status != STATUS_OK)
         return status;
-    status = option_integers.parse(&numbers, workload->block_sizes, &out->own_block_sizes);
+    status = plan_integers("block-size", workload->block_sizes, &out->own_block_sizes);
     out->patterns = loaded ? &options->sources : &options->patterns;
     if (out->patterns->count == 0)
         out->patterns = &out->own_patterns;

@@ -438,6 +438,15 @@ const struct option_row measure_option_rows[] = {
      .hidden = true},
 };
 
+enum status plan_integers(const char *option, const char *text, struct integers *out)
+{
+    const struct option_row *row = plan_option_rows;
+
+    while (strcmp(row->name, option) != 0)
+        row++;
+    return option_integers.parse(row, text, out);
+}
+
 bool plan_options_given(const struct plan_options *options)
 {
     bool given = options->given || options->cache_states_given || options->kernel.given;

@@ -85,6 +85,9 @@ extern const struct option_row plan_option_rows[PLAN_OPTION_COUNT];
 extern const struct option_row kernel_option_rows[KERNEL_OPTION_COUNT]; /* of plan_options.kernel */
 extern const struct option_row measure_option_rows[MEASURE_OPTION_COUNT];
 
+/* Parses text as the value of an option of plan_option_rows that is a list of integers. */
+enum status plan_integers(const char *option, const char *text, struct integers *out);
+
 /* Whether an option chooses cells: then --resume is refused. */
 bool plan_options_given(const struct plan_options *options);
 
