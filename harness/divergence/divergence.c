@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis.h"
+#include "divergence_parts.h"
 #include "log.h"
 
 /* -- joins of values --------------------------------------------------------------------------- */

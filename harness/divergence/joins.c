@@ -14,7 +14,7 @@
  *
  * Blocks are taken in reverse post-order, so that in a reducible graph each has its label before it
  * passes it on. */
-#include "analysis.h"
+#include "divergence_parts.h"
 
 bool divergence_add(struct divergence *to, struct divergence with)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What the values of addresses say of each load, and by what evidence. */
-#include "analysis.h"
+#include "divergence_parts.h"
 
 static const char *const reasons[WHY_COUNT] = {
     [WHY_DATA] = "the index comes from memory",
