@@ -87,7 +87,7 @@ TOKENS = (
 PROGRAM_KIB = os.path.getsize(CBANK) >> 10  # with fewer the kernel kills it before it begins
 ENDED = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
-Outcome = collections.namedtuple("Outcome", "code out said files")
+Outcome = collections.namedtuple("Outcome", "code out said files seconds")
 
 
 def outcome(line, shell=None, signals=(), **options):
@@ -96,6 +96,7 @@ def outcome(line, shell=None, signals=(), **options):
     with tempfile.TemporaryDirectory() as top:
         folder = shutil.copytree(BASE, os.path.join(top, "f"))
         options = {"stdout": subprocess.PIPE, **options}
+        began = time.monotonic()
         with subprocess.Popen(
             [*(["sh", "-c", shell, "sh"] if shell else []), CBANK, *line.split()],
             cwd=folder,
@@ -109,12 +110,15 @@ def outcome(line, shell=None, signals=(), **options):
                     os.killpg(process.pid, number)
                 time.sleep(seconds)
             out, said = process.communicate(timeout=120)
+        seconds = time.monotonic() - began
         files = {}
         for parent, _, names in os.walk(folder):
             for name in names:
                 with open(os.path.join(parent, name), "rb") as file:
                     files[os.path.relpath(file.name, folder)] = file.read()
-        return Outcome(process.returncode, out or b"", said.decode(errors="replace"), files)
+        return Outcome(
+            process.returncode, out or b"", said.decode(errors="replace"), files, seconds
+        )
 
 
 def wrong(got, usual, codes):
@@ -145,8 +149,9 @@ def ignored():
 
 
 def ignored_signals(_line, usual, chance):
-    signals = [(None, chance.uniform(0, 0.1))] + [
-        (chance.choice(ENDED), chance.uniform(0, 0.02)) for _ in range(3)
+    """While the command does its work, whose usual time is known."""
+    signals = [(None, chance.uniform(0, usual.seconds / 2))] + [
+        (chance.choice(ENDED), chance.uniform(0, usual.seconds / 6)) for _ in range(3)
     ]
     return {"preexec_fn": ignored, "signals": signals}, {usual.code}
 
