@@ -591,10 +591,10 @@ CBANK_TABLE_IN(shuffle, memory_table)
     {
         const cbank_u32 lane = threadIdx.x % 32;
         /* Other threads hold entries that nobody reads. */
-        const cbank_u32 at =
+        const cbank_u32 held_entry =
             count_ & (count_ - 1) ? (lane < count_ ? lane : count_ - 1) : threadIdx.x % count_;
 
-        *own.entries() = this->entries[at];
+        *own.entries() = this->entries[held_entry];
     }
     template <class Index>
     CBANK_INLINE auto operator[](Index index) const->decltype(table::read(Entry(), (int)index, 0))
@@ -634,20 +634,20 @@ template <class Entry, cbank_u32 count> struct held_entries {
     }
 };
 
-/* Entry `at` of `number` entries from `first` on, by halving. */
+/* Entry `entry` of `number` entries from `first` on, by halving. */
 template <cbank_u32 first, cbank_u32 number> struct selection {
     static constexpr cbank_u32 half = power_of_two(number - 1);
 
-    template <class Unit> static CBANK_INLINE Unit of(const Unit *held, cbank_u32 at)
+    template <class Unit> static CBANK_INLINE Unit choose(const Unit *held, cbank_u32 entry)
     {
-        const Unit low = selection<first, half>::of(held, at);
-        const Unit high = selection<first + half, number - half>::of(held, at);
+        const Unit low = selection<first, half>::choose(held, entry);
+        const Unit high = selection<first + half, number - half>::choose(held, entry);
 
-        return at & half ? high : low;
+        return entry & half ? high : low;
     }
 };
 template <cbank_u32 first> struct selection<first, 1> {
-    template <class Unit> static CBANK_INLINE Unit of(const Unit *held, cbank_u32)
+    template <class Unit> static CBANK_INLINE Unit choose(const Unit *held, cbank_u32)
     {
         return held[first];
     }
@@ -668,10 +668,10 @@ CBANK_TABLE_IN(select, memory_table)
     template <class Index> CBANK_INLINE Entry operator[](Index index) const
     {
         constexpr cbank_u32 in_word = held_type::in_word;
-        const cbank_u32 at = (cbank_u32)index;
+        const cbank_u32 entry = (cbank_u32)index;
 
-        return part(selection<0, held_type::units>::of(own.held.entries(), at / in_word),
-                    at % in_word * 8 * sizeof(Entry));
+        return part(selection<0, held_type::units>::choose(own.held.entries(), entry / in_word),
+                    entry % in_word * 8 * sizeof(Entry));
     }
 
   private:
@@ -704,14 +704,14 @@ CBANK_TABLE_IN(prmt, memory_table)
         constexpr cbank_u32 words = held_type::units;
         const cbank_u32 *const word = own.held.entries();
         /* The bytes to take, by four bits each. The instruction ignores the highest of the four. */
-        const cbank_u32 at = (cbank_u32)index, bytes = sizeof(Entry) == 1 ? at : at * 0x22 + 0x10;
+        const cbank_u32 k = (cbank_u32)index, bytes = sizeof(Entry) == 1 ? k : k * 0x22 + 0x10;
         const cbank_u32 low = __byte_perm(word[0], word[words > 1 ? 1 : 0], bytes);
 
         if (words <= 2)
             return low_entry<Entry>(low);
         const cbank_u32 high = __byte_perm(word[words > 2 ? 2 : 0], word[words > 3 ? 3 : 0], bytes);
 
-        return low_entry<Entry>(at * sizeof(Entry) & 8 ? high : low);
+        return low_entry<Entry>(k * sizeof(Entry) & 8 ? high : low);
     }
 
   private:
@@ -821,7 +821,7 @@ CBANK_BOTH inline cbank_u64 random_bits(cbank_u64 seed, cbank_u64 i)
 /* A number of random bits; below `bound` if that is not 0. A float is from 0 up to `bound`, or up
  * to 1. */
 template <class T, cbank_u32 type> struct random_number {
-    static CBANK_BOTH T of(cbank_u64 seed, cbank_u64 i, cbank_u64 bound)
+    static CBANK_BOTH T draw(cbank_u64 seed, cbank_u64 i, cbank_u64 bound)
     {
         const cbank_u64 bits = random_bits(seed, i);
 
@@ -830,7 +830,7 @@ template <class T, cbank_u32 type> struct random_number {
 };
 /* Older toolkits convert integers to half precision in device code alone. */
 template <class T> struct random_number<T, CBANK_TYPE_FLOAT> {
-    static CBANK_BOTH T of(cbank_u64 seed, cbank_u64 i, cbank_u64 bound)
+    static CBANK_BOTH T draw(cbank_u64 seed, cbank_u64 i, cbank_u64 bound)
     {
         return (T)((double)(random_bits(seed, i) >> 40) / 16777216.0 * (double)(bound ? bound : 1));
     }
@@ -968,7 +968,7 @@ class case_base
     /* launch(kernel, blocks, threads, shared bytes)(arguments ...): how the kernel is launched.
      * Once in a case. The shared bytes are those of the kernel alone, without those of tables. */
     template <class... Parameters> struct launcher {
-        case_base &of;
+        case_base &made_by;
 
         template <class... Arguments>
         CBANK_BOTH void operator()(const Arguments &...arguments) const
@@ -976,7 +976,7 @@ class case_base
             static_assert(sizeof...(Arguments) == sizeof...(Parameters),
                           "CBANK_CASE: the case gives the kernel another number of arguments than "
                           "it takes");
-            const int given[] = {0, (of.argument<Parameters>(arguments), 0)...};
+            const int given[] = {0, (made_by.argument<Parameters>(arguments), 0)...};
 
             (void)given;
         }
@@ -1008,7 +1008,7 @@ class case_base
             report->shared_bytes = shared_bytes;
             report->items = report->items ? report->items : size;
 #ifdef CBANK_HOST_BUILD
-            report->host_launch = simulated_caller<Parameters...>::of(kernel);
+            report->host_launch = simulated_caller<Parameters...>::caller(kernel);
 #endif
         }
         return {*this};
@@ -1093,7 +1093,7 @@ class case_base
 
         for (cbank_u32 lane = 0; lane < lanes; lane++) {
             const scalar number =
-                random_number<scalar, type_of<T>::value>::of(seed, i * lanes + lane, bound);
+                random_number<scalar, type_of<T>::value>::draw(seed, i * lanes + lane, bound);
 
             memcpy(made.bytes + lane * sizeof(scalar), &number, sizeof(scalar));
         }

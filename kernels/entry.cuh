@@ -30,25 +30,26 @@ ELEMENT(16, uint4, element.x + element.y + element.z + element.w);
 /* An element of several parts. A load reads one, as compilers load a structure with the alignment
  * of a part. The PTX of CUDA 11.8 reads parameters of uint2 word by word. */
 template <class Part, uint32_t count> struct parts_of {
-    Part of[count];
+    Part parts[count];
 };
-ELEMENT(12, parts_of<uint32_t COMMA 3>, element.of[0] + element.of[1] + element.of[2]);
+ELEMENT(12, parts_of<uint32_t COMMA 3>, element.parts[0] + element.parts[1] + element.parts[2]);
 ELEMENT(24, parts_of<unsigned long long COMMA 3>,
-        (uint32_t)(element.of[0] + element.of[1] + element.of[2]) +
-            (uint32_t)(element.of[0] >> 32) + (uint32_t)(element.of[1] >> 32) +
-            (uint32_t)(element.of[2] >> 32));
+        (uint32_t)(element.parts[0] + element.parts[1] + element.parts[2]) +
+            (uint32_t)(element.parts[0] >> 32) + (uint32_t)(element.parts[1] >> 32) +
+            (uint32_t)(element.parts[2] >> 32));
 ELEMENT(32, parts_of<uint4 COMMA 2>,
-        element_of<16>::folded(element.of[0]) + element_of<16>::folded(element.of[1]));
+        element_of<16>::folded(element.parts[0]) + element_of<16>::folded(element.parts[1]));
 
 /* The loads that CUDA has for one part: a path may have any of them. */
-#define LOAD_PARTS(load)                                                                        \
-    template <class Part, uint32_t count>                                                       \
-    static __device__ parts_of<Part, count> load(const parts_of<Part, count> *from)             \
-    {                                                                                           \
-        parts_of<Part, count> to;                                                               \
-                                                                                                \
-        _Pragma("unroll") for (uint32_t i = 0; i < count; i++) to.of[i] = ::load(&from->of[i]); \
-        return to;                                                                              \
+#define LOAD_PARTS(load)                                                            \
+    template <class Part, uint32_t count>                                           \
+    static __device__ parts_of<Part, count> load(const parts_of<Part, count> *from) \
+    {                                                                               \
+        parts_of<Part, count> to;                                                   \
+                                                                                    \
+        _Pragma("unroll") for (uint32_t i = 0; i < count; i++) to.parts[i] =        \
+            ::load(&from->parts[i]);                                                \
+        return to;                                                                  \
     }
 LOAD_PARTS(__ldg)
 LOAD_PARTS(__ldca)
@@ -73,22 +74,22 @@ template <class Element> static __device__ Element shuffled(Element mine, uint32
 /* Words of a table in the registers of a thread. */
 template <uint32_t count> struct held_words {
     static constexpr uint32_t words = count;
-    uint32_t of[count];
+    uint32_t word[count];
 };
 
-/* Selects word `at` of `count` words that lie `apart` from each other, by halving. The words are
+/* Selects word `entry` of `count` words that lie `apart` from each other, by halving. The words are
  * passed as values: compilers put an array that a loop reads into local memory. */
 template <uint32_t first, uint32_t apart, uint32_t count, class Held>
-static __device__ uint32_t selected_word(const Held &held, uint32_t at)
+static __device__ uint32_t selected_word(const Held &held, uint32_t entry)
 {
     if constexpr (count == 1) {
-        return held.of[first];
+        return held.word[first];
     } else {
         constexpr uint32_t half = count / 2;
-        const uint32_t low = selected_word<first, apart, half>(held, at);
-        const uint32_t high = selected_word<first + apart * half, apart, half>(held, at);
+        const uint32_t low = selected_word<first, apart, half>(held, entry);
+        const uint32_t high = selected_word<first + apart * half, apart, half>(held, entry);
 
-        return at & half ? high : low;
+        return entry & half ? high : low;
     }
 }
 
@@ -128,8 +129,8 @@ static __device__ Element selected(const Held &held, uint32_t index)
  * is cheaper than a third that would take a byte of theirs. */
 template <class Held> static __device__ uint8_t permuted(const Held &held, uint32_t index)
 {
-    const uint32_t low = __byte_perm(held.of[0], held.of[1], index),
-                   high = __byte_perm(held.of[2], held.of[3], index);
+    const uint32_t low = __byte_perm(held.word[0], held.word[1], index),
+                   high = __byte_perm(held.word[2], held.word[3], index);
 
     return (uint8_t)(index & 8 ? high : low);
 }

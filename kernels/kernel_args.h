@@ -19,12 +19,12 @@ struct kernel_args {
     uint64_t texture;       /* texture object of the table */
     union {
         struct pattern_numbers numbers;
-        const uint32_t *other; /* data that lookups load beside the table */
+        const uint32_t *polluter; /* data that lookups load beside the table */
     };
     union {
         /* row of patterns.def, for kernels that choose the pattern at run time */
         uint32_t pattern;
-        uint32_t other_mask;   /* lookups: number of elements in `other`, less one */
+        uint32_t polluter_mask; /* lookups: number of elements in `polluter`, less one */
     };
     uint32_t length;        /* elements in the table, for kernels that take it at run time */
     union {

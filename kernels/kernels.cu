@@ -32,7 +32,7 @@ template <class Element, uint32_t bytes> struct parameter_values {
     static constexpr uint32_t passed =
         bytes < CBANK_PARAMETER_BYTES ? bytes : CBANK_PARAMETER_BYTES;
 #endif
-    Element of[bytes ? passed / sizeof(Element) : 1];
+    Element elements[bytes ? passed / sizeof(Element) : 1];
 };
 
 /* -- the rows as types ------------------------------------------------------------------------- */
@@ -165,7 +165,7 @@ template <class Path> static __device__ typename Path::held_table own_words(cons
     if constexpr (Path::selects) {
 #pragma unroll
         for (uint32_t word = 0; word < held.words; word++)
-            held.of[word] = args.table[word];
+            held.word[word] = args.table[word];
     }
     return held;
 }
@@ -201,8 +201,8 @@ template <class Path> static __device__ void stage_copies(const kernel_args &arg
     const uint32_t shift = __ffs((int)args.copies) - 1, count = Path::entries(args) << shift;
 
 #pragma unroll 1
-    for (uint32_t at = threadIdx.x; at < count; at += blockDim.x)
-        staged[at] = table[at >> shift];
+    for (uint32_t k = threadIdx.x; k < count; k += blockDim.x)
+        staged[k] = table[k >> shift];
     __syncthreads();
 }
 
@@ -329,13 +329,13 @@ struct shape_lookup {
         uint32_t element = first_element<Path>();
         const uint32_t *first = args.input + own;
         uint32_t *output = args.output + own;
-        uint32_t other = Workload::pressed ? own & args.other_mask : 0;
+        uint32_t place = Workload::pressed ? own & args.polluter_mask : 0;
 
         if (element >= args.elements)
             return;
 #pragma unroll 1
         do {
-            const uint32_t *at = first;
+            const uint32_t *next = first;
             uint32_t sum = staged, loaded[in_flight] = {}, step = 0;
 
 #pragma unroll 1
@@ -345,12 +345,12 @@ struct shape_lookup {
                 /* Lookups wait for this load as for their indices. For some widths, a compiler that
                  * was free to move the load did so. */
                 if constexpr (Workload::pressed) {
-                    polluter = args.other[other];
-                    other = (other + blockDim.x) & args.other_mask;
+                    polluter = args.polluter[place];
+                    place = (place + blockDim.x) & args.polluter_mask;
                 }
 #pragma unroll
-                for (uint32_t k = 0; k < in_flight; k++, at += args.elements)
-                    index[k] = *at;
+                for (uint32_t k = 0; k < in_flight; k++, next += args.elements)
+                    index[k] = *next;
 #pragma unroll
                 for (uint32_t k = 0; k < in_flight; k++) {
                     loaded[k] = Path::loads ? Path::load(space, index[k] | ((loaded[k] | polluter) &

@@ -59,7 +59,7 @@ template <uint32_t length> struct words_by_bytes {
 
 /* The table by value. */
 template <uint32_t length> struct parameter_values {
-    words_by_bytes<length> of;
+    words_by_bytes<length> elements;
 };
 
 template <class Values> struct places {
@@ -207,22 +207,22 @@ __global__ void __launch_bounds__(1024)
 {
     const places<typename Path::table_values> place = {args.table, restricted, args.texture,
                                                        values};
-    uint32_t begin = 0, at;
+    uint32_t begin = 0, reached;
 
     stage<Path>(args);
 
     const uint32_t offset = lane_offset<Path>(args);
 
-    at = offset;
+    reached = offset;
 #pragma unroll 1
     for (uint32_t i = 0; i < args.iterations; i++) {
         if (i == 1)
             begin = clock_cycles();
 #pragma unroll
         for (uint32_t k = 0; k < PROBE_LOADS; k++)
-            at = Path::load(place, at);
+            reached = Path::load(place, reached);
     }
-    if (at != offset)
+    if (reached != offset)
         return;
 
     const uint32_t end = clock_cycles();

@@ -24,7 +24,7 @@ static struct kernel_args arguments_of(const struct cell *cell, uint32_t other_b
     else if (cell->workload->dimensions > 1)
         args.width_log2 = (uint32_t)__builtin_ctzll(image.width);
     if (other_bytes)
-        args.other_mask = other_bytes / (uint32_t)sizeof(uint32_t) - 1;
+        args.polluter_mask = other_bytes / (uint32_t)sizeof(uint32_t) - 1;
     return args;
 }
 

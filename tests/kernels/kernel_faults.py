@@ -133,7 +133,7 @@ FAULTS = {
     "the constant bank where parameters should be": path_fault(
         "no_param",
         "param",
-        "values.of[index]",
+        "values.elements[index]",
         "cbank_values[index]",
         "3 LDC.PARAMETER, 3 LDG, 1 STG; found 3 LDC, 3 LDG, 1 STG",
     ),
@@ -192,7 +192,10 @@ FAULTS = {
         "expected 5 LDG, 2 SEL, 1 STG",
         path="select_4",
         file=ENTRY,
-        change=("return at & half ? high : low;", "return half > 1 && at & half ? high : low;"),
+        change=(
+            "return entry & half ? high : low;",
+            "return half > 1 && entry & half ? high : low;",
+        ),
     ),
     "bytes of the first half alone": Fault(
         "lookup",
@@ -338,12 +341,12 @@ FAULTS = {
             ("global", TABLE, "^ 1u", "add"),
             ("texture", TEXTURE, "^ 1u", "add"),
             ("shared", SHARED, "* 3u", "add"),
-            ("param", "values.of[index]", "^ 1u", "add"),
+            ("param", "values.elements[index]", "^ 1u", "add"),
             ("readonly", "__ldg(&table[index])", "* 3u", "lookup"),
             ("global_l2", L2, "* 3u", "lookup"),
             ("shared_copies", "copied[index * copies]", "^ 1u", "lookup"),
             ("shuffle", "shuffled(mine, index)", "^ 1u", "lookup"),
-            ("param_large", "values.of[index]", "^ 1u", "lookup"),
+            ("param_large", "values.elements[index]", "^ 1u", "lookup"),
         )
     },
     "an element that is loaded for some threads": more_fault(

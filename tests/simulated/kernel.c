@@ -200,7 +200,7 @@ static struct cell cell_of(const struct launch *launch)
         [PARAMETER_loads] = args->rows,
         [PARAMETER_in_flight] = loaded ? (function->variant - 1) % CBANK_IN_FLIGHT_MAX + 1 : 0,
         [PARAMETER_polluter_bytes] =
-            loaded && function->variant > CBANK_IN_FLIGHT_MAX ? 4 * (args->other_mask + 1) : 0,
+            loaded && function->variant > CBANK_IN_FLIGHT_MAX ? 4 * (args->polluter_mask + 1) : 0,
     };
 
     for (size_t i = 0; i < PARAMETER_COUNT; i++)

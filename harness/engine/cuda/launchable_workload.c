@@ -321,7 +321,7 @@ static bool make_arguments(struct engine_session *session, struct launchable *la
     struct kernel_args args = launch.args;
 
     if (launch.other_bytes)
-        args.other = session->device.memory->polluter.words;
+        args.polluter = session->device.memory->polluter.words;
     launchable->arguments = calloc(1, launchable->argument_bytes);
     if (!launchable->arguments)
         return !cell_refuse(reason, "out of memory for arguments");

@@ -177,10 +177,10 @@ template <class T> T __shfl_down_sync(unsigned mask, T value, unsigned by, int w
 }
 template <class T> T __shfl_xor_sync(unsigned mask, T value, int with, int width = 32)
 {
-    const unsigned lane = simulated_lane(), other = lane ^ (unsigned)with;
+    const unsigned lane = simulated_lane(), partner = lane ^ (unsigned)with;
 
     return simulated_shuffle(mask, value,
-                             other / (unsigned)width > lane / (unsigned)width ? lane : other);
+                             partner / (unsigned)width > lane / (unsigned)width ? lane : partner);
 }
 inline unsigned __ballot_sync(unsigned mask, int value)
 {
@@ -450,7 +450,7 @@ template <class... Parameters> struct simulated_caller {
     {
         call_by(kernel, arguments, typename simulated_numbers_below<sizeof...(Parameters)>::type());
     }
-    static simulated_kernel *of(void (*kernel)(Parameters...))
+    static simulated_kernel *caller(void (*kernel)(Parameters...))
     {
         static const uint64_t bytes[] = {sizeof(Parameters)..., 0};
         static simulated_kernel made;
