@@ -16,15 +16,8 @@
 #
 # It fetches 10 MB. Exit status: 0 it is as said here, 1 it is not, 3 it could not be tried.
 
-name=$(basename "$0" .sh)
-fail() { # MESSAGE STATUS
-    echo "$name: $1" >&2
-    exit "$2"
-}
-place=$(mktemp -d) || exit 3
-trap 'rm -rf "$place"' EXIT
-trap 'exit 3' HUP INT TERM
-cd "$place" || exit 3
+# shellcheck source=findings/common/place.sh
+. "$(dirname "$0")/common/place.sh"
 
 command -v npm >/dev/null || fail 'no npm here' 3
 npm install --prefix "$place" --cache "$place/cache" --ignore-scripts --no-audit --no-fund \
