@@ -9,7 +9,6 @@ runs the COMMAND, a make into the folder BUILD, with what build/ has compiled.
 import importlib
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -67,16 +66,6 @@ def kept_folder(case):
     folder = tempfile.TemporaryDirectory()
     case.addClassCleanup(folder.cleanup)
     return folder.name
-
-
-def default_deviations():
-    """{(cause, cells): (relative, ns, degrees)}: the table of harness/compare/deviation.c."""
-    with open(os.path.join(ROOT, "harness/compare/deviation.c"), encoding="utf-8") as file:
-        rows = re.findall(r"\[CAUSE_(\w+)\]\[CELLS_(\w+)\] = \{([^}]*)\}", file.read())
-    return {
-        (cause.lower(), cells.lower()): tuple(map(float, numbers.split(",")))
-        for cause, cells, numbers in rows
-    }
 
 
 def scale(cell, factor):

@@ -8,19 +8,22 @@ import json
 import math
 import os
 import subprocess
+import sys
 import unittest
 
 import numpy
 from scipy import optimize, stats
 
-from common import CBANK, ROOT, Scratch, default_deviations, read_json, scale
+from common import CBANK, ROOT, Scratch, read_json, scale
+
+sys.path.append(os.path.join(ROOT, "scripts/studies"))
+from trials import DEVIATIONS  # noqa: E402
 
 DOUBTFUL = {"unstable", "multimodal", "contended"}
-KNOWN = default_deviations()
 
 
 def default(cause, cells, ns):
-    relative, absolute, degrees = KNOWN[cause, cells]
+    relative, absolute, degrees = DEVIATIONS[cause, cells]
     return math.hypot(relative, absolute / ns), degrees
 
 
