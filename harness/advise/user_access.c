@@ -185,10 +185,10 @@ static bool has_begin(const struct accesses *all, size_t index, const struct cub
 
 /* Finds the variable in constant memory that a load reads. False: it is not known which.
  *
- * What is added to an index tells the table where it is the begin of one, as c[3][R2 + 0x100] is.
- * Inside of a table it need not: with `lengths` at 0x100, lengths[symbol - 40] has 0x60, too. It
- * tells the last table of the bank, one that is read from its end, and one whose begin is read at
- * the same index nearby. */
+ * An instruction such as c[3][R2 + 0x100] adds an offset to an index. Where a table begins at that
+ * offset, the load reads this table. An offset inside of a table proves nothing: with `lengths` at
+ * 0x100, lengths[symbol - 40] has the offset 0x60. Three tables are still told: the last of the
+ * bank, one that is read from its end, and one whose begin is read at the same index nearby. */
 static bool find_table(const struct accesses *all, size_t index, uint32_t width,
                        struct cubin_variable *out)
 {

@@ -19,13 +19,13 @@ static inline struct optional optional_of(uint64_t value)
     return (struct optional){true, value};
 }
 
-/* Of a source that has 0 for what it does not know. */
+/* Known unless it is 0, which some sources give for what they do not know. */
 static inline struct optional optional_unless_zero(uint64_t value)
 {
     return (struct optional){value != 0, value};
 }
 
-/* Of a reading that is a count; NaN stands for what was not read. */
+/* The nearest integer of a count that was read as a double. Not known: NaN, or below 0. */
 static inline struct optional optional_nearest(double number)
 {
     return number >= 0 && number < 0x1p63 ? optional_of((uint64_t)(number + 0.5))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Finds cubins in files. What is looked at, from the outside in:
+ * Finds the cubins in a file. It opens, from the outside in:
  *
  *   program, library, object  (ELF of the host)
  *     .nv_fatbin, or __nv_relfatbin before it is linked

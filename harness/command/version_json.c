@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The tool as an object of a document. Of what is read, only the command line is kept: the program
- * that reads is another one. */
+ * The tool as an object of a document. A reader keeps only the command line, as the program that
+ * wrote the document may be another one. */
 #include "version_json.h"
 
 #include "schema.h"

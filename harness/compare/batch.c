@@ -181,8 +181,9 @@ static size_t count_nights(struct numbers *nights, size_t times)
     return count;
 }
 
-/* The deviation of sorted times, of which one in many may be far off: of a normal distribution with
- * the same median distance from the median. Few times tell nobody which one is far off. */
+/* The deviation of sorted times, by their median distance from the median: a normal distribution
+ * with that distance has this deviation. A single time that is far off hardly moves it. Few times
+ * do not tell which one is far off. */
 static enum status robust_deviation(const struct numbers *times, struct deviation *out)
 {
     enum { ENOUGH = 5 };

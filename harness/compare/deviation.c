@@ -36,7 +36,7 @@ const struct field deviation_rows[DEVIATION_ROWS] = {
 
 /* -- deviations -------------------------------------------------------------------------------- */
 
-/* The cells of which deviations differ. */
+/* The kinds of cells. Each has deviations of its own. */
 enum cells {
     CELLS_HOT,
     CELLS_COLD, /* of that cache state */

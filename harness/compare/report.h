@@ -47,8 +47,8 @@ extern const struct document comparison_document;
 /* By enum report_index. */
 extern const struct report_format *const report_formats[REPORT_COUNT];
 
-/* What is printed on standard output. Text: a summary, the context, then cells, worst first. Cells
- * that are the same are counted, or listed with `all`. */
+/* The text on standard output: a summary, the context, then the cells, worst first. Cells that are
+ * the same are counted. `all` lists them. */
 extern const struct report_format report_text;
 
 /* The text of two GPUs, of one model or two: the cells that differ in time or in SM cycles, the

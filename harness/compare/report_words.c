@@ -181,7 +181,7 @@ static void remark_outcomes(const struct comparison *comparison, const struct re
     }
 }
 
-/* What is said of all cells together. */
+/* Facts about all cells together. */
 struct cell_facts {
     const struct judged_cell *furthest; /* whose clock moved most; NULL: none moved */
     size_t assumed, moved, by_boards, repeated; /* cells */
