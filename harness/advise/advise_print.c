@@ -49,7 +49,7 @@ char *advise_run_command(const struct advice *advice)
 
 /* -- text -------------------------------------------------------------------------------------- */
 
-#define SPACE(kind, member) .value = kind, .of = GRID_MEMBER(struct advised_space, member)
+#define SPACE(kind, name) .value = kind, .member = GRID_MEMBER(struct advised_space, name)
 #define STANDING_MEMBER                                                                        \
     .offset = offsetof(struct advised_space, standing), .bytes = sizeof(enum advise_standing), \
     .pointer = SIZE_MAX, .names = advise_standing_names
@@ -62,7 +62,7 @@ static const struct grid_column columns[] = {
      .heading = "table in",
      .value = grid_text,
      .head = true,
-     .of = GRID_BEHIND(struct advised_space, path, struct path, name)},
+     .member = GRID_BEHIND(struct advised_space, path, struct path, name)},
     {.key = "requests_per_load",
      .heading = "requests a load",
      .format = text_tenths,
@@ -79,7 +79,7 @@ static const struct grid_column columns[] = {
     {.key = "standing",
      .heading = "",
      .value = grid_name,
-     .of = &(const struct grid_member){STANDING_MEMBER}},
+     .member = &(const struct grid_member){STANDING_MEMBER}},
     {.key = "bound", .heading = "longest", SPACE(grid_text, bound), .rank = 2},
     {.key = "low", .heading = "", .format = text_time, SPACE(grid_number, estimate.time_ns.low)},
     {.key = "high", .heading = "", .format = text_time, SPACE(grid_number, estimate.time_ns.high)},
@@ -239,10 +239,10 @@ static const struct field root_rows[] = {
     {.key = "tool", .kind = &field_tool},
     {FIELD(field_text, struct advice, "card", card.name, REQUIRED)},
     {.key = "configuration", .kind = &kind_spaces},
-    {FIELD(field_object, struct advice, "counts", facts, NULLABLE), .of = &facts_object},
+    {FIELD(field_object, struct advice, "counts", facts, NULLABLE), .object = &facts_object},
     {FIELD(field_reference, struct advice, "choice", choice, NULLABLE)},
     {FIELD(field_reference, struct advice, "measure", measure, NULLABLE)},
-    {FIELD(field_pointer, struct advice, "code", code, NULLABLE), .of = &user_code_fields},
+    {FIELD(field_pointer, struct advice, "code", code, NULLABLE), .fields = &user_code_fields},
 };
 
 const struct document advise_document = {.schema = "cbank-advice",

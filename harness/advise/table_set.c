@@ -279,8 +279,8 @@ enum status table_set_solve(struct table_set *set)
 
 /* -- output ------------------------------------------------------------------------------------ */
 
-#define TABLE_OF(kind, member) .value = kind, .of = GRID_MEMBER(struct set_table, member)
-#define TIME_OF(place)         .format = text_time, TABLE_OF(grid_number, longest_ns[place])
+#define TABLE_OF(kind, name) .value = kind, .member = GRID_MEMBER(struct set_table, name)
+#define TIME_OF(place)       .format = text_time, TABLE_OF(grid_number, longest_ns[place])
 
 static const struct grid_column columns[] = {
     {.key = "name", .heading = "table", TABLE_OF(grid_array, name), .head = true},
@@ -294,7 +294,7 @@ static const struct grid_column columns[] = {
     {.key = "source",
      .heading = "indices",
      .value = grid_text,
-     .of = GRID_BEHIND(struct set_table, source, struct pattern, name)},
+     .member = GRID_BEHIND(struct set_table, source, struct pattern, name)},
     {.key = "constant_ns", .heading = "constant", TIME_OF(PLACE_CONSTANT)},
     {.key = "shared_ns", .heading = "shared", TIME_OF(PLACE_SHARED)},
     {.key = "copy_ns", .heading = "its copy", .format = text_time, TABLE_OF(grid_number, copy_ns)},

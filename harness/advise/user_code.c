@@ -173,7 +173,7 @@ void user_code_close(struct user_code *code)
 
 /* -- text -------------------------------------------------------------------------------------- */
 
-#define LOAD(kind, member) .value = kind, .of = GRID_MEMBER(struct user_load, member)
+#define LOAD(kind, name) .value = kind, .member = GRID_MEMBER(struct user_load, name)
 
 static const struct grid_column columns[] = {
     {.key = "load", .heading = "load", LOAD(grid_array, name), .head = true},
@@ -188,7 +188,7 @@ struct access_row {
     char line[96], table[sizeof(((struct user_access *)0)->table)], varies[96];
 };
 
-#define ACCESS(kind, member) .value = kind, .of = GRID_MEMBER(struct access_row, member)
+#define ACCESS(kind, name) .value = kind, .member = GRID_MEMBER(struct access_row, name)
 
 static const struct grid_column access_columns[] = {
     {.key = "line", .heading = "load", ACCESS(grid_array, line), .head = true},
@@ -284,7 +284,7 @@ static const struct field access_fields[] = {
     {FIELD(field_text, struct user_access, "instruction", instruction, REQUIRED)},
     {FIELD(field_text, struct user_access, "table", table, NULLABLE)},
     {FIELD(field_name, struct user_access, "variation", variation, REQUIRED),
-     .of = &variation_names},
+     .names = &variation_names},
     {FIELD(field_stride, struct user_access, "stride_bytes", stride_bytes, NULLABLE)},
     {FIELD(field_optional, struct user_access, "addresses", addresses, NULLABLE)},
     {FIELD(field_uint32, struct user_access, "depth", depth, REQUIRED)},
@@ -304,9 +304,11 @@ static const struct objects accesses_list =
 static const struct field kernel_fields[] = {
     {FIELD(field_reference, struct cubin_kernel, "name", name, REQUIRED)},
     {FIELD(field_reference, struct cubin_kernel, "readable_name", readable, REQUIRED)},
-    {FIELD(field_list, struct cubin_kernel, "kinds", loads, REQUIRED), .of = &loads_list},
-    {FIELD(field_list, struct cubin_kernel, "loads", accesses, REQUIRED), .of = &accesses_list},
-    {FIELD(field_list, struct cubin_kernel, "tables", tables, REQUIRED), .of = &user_tables_list},
+    {FIELD(field_list, struct cubin_kernel, "kinds", loads, REQUIRED), .elements = &loads_list},
+    {FIELD(field_list, struct cubin_kernel, "loads", accesses, REQUIRED),
+     .elements = &accesses_list},
+    {FIELD(field_list, struct cubin_kernel, "tables", tables, REQUIRED),
+     .elements = &user_tables_list},
     {FIELD(field_bool, struct cubin_kernel, "calls_out", calls_out, REQUIRED)},
 };
 static const struct objects kernels =
@@ -315,6 +317,6 @@ static const struct objects kernels =
 static const struct field code_fields[] = {
     {FIELD(field_reference, struct user_code, "file", path, REQUIRED)},
     {FIELD(field_uint32, struct user_code, "architecture", architecture, REQUIRED)},
-    {FIELD(field_list, struct user_code, "kernels", kernels, REQUIRED), .of = &kernels},
+    {FIELD(field_list, struct user_code, "kernels", kernels, REQUIRED), .elements = &kernels},
 };
 const struct fields user_code_fields = FIELDS(code_fields);

@@ -290,7 +290,7 @@ bool user_tables_gain(const struct user_code *code, double share)
 
 /* -- output ------------------------------------------------------------------------------------ */
 
-#define TABLE_OF(kind, member) .value = kind, .of = GRID_MEMBER(struct user_table, member)
+#define TABLE_OF(kind, name) .value = kind, .member = GRID_MEMBER(struct user_table, name)
 
 static const struct grid_column columns[] = {
     {.key = "table", .heading = "table", TABLE_OF(grid_array, load.readable), .head = true},
@@ -342,7 +342,7 @@ static const struct field fields[] = {
     {FIELD(field_uint32, struct user_table, "count", count, REQUIRED)},
     {FIELD(field_uint32, struct user_table, "depth", load.depth, REQUIRED)},
     {FIELD(field_name, struct user_table, "variation", load.variation, REQUIRED),
-     .of = &variation_names},
+     .names = &variation_names},
     {FIELD(field_number, struct user_table, "addresses", addresses, NULLABLE)},
     {FIELD(field_number, struct user_table, "wavefronts", wavefronts, NULLABLE)},
     {FIELD(field_bool, struct user_table, "assumed", assumed, REQUIRED)},

@@ -23,9 +23,9 @@ static const struct table parameter_table = TABLE("parameter", parameters, param
 enum { PATTERN_ROW = 2, ELEMENTS_ROW = 3, CELL_ROWS = 6 };
 
 static const struct field cell_rows[CELL_ROWS] = {
-    {FIELD(field_row, struct cell, "workload", workload, REQUIRED), .of = &table_of_workloads,
+    {FIELD(field_row, struct cell, "workload", workload, REQUIRED), .table = &table_of_workloads,
      .about = "or the name of a user's kernel", .rules = PATTERN("^[A-Za-z_][A-Za-z0-9_]*$")},
-    {FIELD(field_row, struct cell, "path", path, REQUIRED), .of = &table_of_paths,
+    {FIELD(field_row, struct cell, "path", path, REQUIRED), .table = &table_of_paths,
      .rules = PATTERN_NAME},
     {FIELD(field_row, struct cell, "pattern", pattern, REQUIRED),
      .about = "the source of the indices, where they are data", .rules = PATTERN_NAME},
@@ -36,8 +36,9 @@ static const struct field cell_rows[CELL_ROWS] = {
      .low = CBANK_WARP_THREADS, .high = CELL_BLOCK_SIZE_MAX,
      .about = "threads a block; 0 for a user's kernel, whose case says it",
      .rules = AT_LEAST(0) ", \"multipleOf\": 32"},
-    {FIELD(field_row, struct cell, "cache_state", cache_state, REQUIRED), .of = &cache_state_table,
-     .about = "what the caches hold when a launch begins: hot, cold", .rules = PATTERN_NAME},
+    {FIELD(field_row, struct cell, "cache_state", cache_state, REQUIRED),
+     .table = &cache_state_table, .about = "what the caches hold when a launch begins: hot, cold",
+     .rules = PATTERN_NAME},
 };
 
 /* Bytes allocated for a table: the path's table, or a larger one where the cell needs it. */
@@ -163,7 +164,7 @@ static void read_cell(const struct node *node, const struct field *field, void *
     fields_read(node, &(struct fields){cell_rows, PATTERN_ROW}, cell);
     if (node_failed(node))
         return;
-    pattern.of = cell_pattern_table(cell->workload);
+    pattern.table = cell_pattern_table(cell->workload);
     field_read(node, &pattern, cell);
     fields_read(node, &(struct fields){cell_rows + PATTERN_ROW + 1, CELL_ROWS - PATTERN_ROW - 1},
                 cell);
@@ -200,7 +201,7 @@ static const struct field other_rows[] = {
     {.key = "kernel_file",
      .kind = &field_object,
      .presence = OMITTED,
-     .of = &kernel_file_object,
+     .object = &kernel_file_object,
      .about = "of a user's kernel, whose name is then the workload: what its identity ends with. "
               "Other cells lack it"},
     {.key = "parameters",
@@ -242,8 +243,7 @@ static void value_row(const struct grid_column *column, const void *row, struct 
 {
     const char *cell = *(const char *const *)row;
 
-    out->text =
-        **(const char *const *const *)(cell + ((const struct grid_member *)column->of)->offset);
+    out->text = **(const char *const *const *)(cell + column->member->offset);
 }
 
 static void value_parameters(const struct grid_column *column, const void *row,
@@ -264,21 +264,32 @@ static void value_workload(const struct grid_column *column, const void *row,
     out->text = cell_workload_name(*(const struct cell *const *)row);
 }
 
-/* Bytes of an element, or with `of` of the table. Nothing for a user's kernel: its tables are in
- * its file. */
-static void value_table(const struct grid_column *column, const void *row, struct grid_value *out)
+/* Bytes of an element, and of the table. Nothing for a user's kernel: its tables are in its
+ * file. */
+static void value_width_bytes(const struct grid_column *column, const void *row,
+                              struct grid_value *out)
 {
-    const struct cell *cell = *(const struct cell *const *)row;
-    const uint32_t bytes = column->of ? cell_table_bytes(cell) : cell_table_width(cell);
+    const uint32_t bytes = cell_table_width(*(const struct cell *const *)row);
 
+    (void)column;
     if (bytes > 0)
         out->number = bytes;
 }
 
-#define MEMBER(name)                                                             \
-    .of = &(const struct grid_member){.offset = offsetof(struct cell, name),     \
-                                      .bytes = sizeof(((struct cell *)0)->name), \
-                                      .pointer = 0}
+static void value_table_bytes(const struct grid_column *column, const void *row,
+                              struct grid_value *out)
+{
+    const uint32_t bytes = cell_table_bytes(*(const struct cell *const *)row);
+
+    (void)column;
+    if (bytes > 0)
+        out->number = bytes;
+}
+
+#define MEMBER(name)                                                                 \
+    .member = &(const struct grid_member){.offset = offsetof(struct cell, name),     \
+                                          .bytes = sizeof(((struct cell *)0)->name), \
+                                          .pointer = 0}
 
 const struct grid_column cell_columns[CELL_COLUMN_COUNT] = {
     {.key = "workload", .heading = "workload", .value = value_workload, .head = true},
@@ -302,10 +313,12 @@ const struct grid_column cell_columns[CELL_COLUMN_COUNT] = {
      MEMBER(cache_state),
      .head = true},
     {.key = "parameters", .heading = "parameters", .value = value_parameters, .head = true},
-    {.key = "width_bytes", .heading = "width_bytes", .format = text_count, .value = value_table},
+    {.key = "width_bytes",
+     .heading = "width_bytes",
+     .format = text_count,
+     .value = value_width_bytes},
     {.key = "table_bytes",
      .heading = "table_bytes",
      .format = text_count,
-     .value = value_table,
-     .of = cell_columns},
+     .value = value_table_bytes},
 };

@@ -184,12 +184,12 @@ static const struct field device_rows[] = {
     {FIELD(field_number, struct device_info, "launch_ns", launch_ns, NULLABLE),
      .about = "what one more launch of an empty kernel costs in a chain of launches"},
     /* whose members are those of the device */
-    {.key = "clocks", .kind = &field_object, .of = &clock_object},
+    {.key = "clocks", .kind = &field_object, .object = &clock_object},
     {.key = "throttle",
      .kind = &field_throttle,
      .about = "why the driver held the clocks down, before and after the run: NVML's bits of "
               "clocks event reasons. null where known is false"},
-    {FIELD(field_object, struct device_info, "board", board, LATER), .of = &board_object,
+    {FIELD(field_object, struct device_info, "board", board, LATER), .object = &board_object,
      .about = "what tells boards of one model apart; null for a card; older files lack it"},
 };
 

@@ -154,7 +154,7 @@ static void schema_level_numbers(struct schema_object *object, const struct fiel
                                              .presence = NULLABLE};
     struct field number = {.key = field->key,
                            .kind = &field_object,
-                           .of = &values,
+                           .object = &values,
                            .about = field->about};
 
     schema_of_object(object, &number);
@@ -188,7 +188,7 @@ static const struct field geometry_rows[] = {
      .about = "what timing one access adds: the first level's time beyond the latency of a chain "
               "of loads. Latencies of levels are without it. Version 1.0 has other latencies: "
               "readers take those that follow from its answers (--replay)"},
-    {GEOMETRY(field_array, "levels", level), .of = &levels},
+    {GEOMETRY(field_array, "levels", level), .elements = &levels},
 };
 static const struct fields geometry_fields = FIELDS(geometry_rows);
 
@@ -236,16 +236,16 @@ static const struct field outcome_rows[] = {
     {OUTCOME(field_reference, "name", experiment.name, REQUIRED)},
     {OUTCOME(field_reference, "what", experiment.what, REQUIRED)},
     {OUTCOME(field_reference, "path", experiment.path, REQUIRED)},
-    {OUTCOME(field_name, "status", status, REQUIRED), .of = &statuses},
+    {OUTCOME(field_name, "status", status, REQUIRED), .names = &statuses},
     {OUTCOME(field_text, "reason", reason, NULLABLE)},
     {OUTCOME(field_number, "seconds", seconds, REQUIRED), .rules = AT_LEAST(0)},
-    {OUTCOME(field_list, "numbers", numbers, REQUIRED), .of = &numbers},
-    {OUTCOME(field_array, "verdicts", verdicts, REQUIRED), .of = &verdicts},
-    {OUTCOME(field_pointer, "geometry", geometry, OMITTED), .of = &geometry_fields},
+    {OUTCOME(field_list, "numbers", numbers, REQUIRED), .elements = &numbers},
+    {OUTCOME(field_array, "verdicts", verdicts, REQUIRED), .elements = &verdicts},
+    {OUTCOME(field_pointer, "geometry", geometry, OMITTED), .fields = &geometry_fields},
     {OUTCOME(field_groups, "groups", group, OMITTED), .about = "the SMs of each group, by %smid",
      .rules = "\"type\": \"array\", \"items\": {\"type\": \"array\", \"items\": {\"type\": "
               "\"integer\"}}"},
-    {OUTCOME(field_list, "evidence", evidence, REQUIRED), .of = &exchanges},
+    {OUTCOME(field_list, "evidence", evidence, REQUIRED), .elements = &exchanges},
 };
 static const struct objects outcomes = {OBJECTS(outcome_rows, struct outcome,
                                                 struct characterization, count),
@@ -278,7 +278,7 @@ static const struct field probe_rows[] = {
     {PROBES(field_text, shared_carve_out, REQUIRED),
      .about =
          "what pointer chases ask of shared memory, which the L1 data cache shares its room with"},
-    {PROBES(field_list, kernels, REQUIRED), .of = &kernels},
+    {PROBES(field_list, kernels, REQUIRED), .elements = &kernels},
 };
 static const struct object probes = {.fields = FIELDS(probe_rows), .given = SIZE_MAX};
 
@@ -294,11 +294,11 @@ static const struct field characterization_rows[] = {
      .about = "the file whose answers were analysed again; null: a GPU answered"},
     {ROOT(field_number, seconds, REQUIRED), .about = "from the first question to the last number",
      .rules = AT_LEAST(0)},
-    {ROOT(field_object, device, REQUIRED), .of = &device_object,
+    {ROOT(field_object, device, REQUIRED), .object = &device_object,
      .about = "what was measured, written as in results (schema.json); null: not known"},
-    {ROOT(field_object, probes, REQUIRED), .of = &probes},
+    {ROOT(field_object, probes, REQUIRED), .object = &probes},
     {FIELD(field_list, struct characterization, "experiments", outcomes, REQUIRED),
-     .of = &outcomes},
+     .elements = &outcomes},
 };
 
 const struct document characterization_document = {

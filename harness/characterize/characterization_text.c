@@ -36,12 +36,12 @@ static const char *const quantities[QUANTITIES] = {"latency", "latency_per_extra
                                                    "broadcast_bandwidth"};
 
 #define QUANTITY(index, heading_) \
-    .heading = heading_, .value = grid_array, .of = GRID_MEMBER(struct path_line, values[index])
+    .heading = heading_, .value = grid_array, .member = GRID_MEMBER(struct path_line, values[index])
 
 static const struct grid_column path_columns[] = {
     {.heading = "path",
      .value = grid_text,
-     .of = GRID_MEMBER(struct path_line, path),
+     .member = GRID_MEMBER(struct path_line, path),
      .head = true},
     {QUANTITY(0, "latency")},
     {QUANTITY(1, "latency"), .group = "an extra address"},
@@ -56,21 +56,21 @@ struct level_line {
     const struct geometry_level *level;
 };
 
-#define OF_LEVEL(member)                         \
+#define OF_LEVEL(name)                           \
     .value = grid_integer, .format = text_count, \
-    .of = GRID_BEHIND(struct level_line, level, struct geometry_level, member.value)
+    .member = GRID_BEHIND(struct level_line, level, struct geometry_level, name.value)
 
 static const struct grid_column level_columns[] = {
     {.heading = "caches",
      .value = grid_text,
-     .of = GRID_MEMBER(struct level_line, experiment),
+     .member = GRID_MEMBER(struct level_line, experiment),
      .head = true},
     {.heading = "level",
      .value = grid_integer,
      .format = text_count,
-     .of = GRID_MEMBER(struct level_line, number),
+     .member = GRID_MEMBER(struct level_line, number),
      .head = true},
-    {.heading = "cycles", .value = grid_array, .of = GRID_MEMBER(struct level_line, cycles)},
+    {.heading = "cycles", .value = grid_array, .member = GRID_MEMBER(struct level_line, cycles)},
     {.heading = "bytes", OF_LEVEL(capacity_bytes)},
     {.heading = "line", OF_LEVEL(line_bytes)},
     {.heading = "fetched", OF_LEVEL(fetch_bytes)},
@@ -78,7 +78,7 @@ static const struct grid_column level_columns[] = {
     {.heading = "sets", OF_LEVEL(sets)},
     {.heading = "replacement",
      .value = grid_array,
-     .of = GRID_BEHIND(struct level_line, level, struct geometry_level, replacement_name),
+     .member = GRID_BEHIND(struct level_line, level, struct geometry_level, replacement_name),
      .below = true},
 };
 

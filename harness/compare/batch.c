@@ -121,9 +121,9 @@ static const struct field cell_rows[] = {
     {CELL(field_numbers, "base_nights", nights[BASE], OMITTED)},
     {CELL(field_numbers, "new_nights", nights[NEW], OMITTED)},
     {CELL(field_numbers, "interval_ns", interval, OMITTED)},
-    {CELL(field_list, "known", known, OMITTED), .of = &known_list},
-    {CELL(field_object, "seen", seen, OMITTED), .of = GIVEN(has_seen)},
-    {CELL(field_object, "boards", boards, OMITTED), .of = GIVEN(has_boards)},
+    {CELL(field_list, "known", known, OMITTED), .elements = &known_list},
+    {CELL(field_object, "seen", seen, OMITTED), .object = GIVEN(has_seen)},
+    {CELL(field_object, "boards", boards, OMITTED), .object = GIVEN(has_boards)},
     {CELL(field_uint32, "base_boards", base_boards, OMITTED)},
 };
 static const struct objects cell_list = {OBJECTS(cell_rows, struct asked_cell, struct question,
@@ -135,7 +135,7 @@ static const struct field question_rows[] = {
     {FIELD(field_bool, struct question, "nights", nights, OMITTED)},
     {FIELD(field_bool, struct question, "boards_differ", boards_differ, OMITTED)},
     {FIELD(field_bool, struct question, "modelled", modelled, OMITTED)},
-    {FIELD(field_list, struct question, "cells", cells, REQUIRED), .of = &cell_list},
+    {FIELD(field_list, struct question, "cells", cells, REQUIRED), .elements = &cell_list},
 };
 static const struct fields question_fields = FIELDS(question_rows);
 

@@ -149,7 +149,7 @@ static const struct field cell_rows[] = {
               "timed the cell",
      .rules = AT_LEAST(0)},
     {FIELD(field_object, struct calibrated_cell, "process_deviation", deviation, NULLABLE),
-     .of = &deviation_object, .about = "null with noise"},
+     .object = &deviation_object, .about = "null with noise"},
     {FIELD(field_number, struct calibrated_cell, "median_ns", median_ns, NULLABLE),
      .high = INFINITY, .about = "median of the times of the processes; null with noise",
      .rules = AT_LEAST(0)},
@@ -169,14 +169,14 @@ static const struct field rows[] = {
      .about = "of the processes: cuda, model"},
     {FIELD(field_bool, struct calibration, "modelled", modelled, REQUIRED),
      .about = "the times are predictions, and the noise is none that was measured"},
-    {FIELD(field_object, struct calibration, "device", device, REQUIRED), .of = &device_object,
+    {FIELD(field_object, struct calibration, "device", device, REQUIRED), .object = &device_object,
      .about = "the GPU that the calibration is of; it applies to no other driver and model, and "
               "for another GPU of the model with what GPUs differ by added. Where its uuid is null "
               "it applies nowhere"},
     {FIELD(field_uint32, struct calibration, "processes", processes, REQUIRED), .low = 2,
      .high = UINT32_MAX, .about = "runs of the program that measured the plan",
      .rules = AT_LEAST(2)},
-    {FIELD(field_list, struct calibration, "cells", cells, REQUIRED), .of = &cell_list,
+    {FIELD(field_list, struct calibration, "cells", cells, REQUIRED), .elements = &cell_list,
      .about = "each cell once"},
 };
 

@@ -28,7 +28,7 @@ const struct field deviation_rows[DEVIATION_ROWS] = {
     {FIELD(field_number, struct deviation, "degrees_of_freedom", degrees, REQUIRED),
      .high = INFINITY, .about = "how well it is known: intervals are Student's t at these",
      .rules = ABOVE(0)},
-    {FIELD(field_name, struct deviation, "origin", origin, REQUIRED), .of = &origins,
+    {FIELD(field_name, struct deviation, "origin", origin, REQUIRED), .names = &origins,
      .about = "what was known before the sides: the default of the program; a calibration of this "
               "GPU; processes: nothing, the sides say it alone; boards: other GPUs of the model, "
               "with the default"},

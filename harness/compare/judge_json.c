@@ -64,10 +64,10 @@ static const struct field rows[] = {
      .about = "relative difference of the sides that 95 % of comparisons stay below where nothing "
               "changed; null where it is not known",
      .rules = AT_LEAST(0)},
-    {JUDGED(field_object, "process_deviation", deviation, NULLABLE), .of = &deviation_object,
+    {JUDGED(field_object, "process_deviation", deviation, NULLABLE), .object = &deviation_object,
      .about = "between processes: as known before, and by the processes of the sides; null where "
               "neither says anything"},
-    {JUDGED(field_object, "board_deviation", board, NULLABLE), .of = &board_object,
+    {JUDGED(field_object, "board_deviation", board, NULLABLE), .object = &board_object,
      .about = "between GPUs of the model, which the interval of two GPUs holds twice in its "
               "variance; null where the sides are of one"},
     {JUDGED(field_number, "occasion_error", occasion_error, REQUIRED),

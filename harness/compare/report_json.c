@@ -51,7 +51,7 @@ static const struct field option_rows[] = {
     {FIELD(kind_allowed, struct judged_by, "allowed", allowed, REQUIRED),
      .about = "context fields that may differ, in addition to those that may by default"},
     {FIELD(field_pointer, struct judged_by, "calibration", calibration, NULLABLE),
-     .of = &calibration_fields,
+     .fields = &calibration_fields,
      .about = "where deviations between processes come from; null without one"},
     {FIELD(field_reference, struct judged_by, "boards", boards, NULLABLE),
      .about =
@@ -130,7 +130,7 @@ static void schema_verdict(struct schema_object *object, const struct field *fie
 
     for (size_t i = 0; i < VERDICTS; i++)
         words[i] = verdict_rows[i].name;
-    named.of = &names;
+    named.names = &names;
     schema_name(object, &named);
 }
 
@@ -191,7 +191,8 @@ static const struct field side_rows[] = {
     {FIELD(field_text, struct side, "engine", identity.engine, REQUIRED)},
     {FIELD(field_bool, struct side, "modelled", identity.modelled, REQUIRED),
      .about = "times of any process are predictions"},
-    {FIELD(field_object, struct side, "device", identity.device, REQUIRED), .of = &device_object,
+    {FIELD(field_object, struct side, "device", identity.device, REQUIRED),
+     .object = &device_object,
      .about = "what the processes of a side ran on. Text that differs between them is \"mixed\"; "
               "numbers are of the first"},
     {FIELD(field_text, struct side, "started_utc", identity.started_utc, NULLABLE),
@@ -202,13 +203,13 @@ static const struct fields side_fields = FIELDS(side_rows);
 static const struct field gpu_identity_rows[] = {
     {FIELD(field_text, struct side_identity, "uuid", device.uuid, NULLABLE)},
     {FIELD(field_text, struct side_identity, "name", device.name, NULLABLE)},
-    {FIELD(field_object, struct side_identity, "host", host, REQUIRED), .of = &host_object},
+    {FIELD(field_object, struct side_identity, "host", host, REQUIRED), .object = &host_object},
 };
 static const struct fields gpu_identity_fields = FIELDS(gpu_identity_rows);
 
 static const struct field gpu_rows[] = {
     {FIELD(field_pointer, struct compared_gpu, NULL, identity, REQUIRED),
-     .of = &gpu_identity_fields},
+     .fields = &gpu_identity_fields},
     {FIELD(kind_verdict, struct compared_gpu, "verdict", verdict, REQUIRED),
      .about = "that of its worst cell; missing or new where a side lacks the GPU"},
     {FIELD(field_bool, struct compared_gpu, "comparable", comparable, REQUIRED),
@@ -249,7 +250,7 @@ static const struct names counter_kinds = {counter_kind_names, 2, NULL};
 
 static const struct field change_rows[] = {
     {FIELD(field_reference, struct counter_change, "name", name, REQUIRED)},
-    {FIELD(field_name, struct counter_change, "kind", kind, REQUIRED), .of = &counter_kinds},
+    {FIELD(field_name, struct counter_change, "kind", kind, REQUIRED), .names = &counter_kinds},
     {FIELD(field_number, struct counter_change, "base", base, NULLABLE)},
     {FIELD(field_number, struct counter_change, "new", new_value, NULLABLE)},
 };
@@ -283,10 +284,10 @@ static const struct field cell_rows[] = {
      .presence = NULLABLE,
      .about =
          "how the code differs, in a line; null where it does not differ or a side does not say"},
-    {CELL(field_bits, "code_moved", code_moved, REQUIRED), .of = &code_parts,
+    {CELL(field_bits, "code_moved", code_moved, REQUIRED), .names = &code_parts,
      .about = "the parts of the code that are known to differ; empty where it is the same, or the "
               "sides do not say"},
-    {CELL(field_list, "counters", changes, REQUIRED), .of = &change_list,
+    {CELL(field_list, "counters", changes, REQUIRED), .elements = &change_list,
      .about = "that moved: exact ones that differ, measured ones beyond counter_threshold"},
     {CELL(field_text, "note", note, NULLABLE), .about = "why it is invalid, or what differs"},
 };
@@ -307,22 +308,23 @@ static const struct field rows[] = {
               "with --strict; without, 4 becomes 0 where a cell was decided"},
     {FIELD(field_bool, struct comparison, "comparable", comparable, REQUIRED),
      .about = "the sides have a cell in common, and no context field differs that may not"},
-    {FIELD(field_pointer, struct comparison, "base", sides[BASE], REQUIRED), .of = &side_fields},
-    {FIELD(field_pointer, struct comparison, "new", sides[NEW], REQUIRED), .of = &side_fields},
+    {FIELD(field_pointer, struct comparison, "base", sides[BASE], REQUIRED),
+     .fields = &side_fields},
+    {FIELD(field_pointer, struct comparison, "new", sides[NEW], REQUIRED), .fields = &side_fields},
     {.key = "options", .kind = &kind_options},
     {FIELD(field_bool, struct comparison, "plans_differ", plans_differ, REQUIRED),
      .about = "a side has cells that the other has not; buffers then lie elsewhere, and what that "
               "changes is in the intervals"},
     {.key = "differences",
      .kind = &kind_differences,
-     .of = &difference_list,
+     .elements = &difference_list,
      .about = "context fields that differ between the sides"},
     {FIELD(kind_counts, struct comparison, "counts", counts, REQUIRED),
      .about = "cells by verdict"},
-    {FIELD(field_list, struct comparison, "gpus", gpus, REQUIRED), .of = &gpu_list,
+    {FIELD(field_list, struct comparison, "gpus", gpus, REQUIRED), .elements = &gpu_list,
      .about = "of each GPU, worst first; where there are several, each is compared with itself, by "
               "its UUID"},
-    {FIELD(field_list, struct comparison, "cells", cells, REQUIRED), .of = &cell_list,
+    {FIELD(field_list, struct comparison, "cells", cells, REQUIRED), .elements = &cell_list,
      .about = "worst first; those of GPUs that a side lacks come last"},
 };
 

@@ -137,7 +137,7 @@ const struct field_kind field_words = {.write = write_words,
 
 static void write_texts(cJSON *object, const struct field *field, const void *base)
 {
-    const struct keyed_texts *keyed = field->of;
+    const struct keyed_texts *keyed = field->texts;
     const char *const *texts = keyed->texts ? keyed->texts : field_member_of(field, base);
     cJSON *all = json_add(object, field->key, cJSON_CreateObject());
 
@@ -148,7 +148,7 @@ static void write_texts(cJSON *object, const struct field *field, const void *ba
 
 static void read_texts(const struct node *node, const struct field *field, void *base)
 {
-    const struct keyed_texts *keyed = field->of;
+    const struct keyed_texts *keyed = field->texts;
     const char **texts = field_member_to_set(field, base);
     struct node all;
 
@@ -353,7 +353,7 @@ const struct field_kind field_state = {.write = write_state,
 
 static void write_name(cJSON *object, const struct field *field, const void *base)
 {
-    const struct names *names = field->of;
+    const struct names *names = field->names;
 
     write_string(object, field, names->names[*(const int *)field_member_of(field, base)]);
 }
@@ -361,7 +361,7 @@ static void write_name(cJSON *object, const struct field *field, const void *bas
 static void read_name(const struct node *node, const struct field *field, void *base)
 {
     const cJSON *item = node_get(node, field->key);
-    const struct names *names = field->of;
+    const struct names *names = field->names;
     const size_t value = value_named(names, cJSON_GetStringValue(item));
 
     if (value < names->count)
@@ -379,7 +379,7 @@ static void write_bits(cJSON *object, const struct field *field, const void *bas
 {
     const uint32_t bits = *(const uint32_t *)field_member_of(field, base);
     cJSON *array = json_add(object, field->key, cJSON_CreateArray());
-    const struct names *names = field->of;
+    const struct names *names = field->names;
 
     for (size_t i = 0; i < names->count; i++)
         if (bits >> i & 1)
@@ -389,7 +389,7 @@ static void write_bits(cJSON *object, const struct field *field, const void *bas
 static void read_bits(const struct node *node, const struct field *field, void *base)
 {
     uint32_t *bits = field_member_to_set(field, base);
-    const struct names *names = field->of;
+    const struct names *names = field->names;
     const cJSON *item;
     struct node array;
 
@@ -424,7 +424,7 @@ static void read_row(const struct node *node, const struct field *field, void *b
     const cJSON *item = node_get(node, field->key);
     const char *text = cJSON_GetStringValue(item);
     const void **member = field_member_to_set(field, base);
-    const struct table *table = field->of;
+    const struct table *table = field->table;
     char shown[TEXT_SHOWN_BYTES];
 
     *member = text ? table_find(table, text) : NULL;

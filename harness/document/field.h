@@ -13,7 +13,13 @@
 #include "node.h"
 
 struct field;
+struct fields;
+struct keyed_texts;
+struct names;
+struct object;
+struct objects;
 struct schema_object;
+struct table;
 
 /* How to write and read a member. Without one of both, that is left out. */
 struct field_kind {
@@ -25,8 +31,7 @@ struct field_kind {
     /* Adds what JSON Schema says of the key, or of the keys that `write` adds (schema.h). NULL: the
      * field's rules say all. */
     void (*schema)(struct schema_object *object, const struct field *field);
-    /* The value in a grid, of a column whose `of` is a struct grid_member. NULL: no column shows
-     * it. */
+    /* The value in a grid, of a column with a `member`. NULL: no column shows it. */
     void (*value)(const struct grid_column *column, const void *row, struct grid_value *out);
 };
 
@@ -57,7 +62,15 @@ struct field {
     size_t offset; /* of the member */
     size_t bytes; /* of the member */
     double low, high; /* limits of a number; none if both are 0 */
-    const void *of; /* data of the kind: names, a table, fields of an object */
+    /* what the kind needs to know, in the member that its comment below names */
+    union {
+        const struct names *names;
+        const struct table *table;
+        const struct keyed_texts *texts;
+        const struct object *object;
+        const struct objects *elements;
+        const struct fields *fields;
+    };
     const char *about; /* its description in the schema; NULL: the key says it */
     /* what the schema has of it beside that, as members of a JSON object: PATTERN and others of
      * schema.h; NULL: what the kind says is all */
@@ -82,7 +95,7 @@ extern const struct field_kind field_text; /* char array; read without control c
 extern const struct field_kind field_reference; /* const char *: text of the file's tree */
 /* char array of FIELD_WORDS_BYTES at most: words with blanks between, as an array */
 extern const struct field_kind field_words;
-/* array of const char *, as an object of those that are not NULL: of is struct keyed_texts */
+/* array of const char *, as an object of those that are not NULL: `texts` has the keys */
 extern const struct field_kind field_texts;
 extern const struct field_kind field_uint32;
 extern const struct field_kind field_uint64;
@@ -91,18 +104,18 @@ extern const struct field_kind field_number; /* double; NaN is empty */
 extern const struct field_kind field_numbers; /* struct numbers, as an array on one line */
 extern const struct field_kind field_bool;
 extern const struct field_kind field_state; /* struct optional: 1 is true, 0 false */
-extern const struct field_kind field_name; /* enum (int): of is struct names */
-/* uint32_t, a set of bits, as an array of their names: of is struct names */
+extern const struct field_kind field_name; /* enum (int): `names` has the words */
+/* uint32_t, a set of bits, as an array of their names: `names` has them */
 extern const struct field_kind field_bits;
-/* const void *, a row of a table by its name: of is struct table */
+/* const void *, a row of `table` by its name */
 extern const struct field_kind field_row;
-extern const struct field_kind field_object; /* struct, as an object: of is struct object */
-/* pointer to a struct, as an object, or without a key as members of the object itself: of is struct
- * fields; it is only written */
+extern const struct field_kind field_object; /* struct, as an object: `object` */
+/* pointer to a struct, as an object, or without a key as members of the object itself: `fields`;
+ * it is only written */
 extern const struct field_kind field_pointer;
-/* array of structs, as far as it is filled: of is struct objects */
+/* array of structs, as far as it is filled: `elements` */
 extern const struct field_kind field_array;
-/* pointer to owned elements, as an array of objects: of is struct objects */
+/* pointer to owned elements, as an array of objects: `elements` */
 extern const struct field_kind field_list;
 /* the same as an object; the key of each is one of its members */
 extern const struct field_kind field_map;

@@ -8,7 +8,7 @@
 
 static void write_object(cJSON *object, const struct field *field, const void *base)
 {
-    const struct object *inner = field->of;
+    const struct object *inner = field->object;
 
     if (inner->given != SIZE_MAX && !*(const bool *)((const char *)base + inner->given))
         field_write_empty(object, field);
@@ -19,7 +19,7 @@ static void write_object(cJSON *object, const struct field *field, const void *b
 
 static void read_object(const struct node *node, const struct field *field, void *base)
 {
-    const struct object *inner = field->of;
+    const struct object *inner = field->object;
     void *member = field_member_to_set(field, base);
     struct node child;
 
@@ -44,9 +44,9 @@ static void write_pointer(cJSON *object, const struct field *field, const void *
     if (!inner)
         field_write_empty(object, field);
     else if (field->key)
-        fields_write(json_add(object, field->key, cJSON_CreateObject()), field->of, inner);
+        fields_write(json_add(object, field->key, cJSON_CreateObject()), field->fields, inner);
     else
-        fields_write(object, field->of, inner);
+        fields_write(object, field->fields, inner);
 }
 
 const struct field_kind field_pointer = {.write = write_pointer, .schema = schema_pointer};
@@ -55,7 +55,7 @@ const struct field_kind field_pointer = {.write = write_pointer, .schema = schem
 
 static size_t count_of(const struct field *field, const void *base)
 {
-    const struct objects *list = field->of;
+    const struct objects *list = field->elements;
 
     return *(const size_t *)((const char *)base + list->count);
 }
@@ -64,7 +64,7 @@ static size_t count_of(const struct field *field, const void *base)
 static void write_elements(cJSON *to, const struct field *field, const char *element, size_t count,
                            bool keyed)
 {
-    const struct objects *list = field->of;
+    const struct objects *list = field->elements;
 
     for (size_t i = 0; i < count; i++, element += list->element_bytes) {
         const char *key = keyed ? *(const char *const *)(element + list->key) : NULL;
@@ -79,7 +79,7 @@ static void write_elements(cJSON *to, const struct field *field, const char *ele
 static void read_elements(const struct node *node, const struct node *all,
                           const struct field *field, void *base, char *element)
 {
-    const struct objects *list = field->of;
+    const struct objects *list = field->elements;
     const cJSON *item;
     size_t i = 0;
 
@@ -102,7 +102,7 @@ static void read_elements(const struct node *node, const struct node *all,
 static size_t count_children(const struct node *node, const struct node *all,
                              const struct field *field)
 {
-    const struct objects *list = field->of;
+    const struct objects *list = field->elements;
     const size_t count = (size_t)cJSON_GetArraySize(all->json);
 
     if (!node_failed(node) && (count > list->max || count < (size_t)field->low))
@@ -139,7 +139,7 @@ const struct field_kind field_array = {.write = write_array,
 static void read_owned(const struct node *node, const struct node *all, const struct field *field,
                        void *base)
 {
-    const struct objects *list = field->of;
+    const struct objects *list = field->elements;
     const size_t count = count_children(node, all, field);
     char **member = field_member_to_set(field, base);
 

@@ -40,7 +40,7 @@ const char *grid_shown(const struct grid_column *column, const struct grid_value
 
 const void *grid_member_at(const struct grid_column *column, const void *row)
 {
-    const struct grid_member *member = column->of;
+    const struct grid_member *member = column->member;
     const char *base = member->pointer == SIZE_MAX
                            ? row
                            : *(const void *const *)((const char *)row + member->pointer);
@@ -60,7 +60,7 @@ void grid_number(const struct grid_column *column, const void *row, struct grid_
 void grid_integer(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     const void *integer = grid_member_at(column, row);
-    const bool small = ((const struct grid_member *)column->of)->bytes == sizeof(uint32_t);
+    const bool small = column->member->bytes == sizeof(uint32_t);
     const uint64_t value = !integer ? 0
                            : small  ? *(const uint32_t *)integer
                                     : *(const uint64_t *)integer;
@@ -86,12 +86,12 @@ void grid_name(const struct grid_column *column, const void *row, struct grid_va
 {
     const int *value = grid_member_at(column, row);
 
-    out->text = value ? ((const struct grid_member *)column->of)->names[*value] : NULL;
+    out->text = value ? column->member->names[*value] : NULL;
 }
 
 void grid_bits(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    const struct grid_member *member = column->of;
+    const struct grid_member *member = column->member;
     const uint32_t *bits = grid_member_at(column, row);
 
     out->room[0] = '\0';

@@ -38,7 +38,8 @@ struct grid_column {
     void (*value)(const struct grid_column *column, const void *row,
                   struct grid_value *out); /* may run on any
                                             * thread */
-    const void *of; /* data of `value` in addition to the row; NULL: none */
+    const struct grid_member *member; /* that `value` reads; NULL: it knows by itself */
+    const void *context; /* of `value`, in addition to the row; NULL: none */
     /* in text that is too wide, the columns of the greatest rank are dropped first; 0: never */
     unsigned rank;
     bool head; /* names the row: repeated next to every block of columns */
@@ -46,7 +47,7 @@ struct grid_column {
 };
 
 /* A member of the row, or of a struct that a member of the row points to, for the functions below.
- * Columns have it in `of`. */
+ */
 struct grid_member {
     size_t offset, bytes;
     /* offset in the row of the pointer; SIZE_MAX: the member is in the row itself */

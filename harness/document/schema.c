@@ -195,7 +195,7 @@ void schema_name(struct schema_object *object, const struct field *field)
     cJSON *property = schema_property(object, field, NULL);
 
     if (!json_get(property, "enum"))
-        add_names(property, field->of, may_be_null(field));
+        add_names(property, field->names, may_be_null(field));
 }
 
 void schema_bits(struct schema_object *object, const struct field *field)
@@ -203,12 +203,12 @@ void schema_bits(struct schema_object *object, const struct field *field)
     cJSON *property = schema_property(object, field, "array");
 
     cJSON_AddTrueToObject(property, "uniqueItems");
-    add_names(json_add(property, "items", cJSON_CreateObject()), field->of, false);
+    add_names(json_add(property, "items", cJSON_CreateObject()), field->names, false);
 }
 
 void schema_of_object(struct schema_object *object, const struct field *field)
 {
-    const struct object *inner = field->of;
+    const struct object *inner = field->object;
 
     schema_fill(schema_property(object, field, "object"), &inner->fields);
 }
@@ -233,7 +233,7 @@ void schema_fields(struct schema_object *object, const struct fields *fields)
 /* Without a key its members are those of the object. */
 void schema_pointer(struct schema_object *object, const struct field *field)
 {
-    const struct fields *fields = field->of;
+    const struct fields *fields = field->fields;
 
     if (field->key)
         schema_fill(schema_property(object, field, "object"), fields);
@@ -243,7 +243,7 @@ void schema_pointer(struct schema_object *object, const struct field *field)
 
 void schema_list(struct schema_object *object, const struct field *field)
 {
-    const struct objects *list = field->of;
+    const struct objects *list = field->elements;
     cJSON *property = schema_property(object, field, "array"), *items;
 
     if (field->low > 0)
@@ -255,7 +255,7 @@ void schema_list(struct schema_object *object, const struct field *field)
 
 void schema_map(struct schema_object *object, const struct field *field)
 {
-    const struct objects *list = field->of;
+    const struct objects *list = field->elements;
     cJSON *property = schema_property(object, field, "object"), *values;
 
     values = json_add(property, "additionalProperties", cJSON_CreateObject());

@@ -54,9 +54,8 @@ void diagnosis_add_reason(struct diagnosis *diagnosis, enum finding_grade grade,
 
 /* -- the grid ---------------------------------------------------------------------------------- */
 
-#define TEXT(member)                                         \
-    .key = #member, .heading = #member, .value = grid_array, \
-    .of = GRID_MEMBER(struct finding, member)
+#define TEXT(name) \
+    .key = #name, .heading = #name, .value = grid_array, .member = GRID_MEMBER(struct finding, name)
 
 static const struct grid_column columns[] = {
     {TEXT(finding), .head = true},

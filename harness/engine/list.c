@@ -66,9 +66,9 @@ static void write_flag(cJSON *row, const struct field *field, const void *base)
     json_add(row, field->key, cJSON_CreateBool(*(const int *)((const char *)base + field->offset)));
 }
 
-/* const char *: the items of a comma-separated list. They are written as they are, so numbers stay
- * numbers, if the field has `of`. */
-static void write_items(cJSON *row, const struct field *field, const void *base)
+/* const char *: the items of a comma-separated list, as texts or, those that begin with a digit, as
+ * numbers. */
+static void put_items(cJSON *row, const struct field *field, const void *base, bool numbers)
 {
     cJSON *array = json_add(row, field->key, cJSON_CreateArray());
     const char *list = *(const char *const *)((const char *)base + field->offset);
@@ -77,10 +77,19 @@ static void write_items(cJSON *row, const struct field *field, const void *base)
     for (size_t length; *list; list += length + (list[length] == ',')) {
         length = strcspn(list, ",");
         snprintf(item, sizeof(item), "%.*s", (int)length, list);
-        json_append(array, field->of && item[0] >= '0' && item[0] <= '9'
-                               ? cJSON_CreateRaw(item)
-                               : cJSON_CreateString(item));
+        json_append(array, numbers && item[0] >= '0' && item[0] <= '9' ? cJSON_CreateRaw(item)
+                                                                       : cJSON_CreateString(item));
     }
+}
+
+static void write_items(cJSON *row, const struct field *field, const void *base)
+{
+    put_items(row, field, base, false);
+}
+
+static void write_item_numbers(cJSON *row, const struct field *field, const void *base)
+{
+    put_items(row, field, base, true);
 }
 
 /* The largest part of an element that one of the path's instructions loads. */
@@ -110,6 +119,7 @@ static void write_options(cJSON *row, const struct field *field, const void *bas
 }
 
 static const struct field_kind flag = {.write = write_flag}, items = {.write = write_items},
+                               item_numbers = {.write = write_item_numbers},
                                widest = {.write = write_widest},
                                preset_options = {.write = write_options},
                                metrics = {.write = write_metrics};
@@ -124,20 +134,20 @@ static const struct field workload_fields[] = {
     {OF(workload, field_uint32, steps)},
     {OF(workload, field_uint32, dimensions)},
     {OF(workload, field_uint32, variants)},
-    {OF(workload, field_name, index), .of = &indices},
+    {OF(workload, field_name, index), .names = &indices},
     {FIELD(field_bits, struct workload, "parameters", parameter_mask, REQUIRED),
-     .of = &parameter_names},
+     .names = &parameter_names},
     {OF(workload, items, patterns)},
-    {OF(workload, items, elements), .of = "numbers"},
-    {OF(workload, items, block_sizes), .of = "numbers"},
+    {OF(workload, item_numbers, elements)},
+    {OF(workload, item_numbers, block_sizes)},
     {OF(workload, field_reference, formula)},
     {OF(workload, field_reference, summary)},
 };
 static const struct field path_fields[] = {
     {OF(path, field_reference, name)},
-    {OF(path, field_name, home), .of = &homes},
-    {OF(path, field_name, unit), .of = &units},
-    {OF(path, field_name, scope), .of = &scopes},
+    {OF(path, field_name, home), .names = &homes},
+    {OF(path, field_name, unit), .names = &units},
+    {OF(path, field_name, scope), .names = &scopes},
     {OF(path, field_uint32, bytes)},
     {OF(path, field_uint32, entry_bytes)},
     {OF(path, field_uint32, copies)},
@@ -152,25 +162,25 @@ static const struct field path_fields[] = {
 };
 static const struct field pattern_fields[] = {
     {OF(pattern, field_reference, name)},
-    {OF(pattern, field_name, scope), .of = &scopes},
+    {OF(pattern, field_name, scope), .names = &scopes},
     {OF(pattern, flag, index_is_step)},
     {OF(pattern, flag, core)},
     {FIELD(field_bits, struct pattern, "parameters", parameter_mask, REQUIRED),
-     .of = &parameter_names},
+     .names = &parameter_names},
     {OF(pattern, field_reference, formula)},
     {OF(pattern, field_reference, summary)},
 };
 static const struct field source_fields[] = {
     {OF(pattern, field_reference, name)},
     {FIELD(field_bits, struct pattern, "parameters", parameter_mask, REQUIRED),
-     .of = &parameter_names},
+     .names = &parameter_names},
     {OF(pattern, field_reference, formula)},
     {OF(pattern, field_reference, summary)},
 };
 static const struct field parameter_fields[] = {
     {OF(parameter, field_reference, name)},    {OF(parameter, field_reference, option)},
     {OF(parameter, field_reference, unit)},    {OF(parameter, field_uint32, min)},
-    {OF(parameter, field_uint32, max)},        {OF(parameter, items, plan_values), .of = "numbers"},
+    {OF(parameter, field_uint32, max)},        {OF(parameter, item_numbers, plan_values)},
     {OF(parameter, field_reference, summary)},
 };
 static const struct field sweep_fields[] = {
@@ -186,10 +196,10 @@ static const struct field engine_own_fields[] = {{OF(engine, field_reference, su
 static const struct fields engine_own = FIELDS(engine_own_fields);
 static const struct field engine_fields[] = {
     {OF(engine_row, field_reference, name)},
-    {FIELD(field_pointer, struct engine_row, NULL, engine, REQUIRED), .of = &engine_own},
+    {FIELD(field_pointer, struct engine_row, NULL, engine, REQUIRED), .fields = &engine_own},
 };
 static const struct field counter_fields[] = {
-    {OF(counter, field_reference, name)},    {OF(counter, field_name, kind), .of = &kinds},
+    {OF(counter, field_reference, name)},    {OF(counter, field_name, kind), .names = &kinds},
     {OF(counter, field_reference, unit)},    {OF(counter, metrics, metrics)},
     {OF(counter, field_reference, summary)},
 };

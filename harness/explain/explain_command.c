@@ -95,11 +95,11 @@ static const struct field measured_rows[] = {
 static const struct fields measured_fields = FIELDS(measured_rows);
 
 static const struct field cell_rows[] = {
-    {FIELD(field_pointer, struct explained_cell, NULL, cell, REQUIRED), .of = &measured_fields},
+    {FIELD(field_pointer, struct explained_cell, NULL, cell, REQUIRED), .fields = &measured_fields},
     {FIELD(field_reference, struct explained_cell, "bound", bound, NULLABLE)},
     {.key = "shares", .kind = &kind_shares},
     {FIELD(field_object, struct explained_cell, "model_ns", model_ns, REQUIRED),
-     .of = &range_object},
+     .object = &range_object},
 };
 static const struct objects cell_list = {
     OBJECTS(cell_rows, struct explained_cell, struct explained, count)};
@@ -108,8 +108,8 @@ static const struct field file_rows[] = {
     {FIELD(field_reference, struct explained, "file", file, REQUIRED)},
     {FIELD(field_text, struct explained, "card", card.name, REQUIRED)},
     {FIELD(field_object, struct explained, "device", result.device, REQUIRED),
-     .of = &device_object},
-    {FIELD(field_list, struct explained, "cells", cells, REQUIRED), .of = &cell_list},
+     .object = &device_object},
+    {FIELD(field_list, struct explained, "cells", cells, REQUIRED), .elements = &cell_list},
 };
 static const struct objects file_list = {
     OBJECTS(file_rows, struct explained, struct explanation, count)};
@@ -117,7 +117,7 @@ static const struct objects file_list = {
 static const struct field root_rows[] = {
     {.key = "tool", .kind = &field_tool},
     {FIELD(field_number, struct explanation, "threshold", threshold, REQUIRED)},
-    {FIELD(field_list, struct explanation, "results", files, REQUIRED), .of = &file_list},
+    {FIELD(field_list, struct explanation, "results", files, REQUIRED), .elements = &file_list},
 };
 
 static const struct document explain_document = {.schema = "cbank-explanation",
@@ -128,13 +128,13 @@ static const struct document explain_document = {.schema = "cbank-explanation",
 
 /* -- text -------------------------------------------------------------------------------------- */
 
-#define EXPLAINED(kind, member) .value = kind, .of = GRID_MEMBER(struct explained_cell, member)
+#define EXPLAINED(kind, name) .value = kind, .member = GRID_MEMBER(struct explained_cell, name)
 
 /* clang-format off */
 static const struct grid_column columns[] = {
     {.key = "cell", .heading = "cell", EXPLAINED(grid_array, identity), .head = true},
     {.key = "time_ns", .heading = "time", .format = text_time, .value = grid_number,
-     .of = GRID_BEHIND(struct explained_cell, cell, struct cell_result, time.summary.value)},
+     .member = GRID_BEHIND(struct explained_cell, cell, struct cell_result, time.summary.value)},
     {.key = "bound", .heading = "bound by", EXPLAINED(grid_text, bound)},
     {.key = "busiest", .heading = "busiest unit", EXPLAINED(grid_array, busiest)},
     {.key = "unknown", .heading = "not known", EXPLAINED(grid_array, unknown), .rank = 1},

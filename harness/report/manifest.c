@@ -55,8 +55,8 @@ static const struct field rows[] = {
     {FIELD(field_text, struct manifest, "credit", credit, REQUIRED), .low = 1},
     {FIELD(field_bool, struct manifest, "brief", brief, REQUIRED)},
     {FIELD(field_reference, struct manifest, "measured_utc", measured_utc, REQUIRED)},
-    {FIELD(field_object, struct manifest, "device", device, REQUIRED), .of = &device_object},
-    {FIELD(field_list, struct manifest, "files", files, REQUIRED), .of = &file_list},
+    {FIELD(field_object, struct manifest, "device", device, REQUIRED), .object = &device_object},
+    {FIELD(field_list, struct manifest, "files", files, REQUIRED), .elements = &file_list},
 };
 
 static const struct document document = {

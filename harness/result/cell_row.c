@@ -58,9 +58,9 @@ static void value_time(const struct grid_column *column, const void *data, struc
 
 #define COLUMN(key_, heading_, format_, value_) \
     .key = key_, .heading = heading_, .format = format_, .value = value_
-#define ROW(member)    .of = GRID_MEMBER(struct cell_row, member)
-#define RESULT(member) .of = GRID_BEHIND(struct cell_row, result, struct result, member)
-#define CELL(member)   .of = GRID_BEHIND(struct cell_row, found, struct cell_result, member)
+#define ROW(name)    .member = GRID_MEMBER(struct cell_row, name)
+#define RESULT(name) .member = GRID_BEHIND(struct cell_row, result, struct result, name)
+#define CELL(name)   .member = GRID_BEHIND(struct cell_row, found, struct cell_result, name)
 
 /* What is not a member of a cell in a result, and times with the marks of matrices. The values of
  * the document have their columns in its rows (result_cell_json.c). */
@@ -188,29 +188,27 @@ static void add_fields(const struct fields *fields, size_t base, size_t given)
     for (size_t i = 0; i < fields->count; i++) {
         const struct field *field = &fields->rows[i];
         const struct field_column *shown = field->column;
-        const struct object *inner = field->of;
-        const struct names *names = field->of;
         struct grid_member *member = &members[every_count];
         const bool named = field->kind == &field_name || field->kind == &field_bits;
 
         if (field->kind == &field_object)
-            add_fields(&inner->fields, base + field->offset,
-                       inner->given == SIZE_MAX ? given : base + inner->given);
+            add_fields(&field->object->fields, base + field->offset,
+                       field->object->given == SIZE_MAX ? given : base + field->object->given);
         if (!shown || !shown->heading)
             continue;
         *member = (struct grid_member){
             .offset = base + field->offset,
             .bytes = field->bytes,
             .pointer = offsetof(struct cell_row, found),
-            .names = named ? names->names : NULL,
-            .name_count = named ? names->count : 0,
+            .names = named ? field->names->names : NULL,
+            .name_count = named ? field->names->count : 0,
             .given = given,
         };
         add_column(&(struct cell_column){.column = {.key = shown->key ? shown->key : field->key,
                                                     .heading = shown->heading,
                                                     .format = shown->format,
                                                     .value = field->kind->value,
-                                                    .of = member,
+                                                    .member = member,
                                                     .rank = shown->rank},
                                          .views = shown->views,
                                          .place = shown->place,

@@ -37,7 +37,7 @@ struct cell_quantity {
 /* The quantity of the cell of a pattern and a path; "" if the plan has none. */
 static void value_cell(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    const struct cell_quantity *wanted = column->of;
+    const struct cell_quantity *wanted = column->context;
     const struct axis *a = wanted->axis, *b = row, *pattern = a->path ? b : a;
 
     for (size_t i = 0; i < pattern->count; i++)
@@ -196,7 +196,7 @@ static bool take_pattern(const struct cell_row *rows, size_t count, const struct
 static const struct grid_column name_column = {.key = "name",
                                                .heading = "",
                                                .value = grid_array,
-                                               .of = GRID_MEMBER(struct axis, name),
+                                               .member = GRID_MEMBER(struct axis, name),
                                                .head = true};
 
 /* Gives the grid a column for each quantity of each axis. */
@@ -215,7 +215,7 @@ static void make_columns(struct matrix *matrix, const struct cell_row *row,
             matrix->columns[made].group = across[i].name;
             matrix->columns[made].rank = cell_column_rank(column, row);
             matrix->columns[made].value = value_cell;
-            matrix->columns[made].of = &matrix->quantities[made];
+            matrix->columns[made].context = &matrix->quantities[made];
         }
     matrix->grid.columns = matrix->columns;
     matrix->grid.column_count = made;

@@ -37,8 +37,9 @@ static const struct field counter_rows[] = {
     {FIELD(field_optional, struct counter_value, "expected", expected, NULLABLE),
      .about = "what an exact counter must be; null of measured ones and where it cannot be said",
      .rules = AT_LEAST(0)},
-    {FIELD(field_name, struct counter_value, "kind", kind, REQUIRED), .of = &counter_kinds},
-    {FIELD(field_name, struct counter_value, "status", status, REQUIRED), .of = &counter_statuses},
+    {FIELD(field_name, struct counter_value, "kind", kind, REQUIRED), .names = &counter_kinds},
+    {FIELD(field_name, struct counter_value, "status", status, REQUIRED),
+     .names = &counter_statuses},
     {FIELD(field_reference, struct counter_value, "metric", metric, NULLABLE),
      .about = "the CUPTI name that was read"},
     {FIELD(field_reference, struct counter_value, "unit", unit, REQUIRED)},
@@ -70,27 +71,40 @@ static const struct field exact_rows[] = {
      .about = "that were not read, or whose value cannot be expected"},
 };
 
-/* Those of a cell or, with `of`, of all cells of a result. */
-static void write_exact(cJSON *object, const struct field *field, const void *base)
+static const struct fields exact_fields = FIELDS(exact_rows);
+
+static void put_exact(cJSON *object, const struct field *field, const struct exact_counts *counts)
 {
-    static const struct fields fields = FIELDS(exact_rows);
-    const struct result *result = base;
-    const struct exact_counts counts =
-        field->of ? exact_counts(result->cells, result->cell_count) : exact_counts(base, 1);
     cJSON *made = cJSON_CreateObject();
 
-    fields_write(made, &fields, &counts);
+    fields_write(made, &exact_fields, counts);
     json_add(object, field->key, json_line(made));
+}
+
+static void write_cell_exact(cJSON *object, const struct field *field, const void *base)
+{
+    const struct exact_counts counts = exact_counts(base, 1);
+
+    put_exact(object, field, &counts);
+}
+
+static void write_result_exact(cJSON *object, const struct field *field, const void *base)
+{
+    const struct result *result = base;
+    const struct exact_counts counts = exact_counts(result->cells, result->cell_count);
+
+    put_exact(object, field, &counts);
 }
 
 static void schema_exact(struct schema_object *object, const struct field *field)
 {
-    static const struct fields fields = FIELDS(exact_rows);
-
-    schema_fill(schema_property(object, field, "object"), &fields);
+    schema_fill(schema_property(object, field, "object"), &exact_fields);
 }
 
-const struct field_kind kind_exact_counters = {.write = write_exact, .schema = schema_exact};
+static const struct field_kind kind_cell_exact_counters = {.write = write_cell_exact,
+                                                           .schema = schema_exact};
+const struct field_kind kind_result_exact_counters = {.write = write_result_exact,
+                                                      .schema = schema_exact};
 
 /* -- time -------------------------------------------------------------------------------------- */
 
@@ -182,7 +196,8 @@ static const struct field time_rows[] = {
     {FIELD(field_uint32, struct cell_time, "launches_per_sample", launches_per_sample, REQUIRED),
      .column = COLUMN(.heading = "launches a sample", .format = text_count,
                       .views = VIEW_CELLS | VIEW_TIME, .place = 570)},
-    {FIELD(field_name, struct cell_time, "stop_reason", stop_reason, NULLABLE), .of = &stop_reasons,
+    {FIELD(field_name, struct cell_time, "stop_reason", stop_reason, NULLABLE),
+     .names = &stop_reasons,
      .about = "why sampling stopped (samples: at samples_max, or where those would not have been "
               "enough); null where the cell was not timed",
      .column = COLUMN(.heading = "stopped by", .views = VIEW_CELLS | VIEW_TIME, .place = 310)},
@@ -364,10 +379,11 @@ static const struct field case_rows[] = {
          "loads of the kernel by class, such as 32 LDC, 1 LDG; null where its code cannot be read",
      .column = COLUMN(.heading = "loads of the kernel", .frame = "loads_by_class",
                       .views = VIEW_CELLS | VIEW_CODE, .place = 450)},
-    {FIELD(field_name, struct cell_case, "reference", reference, NULLABLE), .of = &case_references,
+    {FIELD(field_name, struct cell_case, "reference", reference, NULLABLE),
+     .names = &case_references,
      .about = "what computed the expected output; null where the case has none",
      .column = COLUMN(.heading = "reference", .views = VIEW_CELLS | VIEW_TIME, .place = 520)},
-    {FIELD(field_bits, struct cell_case, "findings", findings, REQUIRED), .of = &case_findings,
+    {FIELD(field_bits, struct cell_case, "findings", findings, REQUIRED), .names = &case_findings,
      .about = "what the kernel did wrong",
      .column = COLUMN(.heading = "findings", .views = VIEW_CELLS, .place = 530)},
 };
@@ -453,7 +469,7 @@ static const struct field cell_rows[] = {
     {FIELD(field_cell, struct cell_result, "identity", cell, REQUIRED),
      .about = "workload/path/pattern/elements/block_size/cache state, and /name=value for each of "
               "its parameters: no two cells of a file have the same"},
-    {FIELD(field_name, struct cell_result, "status", status, REQUIRED), .of = &cell_statuses,
+    {FIELD(field_name, struct cell_result, "status", status, REQUIRED), .names = &cell_statuses,
      .about = "pending: something is missing. skipped: this chip or build cannot. failed: wrong "
               "output, no memory, a launch failed",
      .column = COLUMN(.heading = "status", .views = VIEW_CELLS | VIEW_TIME, .place = 170)},
@@ -464,11 +480,11 @@ static const struct field cell_rows[] = {
      .about = "every output element equalled the CPU's; of a user's kernel, what its case expects, "
               "or what it wrote from other memory spaces",
      .column = COLUMN(.heading = "verified", .views = VIEW_CELLS | VIEW_TIME, .place = 190)},
-    {FIELD(field_object, struct cell_result, "time_ns", time, REQUIRED), .of = &time_object,
+    {FIELD(field_object, struct cell_result, "time_ns", time, REQUIRED), .object = &time_object,
      .about = "ns of one launch: what one more launch adds to a chain of them. All null where the "
               "cell was not timed"},
     {FIELD(field_object, struct cell_result, "duration_ns", duration, OMITTED),
-     .of = &duration_object,
+     .object = &duration_object,
      .about = "one launch alone, from its start to its end: the mean over buffer sets; only where "
               "run --duration asked for it"},
     {FIELD(field_number, struct cell_result, "cycles", time.cycles, NULLABLE),
@@ -479,10 +495,11 @@ static const struct field cell_rows[] = {
      .about = "median over the samples", .rules = ABOVE(0),
      .column = COLUMN(.heading = "SM clock, MHz", .format = text_count,
                       .views = VIEW_CELLS | VIEW_TIME, .place = 550)},
-    {FIELD(field_bits, struct cell_result, "flags", flags, REQUIRED), .of = &cell_flags,
+    {FIELD(field_bits, struct cell_result, "flags", flags, REQUIRED), .names = &cell_flags,
      .about = "what makes the time doubtful",
      .column = COLUMN(.heading = "flags", .views = VIEW_CELLS, .place = 200)},
-    {FIELD(field_object, struct cell_result, "indices", indices, NULLABLE), .of = &indices_object,
+    {FIELD(field_object, struct cell_result, "indices", indices, NULLABLE),
+     .object = &indices_object,
      .about = "where indices that are data come from; null where a formula gives them"},
     {FIELD(field_uint32, struct cell_result, "grid_blocks", cell.grid_blocks, NULLABLE),
      .about = "thread blocks of a grid that strides over the elements: as many as the device runs "
@@ -519,12 +536,13 @@ static const struct field cell_rows[] = {
      .about = "samples beyond Tukey's fences", .rules = AT_LEAST(0),
      .column = COLUMN(.heading = "outliers", .format = text_count, .views = VIEW_CELLS | VIEW_TIME,
                       .place = 650)},
-    {FIELD(field_map, struct cell_result, "counters", counters, REQUIRED), .of = &counter_map},
+    {FIELD(field_map, struct cell_result, "counters", counters, REQUIRED),
+     .elements = &counter_map},
     {FIELD(field_uint64, struct cell_result, "operations", operations, NULLABLE),
      .about = "arithmetic operations on elements in one launch; null where they were not counted",
      .column = COLUMN(.heading = "operations", .format = text_count,
                       .views = VIEW_CELLS | VIEW_TIME, .place = 400)},
-    {WITHIN("exact_counters", kind_exact_counters)},
+    {WITHIN("exact_counters", kind_cell_exact_counters)},
     {.key = "width_bytes",
      .kind = &kind_width,
      .presence = NULLABLE,
@@ -549,11 +567,11 @@ static const struct field cell_rows[] = {
      .kind = &kind_per_byte,
      .about = "operations for each byte of memory traffic; null where that is not known. Follows "
               "from the rest of the cell"},
-    {WITHIN("kernel", field_object), .of = &kernel_object,
+    {WITHIN("kernel", field_object), .object = &kernel_object,
      .about = "the code that ran, or would run; null where no image is known"},
-    {FIELD(field_object, struct cell_result, "counts", counts, LATER), .of = &counts_object,
+    {FIELD(field_object, struct cell_result, "counts", counts, LATER), .object = &counts_object,
      .about = "exact counts of the cell's loads, which follow from its pattern"},
-    {FIELD(field_object, struct cell_result, "case", of_case, OMITTED), .of = &case_object,
+    {FIELD(field_object, struct cell_result, "case", of_case, OMITTED), .object = &case_object,
      .about = "how a user's kernel was launched, and what was found; other cells lack it"},
 };
 

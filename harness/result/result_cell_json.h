@@ -8,5 +8,5 @@
 #define WITHIN(key_, kind_) .key = (key_), .kind = &(kind_)
 
 extern const struct objects result_cells;            /* of a struct result */
-/* of a cell; with `of`, of all cells of a result */
-extern const struct field_kind kind_exact_counters;
+/* of all cells of a result */
+extern const struct field_kind kind_result_exact_counters;

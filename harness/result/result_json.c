@@ -138,15 +138,15 @@ static const struct names quantities =
     NAMES(health_keys, HEALTH_QUANTITIES, "an array of keys of health.before");
 
 static const struct field health_fields[] = {
-    {FIELD(field_object, struct health, "before", before, REQUIRED), .of = &reading,
+    {FIELD(field_object, struct health, "before", before, REQUIRED), .object = &reading,
      .about = "when the process began that wrote the result last"},
-    {FIELD(field_object, struct health, "after", after, REQUIRED), .of = &reading,
+    {FIELD(field_object, struct health, "after", after, REQUIRED), .object = &reading,
      .about = "when it ended"},
-    {FIELD(field_bits, struct health, "grew", grew, REQUIRED), .of = &quantities,
+    {FIELD(field_bits, struct health, "grew", grew, REQUIRED), .names = &quantities,
      .about = "keys of what grew during the run"},
-    {FIELD(field_array, struct health, "xids", xids, REQUIRED), .of = &xid_list,
+    {FIELD(field_array, struct health, "xids", xids, REQUIRED), .elements = &xid_list,
      .about = "the first errors that the driver reported, in order"},
-    {FIELD(field_texts, struct health, "reasons", reasons, REQUIRED), .of = &unread,
+    {FIELD(field_texts, struct health, "reasons", reasons, REQUIRED), .texts = &unread,
      .about = "by key of before: why it is null"},
 };
 
@@ -271,8 +271,8 @@ static const struct objects kernel_list = {OBJECTS(kernel_rows, struct result_ke
                                            .max = 4096};
 
 static const struct field result_rows[] = {
-    {WITHIN("tool", field_object), .of = &tool_object, .about = "what measured"},
-    {FIELD(field_object, struct result, "host", host, NULLABLE), .of = &host_object,
+    {WITHIN("tool", field_object), .object = &tool_object, .about = "what measured"},
+    {FIELD(field_object, struct result, "host", host, NULLABLE), .object = &host_object,
      .about = "where the run took place"},
     {FIELD(field_reference, struct result, "engine", engine, REQUIRED),
      .about = "cuda: measured on a device. model: every time and counter is a prediction"},
@@ -283,7 +283,7 @@ static const struct field result_rows[] = {
      .rules = PATTERN("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\\\.[0-9]{3})?Z$")},
     {FIELD(field_bool, struct result, "complete", complete, REQUIRED),
      .about = "false: the run was interrupted or ended before its time, some cells are pending"},
-    {FIELD(field_object, struct result, "ended", end, NULLABLE), .of = &end_object,
+    {FIELD(field_object, struct result, "ended", end, NULLABLE), .object = &end_object,
      .about = "how the run ended before its time, because the device failed or did not answer; "
               "null when it did not, and when a signal interrupted it"},
     {FIELD(field_uint64, struct result, "seed", seed, REQUIRED),
@@ -304,28 +304,28 @@ static const struct field result_rows[] = {
      .about = "why no counter could be read; null when nothing stood in the way"},
     {FIELD(field_number, struct result, "confidence", confidence, REQUIRED),
      .low = STATS_CONFIDENCE, .high = STATS_CONFIDENCE, .about = "of every interval"},
-    {FIELD(field_object, struct result, "device", device, REQUIRED), .of = &device_object,
+    {FIELD(field_object, struct result, "device", device, REQUIRED), .object = &device_object,
      .about = "the device that was measured or, of the engine model, the card"},
-    {FIELD(field_object, struct result, "health", health, NULLABLE), .of = &health_object,
+    {FIELD(field_object, struct result, "health", health, NULLABLE), .object = &health_object,
      .about = "errors of the device; null where they were not read"},
     {FIELD(field_object, struct result, "temperature", temperature, LATER),
-     .of = &temperature_object,
+     .object = &temperature_object,
      .about = "of the GPU, as NVML says, before the first cell is timed and after the last; null "
               "where it was not read; older files lack it"},
     {FIELD(field_object, struct result, "duration_method", duration_method, OMITTED),
-     .of = &duration_object,
+     .object = &duration_object,
      .about = "how duration_ns of cells was measured: by CUPTI's activity; only where run "
               "--duration asked for it"},
-    {FIELD(field_array, struct result, "phases", phases, REQUIRED), .of = &phase_list,
+    {FIELD(field_array, struct result, "phases", phases, REQUIRED), .elements = &phase_list,
      .about = "where the time of the run went, in order"},
-    {WITHIN("flag_reasons", field_texts), .of = &flag_texts,
+    {WITHIN("flag_reasons", field_texts), .texts = &flag_texts,
      .about = "what each flag of a cell says of it, for people"},
-    {WITHIN("null_reasons", field_texts), .of = &null_texts,
+    {WITHIN("null_reasons", field_texts), .texts = &null_texts,
      .about = "by key that may be null: why it is where it is"},
-    {WITHIN("exact_counters", kind_exact_counters), .of = &result_cells, .about = "of all cells"},
-    {FIELD(field_list, struct result, "kernel_files", kernels, OMITTED), .of = &kernel_list,
+    {WITHIN("exact_counters", kind_result_exact_counters), .about = "of all cells"},
+    {FIELD(field_list, struct result, "kernel_files", kernels, OMITTED), .elements = &kernel_list,
      .about = "files of users' kernels that cells were compiled from; other results lack it"},
-    {FIELD(field_list, struct result, "cells", cells, REQUIRED), .of = &result_cells},
+    {FIELD(field_list, struct result, "cells", cells, REQUIRED), .elements = &result_cells},
     {WITHIN("code", kind_code),
      .about = "the machine code of each kernel in short, by its sass_sha256, as far as its "
               "encoding is known: opcodes with how many there are of each, in the order in which "

@@ -20,9 +20,9 @@ static void value_expected(const struct grid_column *column, const void *row,
     out->style = counter_differs(row) ? GRID_BAD : GRID_PLAIN;
 }
 
-#define MEMBER(name) .of = GRID_MEMBER(struct counter_value, name)
+#define MEMBER(name) .member = GRID_MEMBER(struct counter_value, name)
 #define WORDS(name, words)                                                                         \
-    .of = &(const struct grid_member)                                                              \
+    .member = &(const struct grid_member)                                                          \
     {                                                                                              \
         .offset = offsetof(struct counter_value, name), .bytes = sizeof(int), .pointer = SIZE_MAX, \
         .names = words                                                                             \

@@ -104,14 +104,15 @@ static const struct field basket_rows[] = {
     {FIELD(field_state, struct basket, "sold", sold, NULLABLE)},
     {FIELD(field_number, struct basket, "share", share, LATER), .low = 0, .high = 1},
     {FIELD(field_bool, struct basket, "full", full, REQUIRED)},
-    {FIELD(field_name, struct basket, "taste", taste, NULLABLE), .of = &taste_names},
-    {FIELD(field_bits, struct basket, "flags", flags, REQUIRED), .of = &flag_names},
-    {FIELD(field_row, struct basket, "fruit", fruit, REQUIRED), .of = &fruit_table},
+    {FIELD(field_name, struct basket, "taste", taste, NULLABLE), .names = &taste_names},
+    {FIELD(field_bits, struct basket, "flags", flags, REQUIRED), .names = &flag_names},
+    {FIELD(field_row, struct basket, "fruit", fruit, REQUIRED), .table = &fruit_table},
     {FIELD(field_numbers, struct basket, "samples", samples, REQUIRED)},
-    {FIELD(field_object, struct basket, "stone", stone, NULLABLE), .of = &stone_object},
-    {FIELD(field_list, struct basket, "seeds", seeds, LATER), .of = &seed_list},
-    {FIELD(field_map, struct basket, "named", named, LATER), .of = &seed_map},
-    {FIELD(field_array, struct basket, "stones", stones, OMITTED), .low = 1, .of = &stone_array},
+    {FIELD(field_object, struct basket, "stone", stone, NULLABLE), .object = &stone_object},
+    {FIELD(field_list, struct basket, "seeds", seeds, LATER), .elements = &seed_list},
+    {FIELD(field_map, struct basket, "named", named, LATER), .elements = &seed_map},
+    {FIELD(field_array, struct basket, "stones", stones, OMITTED), .low = 1,
+     .elements = &stone_array},
 };
 
 static const struct document basket_document = {.schema = "basket",
@@ -291,9 +292,9 @@ TEST(what_is_pointed_to_is_written)
         const struct stone *held, *absent;
     };
     const struct field rows[] = {
-        {FIELD(field_pointer, struct pocket, "held", held, NULLABLE), .of = &stone},
-        {FIELD(field_pointer, struct pocket, "absent", absent, NULLABLE), .of = &stone},
-        {FIELD(field_pointer, struct pocket, NULL, held, REQUIRED), .of = &stone},
+        {FIELD(field_pointer, struct pocket, "held", held, NULLABLE), .fields = &stone},
+        {FIELD(field_pointer, struct pocket, "absent", absent, NULLABLE), .fields = &stone},
+        {FIELD(field_pointer, struct pocket, NULL, held, REQUIRED), .fields = &stone},
     };
     cJSON *object = cJSON_CreateObject();
     char *text;

@@ -26,7 +26,7 @@ static const size_t first = 0, second = 1;
 
 static void value_ns(const struct grid_column *column, const void *row, struct grid_value *out)
 {
-    out->number = ((const struct row *)row)->ns[*(const size_t *)column->of];
+    out->number = ((const struct row *)row)->ns[*(const size_t *)column->context];
     out->style = out->number < 100 ? GRID_BOLD : GRID_PLAIN;
 }
 
@@ -48,8 +48,13 @@ static bool note_of(const void *row, size_t index, char *out, size_t bytes)
 }
 
 #define NAME {.key = "cell", .heading = "cell", .value = value_name, .head = true}
-#define TIME(key_, of_, ...) \
-    {.key = key_, .heading = "time", .format = text_time, .value = value_ns, .of = of_, __VA_ARGS__}
+#define TIME(key_, side, ...) \
+    {.key = key_,             \
+     .heading = "time",       \
+     .format = text_time,     \
+     .value = value_ns,       \
+     .context = side,         \
+     __VA_ARGS__}
 #define SHARE(key_, ...) \
     {.key = key_, .heading = "change", .format = text_change, .value = value_share, __VA_ARGS__}
 
@@ -228,37 +233,40 @@ static const char *const words[] = {"none", "some"};
 
 /* Every kind of member, of the row and behind a pointer, and what is not there. */
 static const struct grid_column members[] = {
-    {.key = "text", .heading = "text", .value = grid_text, .of = GRID_MEMBER(struct outer, text)},
+    {.key = "text",
+     .heading = "text",
+     .value = grid_text,
+     .member = GRID_MEMBER(struct outer, text)},
     {.key = "number",
      .heading = "a number",
      .format = text_time,
      .value = grid_number,
-     .of = GRID_BEHIND(struct outer, behind, struct behind, number)},
+     .member = GRID_BEHIND(struct outer, behind, struct behind, number)},
     {.key = "small",
      .heading = "small",
      .format = text_count,
      .value = grid_integer,
-     .of = GRID_BEHIND(struct outer, behind, struct behind, small)},
+     .member = GRID_BEHIND(struct outer, behind, struct behind, small)},
     {.key = "large",
      .heading = "large",
      .format = text_count,
      .value = grid_integer,
-     .of = GRID_BEHIND(struct outer, behind, struct behind, large)},
+     .member = GRID_BEHIND(struct outer, behind, struct behind, large)},
     {.key = "word",
      .heading = "word",
      .value = grid_name,
-     .of = &(const struct grid_member){.offset = offsetof(struct behind, word),
-                                       .bytes = sizeof(int),
-                                       .pointer = offsetof(struct outer, behind),
-                                       .names = words}},
+     .member = &(const struct grid_member){.offset = offsetof(struct behind, word),
+                                           .bytes = sizeof(int),
+                                           .pointer = offsetof(struct outer, behind),
+                                           .names = words}},
     {.key = "yes",
      .heading = "yes",
      .value = grid_bool,
-     .of = GRID_BEHIND(struct outer, behind, struct behind, yes)},
+     .member = GRID_BEHIND(struct outer, behind, struct behind, yes)},
     {.key = "array",
      .heading = "array",
      .value = grid_array,
-     .of = GRID_BEHIND(struct outer, behind, struct behind, array)},
+     .member = GRID_BEHIND(struct outer, behind, struct behind, array)},
 };
 
 static const struct behind behind = {1500, 0, 12800000, 1, true, "chars"};
