@@ -34,6 +34,8 @@ static const struct option_row rows[] = {
 
 static const struct option_group groups[] = {
     OPTION_GROUP(rows, 0),
+    OPTION_GROUP(threshold_option_rows,
+                 offsetof(struct compare_command_options, comparing.threshold_percent)),
     OPTION_GROUP(comparing_option_rows, offsetof(struct compare_command_options, comparing)),
     OPTION_GROUP(output_option_rows, offsetof(struct compare_command_options, look)),
 };

@@ -20,17 +20,19 @@
      .written = true,                    \
      MEMBER(report_paths[REPORT_##format])},
 
-const struct option_row comparing_option_rows[COMPARING_OPTION_COUNT] = {
+const struct option_row threshold_option_rows[1] = {
     {.name = "threshold",
      .topic = TOPIC_VERDICT,
      .argument = "PERCENT",
      .help = "change of time that counts (default 1%)",
      .kind = &option_number,
-     MEMBER(threshold_percent),
      .low = 0.001,
      .high = 1000,
      .unit = "percent",
      .fallback = "1"},
+};
+
+const struct option_row comparing_option_rows[COMPARING_OPTION_COUNT] = {
     {.name = "allow-diff",
      .topic = TOPIC_VERDICT,
      .argument = "LIST",

@@ -16,7 +16,11 @@ struct comparing_options {
     bool all, strict, quiet;
 };
 
-enum { COMPARING_OPTION_COUNT = 7 + REPORT_COUNT };
+/* --threshold, of a double: the change of time that counts, in percent. */
+extern const struct option_row threshold_option_rows[1];
+
+/* The others. */
+enum { COMPARING_OPTION_COUNT = 6 + REPORT_COUNT };
 extern const struct option_row comparing_option_rows[COMPARING_OPTION_COUNT];
 
 /* The data that compare and gate share. */

@@ -77,6 +77,7 @@ static const struct option_group groups[] = {
     OPTION_GROUP(kernel_option_rows, offsetof(struct gate_options, plan.kernel)),
     OPTION_GROUP(measure_option_rows, offsetof(struct gate_options, measure)),
     OPTION_GROUP(own_rows, 0),
+    OPTION_GROUP(threshold_option_rows, offsetof(struct gate_options, comparing.threshold_percent)),
     OPTION_GROUP(comparing_option_rows, offsetof(struct gate_options, comparing)),
     OPTION_GROUP(output_option_rows, offsetof(struct gate_options, look)),
 };

@@ -8,6 +8,7 @@
 
 #include "cell_row.h"
 #include "command.h"
+#include "comparing.h"
 #include "log.h"
 #include "run.h"
 #include "side.h"
@@ -24,16 +25,6 @@ static const struct option_row own_rows[] = {
      .kind = &option_text,
      .written = true,
      MEMBER(json_path)},
-    {.name = "threshold",
-     .topic = TOPIC_VERDICT,
-     .argument = "PERCENT",
-     .help = "a difference that counts (default 1)",
-     .kind = &option_number,
-     MEMBER(threshold_percent),
-     .low = 0.001,
-     .high = 1000,
-     .unit = "percent",
-     .fallback = "1"},
     {.name = "quiet",
      .topic = TOPIC_OUTPUT,
      .help = "print only errors and warnings",
@@ -48,6 +39,7 @@ static const struct option_group groups[] = {
     {plan_option_rows + PLAN_OPTION_COUNT - 1, 1, offsetof(struct run_options, plan)},
     OPTION_GROUP(measure_option_rows, offsetof(struct run_options, measure)),
     OPTION_GROUP(own_rows, 0),
+    OPTION_GROUP(threshold_option_rows, offsetof(struct run_options, threshold_percent)),
     OPTION_GROUP(output_option_rows, offsetof(struct run_options, look)),
 };
 
