@@ -127,6 +127,7 @@ OBJECTS := $(SOURCES:%.c=$(OBJ)/%.o) $(patsubst %.S,$(OBJ)/%.o,$(wildcard $(ROOM
 TESTS   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 FAULTS  := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/faults/*.c))
 FUZZER  := $(BUILD)/tests/fuzz/fuzz
+DECODED := $(BUILD)/tests/sass/decoded
 CARDS   := $(wildcard results/cards/*.json)
 
 .PHONY: all tests simulated run contribute cards schemas setup test test-kernels test-all \
@@ -145,7 +146,7 @@ BUILT_WITH     := $(if $(CUDA),CUDA $(CUDA_VERSION)$(COMMA) $(BUILT_ARCHS)$(BUIL
 all: $(PROGRAM) ## build the program (the default)
 	@echo '$(PROGRAM): $(BUILT_WITH)'
 
-tests: $(TESTS) $(FAULTS) ## build the unit tests
+tests: $(TESTS) $(FAULTS) $(DECODED) ## build the unit tests
 
 # $(call stamp,FILE,TEXT): a file that is touched only when its text changes; what depends on TEXT
 # depends on it.
@@ -257,6 +258,12 @@ $(TESTS): $(BUILD)/tests/%: $(OBJ)/tests/%.o $(OBJ)/tested.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) -lcmocka
 
+# Prints what the decoder says, for tests that hold it against a disassembler.
+$(DECODED): $(OBJ)/tests/sass/decoded.o $(OBJ)/tested.a
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+
 # Libraries that tests preload into the program, never with sanitizers: those bring an allocator of
 # their own.
 $(FAULTS): $(BUILD)/tests/%.so: tests/%.c $(OBJ)/flags.stamp
@@ -268,7 +275,8 @@ include tests/fuzz/fuzz.mk
 include tests/simulated/simulated.mk
 
 -include $(SIMULATED_OBJECTS:.o=.d) $(SIMULATED_CORE_OBJECTS:.o=.d)
--include $(OBJECTS:.o=.d) $(patsubst $(BUILD)/%,$(OBJ)/%.d,$(TESTS)) $(FUZZ_OBJECTS:.o=.d)
+-include $(OBJECTS:.o=.d) $(patsubst $(BUILD)/%,$(OBJ)/%.d,$(TESTS) $(DECODED))
+-include $(FUZZ_OBJECTS:.o=.d)
 
 include kernels/images.mk
 include scripts/make/commands.mk

@@ -321,6 +321,20 @@ static bool writes_local(const struct flow *flow)
     return false;
 }
 
+/* Says of code of an architecture that no test compiles for that nothing is proven of it. */
+static enum status doubt_unseen(uint32_t architecture, struct cubin_kernel *kernel,
+                                struct code_facts *facts)
+{
+    char text[64];
+
+    if (architecture_seen(architecture))
+        return STATUS_OK;
+    snprintf(text, sizeof(text), "code of sm_%" PRIu32 " was never seen here", architecture);
+    kernel->doubt = strdup(text);
+    facts->doubt = kernel->doubt;
+    return kernel->doubt ? STATUS_OK : log_memory("the loads of %s", kernel->name);
+}
+
 enum status user_accesses_read(const struct cubin *cubin, const struct cubin_function *function,
                                const uint32_t block[3], struct cubin_kernel *kernel,
                                struct kernel_loads *loads)
@@ -333,6 +347,9 @@ enum status user_accesses_read(const struct cubin *cubin, const struct cubin_fun
     if (status != STATUS_OK)
         return status;
     facts_set_block(&facts, block);
+    status = doubt_unseen(function->architecture, kernel, &facts.code);
+    if (status != STATUS_OK)
+        goto out;
     status = flow_open(function->code, function->bytes, function->architecture, facts.jumps,
                        facts.jump_count, &flow);
     if (status != STATUS_OK)

@@ -161,6 +161,7 @@ void user_code_close(struct user_code *code)
     for (size_t i = 0; i < code->count; i++) {
         free(code->kernels[i].name);
         free(code->kernels[i].readable);
+        free(code->kernels[i].doubt);
         free(code->kernels[i].loads);
         free(code->kernels[i].accesses);
         free(code->kernels[i].tables);

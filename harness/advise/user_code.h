@@ -57,6 +57,7 @@ struct cubin_kernel {
     char *name; /* owned: mangled */
     /* owned: as C++ has it; the same where it is no name of C++, or libstdc++ is not there */
     char *readable;
+    char *doubt; /* owned: why nothing is proven of its code; NULL: nothing speaks against it */
     bool calls_out, local_written; /* local_written: at an index that is known at run time alone */
     struct user_access *accesses; /* owned */
     size_t access_count;

@@ -239,16 +239,22 @@ static enum status search_file(struct search *search, struct bytes file)
                      search->path);
 }
 
-/* The newest architecture whose code can be read here, or the newest. */
+/* How well the code of an architecture can be read here: not, as far as it goes, or to proofs. */
+static unsigned readable(uint32_t architecture)
+{
+    return architecture_known(architecture) + architecture_seen(architecture);
+}
+
+/* The newest of the architectures whose code can be read best. */
 static uint32_t newest_of(const struct search *search)
 {
     uint32_t newest = 0;
 
     for (size_t i = 0; i < search->count; i++) {
         const uint32_t architecture = search->all[i].entry.architecture;
-        const bool known = architecture_known(architecture);
 
-        if (known != architecture_known(newest) ? known : architecture > newest)
+        if (readable(architecture) != readable(newest) ? readable(architecture) > readable(newest)
+                                                       : architecture > newest)
             newest = architecture;
     }
     return newest;

@@ -231,8 +231,13 @@ struct instruction {
     int32_t offset; /* of memory: added to the address */
 };
 
-/* Whether the encoding of an architecture is this one. */
+/* Whether code of an architecture is decoded as far as it goes: its number lies between those of
+ * architectures that have this encoding. */
 bool architecture_known(uint32_t architecture);
+
+/* Whether the decoder was held against code that a compiler made for this very architecture. Of any
+ * other nothing is proven: opcodes and fields may mean something else there. */
+bool architecture_seen(uint32_t architecture);
 
 /* Decodes the instruction at byte `offset` of the code. */
 void instruction_decode(const unsigned char *code, size_t offset, uint32_t architecture,

@@ -39,4 +39,5 @@ struct code_facts {
     const unsigned char *literals; /* of bank 2, in place; NULL: none, or relocated */
     size_t literal_bytes;
     uint32_t block[3]; /* the shape of a block, of 1024 threads at most; 0: any */
+    const char *doubt; /* why nothing is proven of this code; NULL: nothing speaks against it */
 };

@@ -84,9 +84,10 @@ static void classify(const struct analysis *analysis, struct address address,
 
     load->origin = high.origin == ORIGIN_SHARED ? ORIGIN_SHARED : address.low.origin;
     load->offset = (int32_t)address.low.displacement;
-    if (analysis->flow->lost) {
+    if (analysis->machine.facts->doubt || analysis->flow->lost) {
         load->variation = VARIATION_UNKNOWN;
-        load->reason = "there is a jump to where nobody knows";
+        load->reason = analysis->machine.facts->doubt ? analysis->machine.facts->doubt
+                                                      : "there is a jump to where nobody knows";
         return;
     }
     /* The high word of an address follows the low one, unless that is the same in all lanes. */

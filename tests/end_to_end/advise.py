@@ -49,7 +49,9 @@ SMALL = ("--elements", str(ELEMENTS))
 def nvcc():
     """The newest toolkit's; None: there is none."""
     toolkit = os.environ.get("CBANK_CUDA") or "/usr/local/cuda"
-    return shutil.which("nvcc", path=os.pathsep.join([f"{toolkit}/bin", os.environ["PATH"]]))
+    return shutil.which(
+        "nvcc", path=os.pathsep.join([f"{toolkit}/bin", os.environ["PATH"]])
+    )
 
 
 def write_npy(path, rows):
@@ -57,7 +59,9 @@ def write_npy(path, rows):
     header = f"{{'descr': '<u4', 'fortran_order': False, 'shape': ({len(rows)}, {len(rows[0])}), }}"
     header += " " * (-(len(header) + 11) % 64) + "\n"
     with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        file.write(
+            b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
+        )
         for row in rows:
             file.write(struct.pack(f"<{len(row)}I", *row))
 
@@ -71,7 +75,15 @@ class Advise(Scratch):
     def modelled(self, *words):
         """{path: time} by the model engine."""
         done = cbank(
-            "run", "--engine", "model", "--quiet", "--counters", "none", "--json", "-", *words
+            "run",
+            "--engine",
+            "model",
+            "--quiet",
+            "--counters",
+            "none",
+            "--json",
+            "-",
+            *words,
         )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return {
@@ -102,7 +114,9 @@ class Advise(Scratch):
         )
         for space in advice["ranking"]:
             if space["path"] in times:
-                self.assertAlmostEqual(space["time_ns"], times[space["path"]], delta=1e-6)
+                self.assertAlmostEqual(
+                    space["time_ns"], times[space["path"]], delta=1e-6
+                )
 
     def test_a_card_without_times_says_counts_alone(self):
         done = cbank("advise", "--table-bytes", "4096", "--card", "v100", *SMALL)
@@ -112,7 +126,9 @@ class Advise(Scratch):
         self.assertRegex(said, r"constant +\S+ +- +[0-9.]+ [un]s or more")
         advice = self.advise("--table-bytes", "4096", "--card", "v100", *SMALL)
         self.assertIsNone(advice["choice"])
-        self.assertEqual({space["standing"] for space in advice["ranking"]}, {"not known"})
+        self.assertEqual(
+            {space["standing"] for space in advice["ranking"]}, {"not known"}
+        )
         self.assertEqual({space["time_ns"] for space in advice["ranking"]}, {None})
 
     def test_counts_are_those_of_the_indices(self):
@@ -131,19 +147,27 @@ class Advise(Scratch):
                 "footprint_bytes": 128,
             },
         )
-        requests = {space["path"]: space["requests_per_load"] for space in advice["ranking"]}
+        requests = {
+            space["path"]: space["requests_per_load"] for space in advice["ranking"]
+        }
         self.assertEqual(
-            (requests["constant"], requests["global_l2"], requests["shared"]), (16.5, 2.5, 1)
+            (requests["constant"], requests["global_l2"], requests["shared"]),
+            (16.5, 2.5, 1),
         )
         self.assertIn(
             (
                 "distinct addresses 16.5; lines of 64 bytes 1.5; sectors of 32 2.5; wavefronts of"
                 " shared memory 1."
             ),
-            " ".join(cbank("advise", "--table-bytes", "1024", "--indices", path).stdout.split()),
+            " ".join(
+                cbank(
+                    "advise", "--table-bytes", "1024", "--indices", path
+                ).stdout.split()
+            ),
         )
         self.assertEqual(
-            (advice["configuration"]["elements"], advice["configuration"]["loads"]), (ELEMENTS, 2)
+            (advice["configuration"]["elements"], advice["configuration"]["loads"]),
+            (ELEMENTS, 2),
         )
         write_npy(path, [[0] * 100, [300] + [0] * 99])
         self.refused(
@@ -174,7 +198,9 @@ class Advise(Scratch):
             advice = read_json(file)
             jsonschema.validate(advice, schema)
             self.assertEqual(
-                sorted(space["path"] for space in advice["ranking"] + advice["excluded"]),
+                sorted(
+                    space["path"] for space in advice["ranking"] + advice["excluded"]
+                ),
                 sorted(every),
             )
 
@@ -195,7 +221,8 @@ class Advise(Scratch):
             advice = self.advise("--table-bytes", "512", "--width-bytes", "8", *options)
             words = shlex.split(advice["measure"])
             self.assertEqual(
-                (words[:2], words[words.index(options[0]) + 1]), (["cbank", "run"], options[1])
+                (words[:2], words[words.index(options[0]) + 1]),
+                (["cbank", "run"], options[1]),
             )
             times = self.modelled(*words[2:])
             self.assertEqual(
@@ -219,7 +246,9 @@ class Advise(Scratch):
             done = cbank("advise", "--table-bytes", *words, *SMALL)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertEqual(
-                done.stdout.startswith(f"No constant bank holds {total} bytes: it has 65536"),
+                done.stdout.startswith(
+                    f"No constant bank holds {total} bytes: it has 65536"
+                ),
                 total is not None,
             )
             self.assertEqual("No constant bank" in done.stdout, total is not None)
@@ -235,8 +264,14 @@ class Advise(Scratch):
                 ("64", "--polluter-bytes", "4096", "--in-flight", "2", "--loads", "2"),
                 "with one lookup in flight alone",
             ),
-            (("64", "--elements", "2147483648"), "lookup has 1073741824 indices at most"),
-            (("64", "--source", "distinct", "--distinct", "17"), "the table has 16 entries"),
+            (
+                ("64", "--elements", "2147483648"),
+                "lookup has 1073741824 indices at most",
+            ),
+            (
+                ("64", "--source", "distinct", "--distinct", "17"),
+                "the table has 16 entries",
+            ),
             (
                 ("134217728", "--table-count", "2"),
                 "holds tables of 134217728 bytes together at most",
@@ -249,17 +284,36 @@ class Advise(Scratch):
         ):
             with self.subTest(reason):
                 self.refused(
-                    "--table-bytes", *words, saying=["no path can make these lookups: ", reason]
+                    "--table-bytes",
+                    *words,
+                    saying=["no path can make these lookups: ", reason],
                 )
-        self.refused("--table-bytes", "64", "--card", self.path("none.json"), saying=["none.json"])
-        self.refused("--table-bytes", "64", "--indices", self.path("none.npy"), saying=["none.npy"])
+        self.refused(
+            "--table-bytes",
+            "64",
+            "--card",
+            self.path("none.json"),
+            saying=["none.json"],
+        )
+        self.refused(
+            "--table-bytes",
+            "64",
+            "--indices",
+            self.path("none.npy"),
+            saying=["none.npy"],
+        )
         for options in (
             ("--elements", "64,128"),
             ("--source", "zipf,random"),
             ("--loads", "1,2"),
             ("--cache-state", "all"),
         ):
-            self.refused("--table-bytes", "64", *options, saying=["advice is of one configuration"])
+            self.refused(
+                "--table-bytes",
+                "64",
+                *options,
+                saying=["advice is of one configuration"],
+            )
 
 
 class SeveralTables(Scratch):
@@ -268,10 +322,14 @@ class SeveralTables(Scratch):
     ROOM = {"constant": 65536, "shared": 49152, "param": 32640, "elsewhere": 1 << 40}
 
     def solved(self, *tables, options=()):
-        done = cbank("advise", "--tables", ",".join(tables), "--json", "-", *SMALL, *options)
+        done = cbank(
+            "advise", "--tables", ",".join(tables), "--json", "-", *SMALL, *options
+        )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         answer = json.loads(done.stdout)
-        jsonschema.validate(answer, read_json(os.path.join(ROOT, "results/tables.schema.json")))
+        jsonschema.validate(
+            answer, read_json(os.path.join(ROOT, "results/tables.schema.json"))
+        )
         return answer
 
     def taken(self, answer, places):
@@ -279,7 +337,14 @@ class SeveralTables(Scratch):
         units. None: they do not fit."""
         tables = answer["tables"]
         for place, room in self.ROOM.items():
-            if sum(table["table_bytes"] for table, at in zip(tables, places) if at == place) > room:
+            if (
+                sum(
+                    table["table_bytes"]
+                    for table, at in zip(tables, places)
+                    if at == place
+                )
+                > room
+            ):
                 return None
         if any(at not in table["busy_ns"] for table, at in zip(tables, places)):
             return None
@@ -287,7 +352,9 @@ class SeveralTables(Scratch):
             [table for table, at in zip(tables, places) if at == which]
             for which in ("shared", "elsewhere")
         )
-        step = answer["shared"][-(-sum(table["table_bytes"] for table in shared) // 1024)]
+        step = answer["shared"][
+            -(-sum(table["table_bytes"] for table in shared) // 1024)
+        ]
         copies = step["waves"] * sum(table["copy_ns"] for table in shared)
         units = {
             unit: sum(table["busy_ns"][at][unit] for table, at in zip(tables, places))
@@ -296,9 +363,12 @@ class SeveralTables(Scratch):
         if elsewhere:
             bytes_there = sum(table["table_bytes"] for table in elsewhere)
             missed, before = (
-                max(1 - of["l1_bytes"] / bytes_there, 0) for of in (step, answer["shared"][0])
+                max(1 - of["l1_bytes"] / bytes_there, 0)
+                for of in (step, answer["shared"][0])
             )
-            units["L2"] += (missed - before) * sum(table["l2_ns"] for table in elsewhere)
+            units["L2"] += (missed - before) * sum(
+                table["l2_ns"] for table in elsewhere
+            )
         return copies + max(units.values()), copies + sum(units.values())
 
     def test_no_assignment_is_better(self):
@@ -314,7 +384,9 @@ class SeveralTables(Scratch):
                 answer = self.solved(*spec)
                 tables = answer["tables"]
                 chosen = [table["chosen"].removesuffix("_large") for table in tables]
-                places = [place if place in self.ROOM else "elsewhere" for place in chosen]
+                places = [
+                    place if place in self.ROOM else "elsewhere" for place in chosen
+                ]
                 time, total = self.taken(answer, places)
                 tried = [
                     self.taken(answer, tried)
@@ -324,13 +396,20 @@ class SeveralTables(Scratch):
                 self.assertAlmostEqual(time, answer["time_ns"])
                 self.assertLessEqual(time, 1.01 * min(tried)[0] + 1e-6)
                 self.assertAlmostEqual(
-                    total, min(other for longest, other in tried if longest <= 1.01 * min(tried)[0])
+                    total,
+                    min(
+                        other
+                        for longest, other in tried
+                        if longest <= 1.01 * min(tried)[0]
+                    ),
                 )
                 for place in ("constant", "shared", "param"):
                     self.assertEqual(
                         answer[f"{place}_bytes"],
                         sum(
-                            table["table_bytes"] for table, at in zip(tables, places) if at == place
+                            table["table_bytes"]
+                            for table, at in zip(tables, places)
+                            if at == place
                         ),
                     )
 
@@ -338,9 +417,13 @@ class SeveralTables(Scratch):
         """A warp has one address in the first table, up to 32 in the second. Constant memory has
         room for one."""
         for reads in (1, 1000):
-            answer = self.solved(f"together:40000:4:{reads}:lockstep", "apart:40000:4:100:random")
+            answer = self.solved(
+                f"together:40000:4:{reads}:lockstep", "apart:40000:4:100:random"
+            )
             self.assertNotEqual(answer["tables"][1]["chosen"], "constant")
-        cell = self.solved("together:512:4:1:lockstep", "apart:512:4:1:random")["tables"]
+        cell = self.solved("together:512:4:1:lockstep", "apart:512:4:1:random")[
+            "tables"
+        ]
         # One address a load, and of 32 draws from 128 entries so many distinct ones in the mean.
         ratio = (
             cell[1]["busy_ns"]["constant"]["constant cache"]
@@ -364,9 +447,14 @@ class SeveralTables(Scratch):
         answer = self.solved(*spec, options=grid)
         self.assertAlmostEqual(
             answer["tables"][0]["copy_ns"],
-            10 * card["l2_latency_cycles"]["value"] / card["sm_clock_mhz"]["value"] * 1000,
+            10
+            * card["l2_latency_cycles"]["value"]
+            / card["sm_clock_mhz"]["value"]
+            * 1000,
         )
-        self.assertEqual([step["waves"] for step in answer["shared"]], [1] * 28 + [2] * 21)
+        self.assertEqual(
+            [step["waves"] for step in answer["shared"]], [1] * 28 + [2] * 21
+        )
         self.assertNotEqual(answer["tables"][0]["chosen"], "shared")
         small = self.solved("a:16384:4:8", options=grid)
         self.assertEqual(
@@ -379,7 +467,10 @@ class SeveralTables(Scratch):
         of another table miss it."""
         grid = ("--card", "h200", "--elements", "1048576", "--block-size", "256")
         answer = self.solved(
-            "few:256:4:1:lockstep", "shared:44000:4:4", "elsewhere:32768:4:3", options=grid
+            "few:256:4:1:lockstep",
+            "shared:44000:4:4",
+            "elsewhere:32768:4:3",
+            options=grid,
         )
         self.assertEqual(
             [answer["shared"][at]["l1_bytes"] for at in (0, 43)], [228 * 1024, 8 * 1024]
@@ -443,9 +534,22 @@ class Write(Scratch):
             ],
         ),
         (
-            ("--thread-elements", "1", "--loads", "8", "--in-flight", "4", "--source", "sorted"),
+            (
+                "--thread-elements",
+                "1",
+                "--loads",
+                "8",
+                "--in-flight",
+                "4",
+                "--source",
+                "sorted",
+            ),
             4,
-            ["(elements + 255) / 256, 256, 0)", "(at % elements * entry_count", "#pragma unroll 4"],
+            [
+                "(elements + 255) / 256, 256, 0)",
+                "(at % elements * entry_count",
+                "#pragma unroll 4",
+            ],
         ),
         (
             (
@@ -466,7 +570,11 @@ class Write(Scratch):
                 "<<stride",
             ],
         ),
-        (("--indices", "it's 8.npy"), 1, ["const unsigned *index", "it's 8.npy\"}", "<<stride"]),
+        (
+            ("--indices", "it's 8.npy"),
+            1,
+            ["const unsigned *index", "it's 8.npy\"}", "<<stride"],
+        ),
     )
 
     def write(self, *options, name="mine.cu"):
@@ -490,7 +598,10 @@ class Write(Scratch):
     def test_the_file_says_what_was_asked_for(self):
         for _, said, _, text in self.cases():
             for words in said:
-                self.assertIn("i += gridDim.x * blockDim.x" if words == "<<stride" else words, text)
+                self.assertIn(
+                    "i += gridDim.x * blockDim.x" if words == "<<stride" else words,
+                    text,
+                )
             self.assertNotRegex(text, r"[$?]\w|^\*")
 
     def test_the_file_compiles(self):
@@ -498,7 +609,9 @@ class Write(Scratch):
         if not nvcc():
             self.skipTest("no nvcc")
         for loads, _, path, text in self.cases():
-            tables = "".join(f"#define CBANK_SPACE_table_{letter} ,constant\n" for letter in "abc")
+            tables = "".join(
+                f"#define CBANK_SPACE_table_{letter} ,constant\n" for letter in "abc"
+            )
             with open(self.path("whole.cu"), "w", encoding="utf-8") as file:
                 file.write(f'{tables}#include "{path}"\n')
             subprocess.run(
@@ -552,7 +665,8 @@ class Write(Scratch):
             self.skipTest("no simulated GPU")
         indices = self.path("indices.npy")
         write_npy(
-            indices, [[(7 * thread + load) % 16 for thread in range(100)] for load in range(3)]
+            indices,
+            [[(7 * thread + load) % 16 for thread in range(100)] for load in range(3)],
         )
         path, _ = self.write(
             "--table-bytes",
@@ -630,12 +744,21 @@ class Write(Scratch):
                 ["--source random", "--indices"],
             ),
             (
-                ("--source", "distinct", "--distinct", "2", "--write", self.path("b.cu")),
+                (
+                    "--source",
+                    "distinct",
+                    "--distinct",
+                    "2",
+                    "--write",
+                    self.path("b.cu"),
+                ),
                 ["--source random"],
             ),
         ):
             done = cbank("advise", "--table-bytes", "4096", *SMALL, *words)
-            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1))
+            self.assertEqual(
+                (done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1)
+            )
             for word in said:
                 self.assertIn(word, done.stderr)
         with open(path, encoding="utf-8") as file:
@@ -644,7 +767,13 @@ class Write(Scratch):
         os.mkdir(os.path.dirname(long))
         write_npy(long, [[0] * 64])
         done = cbank(
-            "advise", "--table-bytes", "64", "--indices", long, "--write", self.path("c.cu")
+            "advise",
+            "--table-bytes",
+            "64",
+            "--indices",
+            long,
+            "--write",
+            self.path("c.cu"),
         )
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("255 bytes at most", done.stderr)
@@ -670,7 +799,13 @@ __constant__ float4 q[256];
         ),
         "of_block": ("o[I] = c[blockIdx.x];", "constant", "as it should be", None, 1),
         "of_argument": ("o[I] = c[n];", "constant", "as it should be", None, 1),
-        "of_warp": ("o[I] = c[threadIdx.x / 32];", "constant", "as it should be", None, 1),
+        "of_warp": (
+            "o[I] = c[threadIdx.x / 32];",
+            "constant",
+            "as it should be",
+            None,
+            1,
+        ),
         "shuffled": (
             "o[I] = c[__shfl_sync(~0u, x[I], 0)];",
             "constant",
@@ -679,8 +814,20 @@ __constant__ float4 q[256];
             1,
         ),
         "own": ("o[I] = c[threadIdx.x];", "constant", "faster elsewhere", "shared", 32),
-        "uneven": ("o[I] = c[threadIdx.x & 5];", "constant", "faster elsewhere", "shared", 4),
-        "fours": ("o[I] = c[threadIdx.x / 4];", "constant", "faster elsewhere", "shared", 8),
+        "uneven": (
+            "o[I] = c[threadIdx.x & 5];",
+            "constant",
+            "faster elsewhere",
+            "shared",
+            4,
+        ),
+        "fours": (
+            "o[I] = c[threadIdx.x / 4];",
+            "constant",
+            "faster elsewhere",
+            "shared",
+            8,
+        ),
         "first_eight": (
             "if (threadIdx.x < 8) o[I] = eight[threadIdx.x];",
             "constant",
@@ -709,7 +856,13 @@ __constant__ float4 q[256];
             None,
             None,
         ),
-        "least": ("o[I] = c[min(min(x[0], x[1]), x[2])];", "constant", "as it should be", None, 1),
+        "least": (
+            "o[I] = c[min(min(x[0], x[1]), x[2])];",
+            "constant",
+            "as it should be",
+            None,
+            1,
+        ),
         "packed": (
             'int v; asm("cvt.rni.sat.u8.f32 %0, %1;" : "=r"(v) : "f"(x[0] * 0.5f)); o[I] = c[v];',
             "constant",
@@ -892,7 +1045,9 @@ __constant__ float4 q[256];
         with open(self.path("tables.cu"), "w", encoding="utf-8") as file:
             file.write(
                 self.HEAD
-                + "".join(f"KERNEL({name}) {{ {row[0]} }}\n" for name, row in rows.items())
+                + "".join(
+                    f"KERNEL({name}) {{ {row[0]} }}\n" for name, row in rows.items()
+                )
             )
         subprocess.run(
             [
@@ -913,10 +1068,14 @@ __constant__ float4 q[256];
         done = cbank(*command, *words, "--json", "-")
         self.assertEqual((done.returncode, done.stderr), (status, ""))
         advice = json.loads(done.stdout)
-        jsonschema.validate(advice, read_json(os.path.join(ROOT, "results/advice.schema.json")))
+        jsonschema.validate(
+            advice, read_json(os.path.join(ROOT, "results/advice.schema.json"))
+        )
         for kernel in advice["code"]["kernels"]:
             for load in kernel["loads"]:
-                self.assertEqual(load["evidence"][0].split(":")[0], hex(load["address"]))
+                self.assertEqual(
+                    load["evidence"][0].split(":")[0], hex(load["address"])
+                )
         return {
             kernel["name"]: {table["memory"]: table for table in kernel["tables"]}
             for kernel in advice["code"]["kernels"]
@@ -947,7 +1106,8 @@ __constant__ float4 q[256];
                 (name, table["table"], table["table_bytes"])
                 for name, of in tables.items()
                 for memory, table in of.items()
-                if memory == "constant" and name not in ("copied", "quads", "halves", "rest")
+                if memory == "constant"
+                and name not in ("copied", "quads", "halves", "rest")
             },
             {
                 ("data", "lut", 1024),
@@ -957,17 +1117,29 @@ __constant__ float4 q[256];
                     (name, "c", 4096)
                     for name, row in self.ROWS.items()
                     if row[1] == "constant"
-                    and name not in ("data", "first_eight", "far_away", "quads", "halves", "rest")
+                    and name
+                    not in (
+                        "data",
+                        "first_eight",
+                        "far_away",
+                        "quads",
+                        "halves",
+                        "rest",
+                    )
                 ),
             },
         )
         # There, c[5] is an operand of the product that is stored.
         self.assertEqual(
-            self.tables(self.compile("kept", architecture=80))["kept"]["constant"]["addresses"],
+            self.tables(self.compile("kept", architecture=80))["kept"]["constant"][
+                "addresses"
+            ],
             16.5,
         )
         chains = {
-            kernel["name"]: [step.split(":")[1] for step in kernel["loads"][0]["evidence"]]
+            kernel["name"]: [
+                step.split(":")[1] for step in kernel["loads"][0]["evidence"]
+            ]
             for kernel in json.loads(
                 cbank(*self.compile("own", "of_argument"), "--json", "-").stdout
             )["code"]["kernels"]
@@ -1017,7 +1189,9 @@ __constant__ float4 q[256];
         command = ("advise", "--kernel", self.compile("streamed", "row")[-1])
         self.assertEqual(sorted(self.tables(command)), ["row", "streamed"])
         self.assertTrue(
-            cbank(*command, "--json", self.path("advice.json")).stdout.startswith("\ncode: ")
+            cbank(*command, "--json", self.path("advice.json")).stdout.startswith(
+                "\ncode: "
+            )
         )
         advice = read_json(self.path("advice.json"))
         self.assertEqual(
@@ -1030,13 +1204,17 @@ __constant__ float4 q[256];
         for words in (("--source", "random"), ("--loads", "2"), ("--elements", "64")):
             done = cbank(*command, *words)
             self.assertEqual(
-                (done.returncode, "name the size of the table" in done.stderr), (2, True)
+                (done.returncode, "name the size of the table" in done.stderr),
+                (2, True),
             )
 
     def test_images_are_no_tables(self):
         """Nothing is proven about an image by its first coordinate, which is the same in all
         threads in three kernels."""
-        rows = {name: (body, "image", "no table", None, None) for name, body in self.IMAGES.items()}
+        rows = {
+            name: (body, "image", "no table", None, None)
+            for name, body in self.IMAGES.items()
+        }
         rows["fetched"] = (
             "o[I] = tex1Dfetch<float>(n, x[I]);",
             "texture",
@@ -1053,12 +1231,17 @@ __constant__ float4 q[256];
         )
         for architecture in (75, 90, 120):
             tables = self.tables(
-                self.compile(rows=rows, architecture=architecture), "--table-bytes", "1024"
+                self.compile(rows=rows, architecture=architecture),
+                "--table-bytes",
+                "1024",
             )
             for name, (_, memory, verdict, _, addresses) in rows.items():
                 with self.subTest(name, architecture=architecture):
                     self.assertEqual(
-                        (tables[name][memory]["verdict"], tables[name][memory]["addresses"]),
+                        (
+                            tables[name][memory]["verdict"],
+                            tables[name][memory]["addresses"],
+                        ),
                         (verdict, addresses),
                     )
 
@@ -1076,14 +1259,18 @@ __constant__ float4 q[256];
         for architecture in (75, 90, 120):
             tables = self.tables(
                 self.compile(
-                    source=os.path.join(ROOT, "tests/data/samples.cu"), architecture=architecture
+                    source=os.path.join(ROOT, "tests/data/samples.cu"),
+                    architecture=architecture,
                 )
             )
             self.assertEqual(sorted(tables), sorted(where))
             for name, memory in where.items():
                 with self.subTest(name, architecture=architecture):
                     self.assertEqual(
-                        (tables[name][memory]["verdict"], tables[name][memory]["addresses"]),
+                        (
+                            tables[name][memory]["verdict"],
+                            tables[name][memory]["addresses"],
+                        ),
                         ("as it should be", 1),
                     )
                     self.assertEqual(
@@ -1134,23 +1321,37 @@ __constant__ float4 q[256];
                     ],
                     [(by_row, condition), (by_column, condition)],
                 )
-        self.assertEqual(cbank(*command).stdout.count("if blockDim.x is a multiple of 32"), 4)
-        self.assertIn("--kernel", cbank("advise", "--table-bytes", "64", "--block-dim", "8").stderr)
+        self.assertEqual(
+            cbank(*command).stdout.count("if blockDim.x is a multiple of 32"), 4
+        )
+        self.assertIn(
+            "--kernel",
+            cbank("advise", "--table-bytes", "64", "--block-dim", "8").stderr,
+        )
         for wrong in ("8,8,32", "8,", "a", "0,4", "1,2,3,4", "2048"):
             done = cbank(*command, "--block-dim", wrong)
             self.assertEqual((done.returncode, done.stdout), (2, ""), wrong)
-            self.assertIn(f"--block-dim {wrong}: a block has one to three dimensions", done.stderr)
+            self.assertIn(
+                f"--block-dim {wrong}: a block has one to three dimensions", done.stderr
+            )
 
     def test_the_users_indices_stand_for_data_alone(self):
         command = self.compile("data", "own", "of_block", "of_arguments")
         indices = self.path("indices.npy")
         write_npy(indices, [[thread % 4 for thread in range(64)]])
         tables = self.tables(
-            ("advise", "--kernel", command[-1]), "--table-bytes", "1024", "--indices", indices
+            ("advise", "--kernel", command[-1]),
+            "--table-bytes",
+            "1024",
+            "--indices",
+            indices,
         )
         self.assertEqual(
             [
-                (tables[name]["constant"]["addresses"], tables[name]["constant"]["assumed"])
+                (
+                    tables[name]["constant"]["addresses"],
+                    tables[name]["constant"]["assumed"],
+                )
                 for name in ("data", "own", "of_block")
             ],
             [(4, True), (32, False), (1, False)],
@@ -1171,24 +1372,35 @@ __constant__ float4 q[256];
             )
         # Indices of a table of another size say nothing about it.
         tables = self.tables(
-            ("advise", "--kernel", command[-1]), "--table-bytes", "512", "--indices", indices
+            ("advise", "--kernel", command[-1]),
+            "--table-bytes",
+            "512",
+            "--indices",
+            indices,
         )
         self.assertEqual(
-            (tables["data"]["constant"]["verdict"], tables["data"]["constant"]["assumed"]),
+            (
+                tables["data"]["constant"]["verdict"],
+                tables["data"]["constant"]["assumed"],
+            ),
             ("cannot tell", False),
         )
 
     def test_the_table_of_the_code_is_taken(self):
         # The largest of those whose index is not proven; none: nothing is assumed.
         self.assertIn(
-            "table: 1024 bytes, 256 entries of 4\n", cbank(*self.compile("data", "own")).stdout
+            "table: 1024 bytes, 256 entries of 4\n",
+            cbank(*self.compile("data", "own")).stdout,
         )
         self.assertTrue(
-            cbank("advise", "--kernel", self.compile("own")[-1]).stdout.startswith("\ncode: ")
+            cbank("advise", "--kernel", self.compile("own")[-1]).stdout.startswith(
+                "\ncode: "
+            )
         )
         self.assertIn("table: 1024 bytes", cbank(*self.compile("data")).stdout)
         self.assertIn(
-            "table: 512 bytes", cbank(*self.compile("data"), "--table-bytes", "512").stdout
+            "table: 512 bytes",
+            cbank(*self.compile("data"), "--table-bytes", "512").stdout,
         )
         self.assertIn(
             "table: 856 bytes, 107 entries of 8\n",
@@ -1202,7 +1414,10 @@ __constant__ float4 q[256];
         }
         tables = self.tables(self.compile(rows=rows))
         self.assertEqual(
-            [tables[name]["constant"]["table"] for name in ("less_one", "own_less_one")],
+            [
+                tables[name]["constant"]["table"]
+                for name in ("less_one", "own_less_one")
+            ],
             [None, "lut"],
         )
         # What is added to an index may lie in another table.
@@ -1212,14 +1427,18 @@ __constant__ float4 q[256];
         self.assertIn(
             " c ",
             cbank(
-                *self.compile(rows={"from_the_end": ("o[I] = c[1023 - threadIdx.x] + lut[n];",)})
+                *self.compile(
+                    rows={"from_the_end": ("o[I] = c[1023 - threadIdx.x] + lut[n];",)}
+                )
             ).stdout,
         )
-        self.HEAD = "__constant__ float c[64];\n#define" + self.HEAD.partition("#define")[2]
+        self.HEAD = (
+            "__constant__ float c[64];\n#define" + self.HEAD.partition("#define")[2]
+        )
         self.assertEqual(
-            self.tables(self.compile(rows={"less": ("o[I] = c[x[I] - 1];",)}))["less"]["constant"][
-                "table"
-            ],
+            self.tables(self.compile(rows={"less": ("o[I] = c[x[I] - 1];",)}))["less"][
+                "constant"
+            ]["table"],
             "c",
         )
 
@@ -1239,16 +1458,28 @@ __constant__ float4 q[256];
             capture_output=True,
         )
         tables = self.tables(
-            ("advise", *SMALL, "--table-bytes", "1024", "--kernel", self.path("tables.cubin"))
+            (
+                "advise",
+                *SMALL,
+                "--table-bytes",
+                "1024",
+                "--kernel",
+                self.path("tables.cubin"),
+            )
         )
         for name, verdict, addresses in (
             ("of_data", "cannot tell", None),
             ("of_thread", "faster elsewhere", 8),
             ("of_all", "as it should be", 1),
         ):
-            if "param" in tables[name]:  # one that all read may come as a plain parameter
+            if (
+                "param" in tables[name]
+            ):  # one that all read may come as a plain parameter
                 self.assertEqual(
-                    (tables[name]["param"]["verdict"], tables[name]["param"]["addresses"]),
+                    (
+                        tables[name]["param"]["verdict"],
+                        tables[name]["param"]["addresses"],
+                    ),
                     (verdict, addresses),
                     name,
                 )
@@ -1305,9 +1536,14 @@ __constant__ float4 q[256];
         self.tables(command, "--fail", status=1)
         for name in ("together", "data", "column"):
             self.assertEqual(
-                cbank(*self.compile(name), "--table-bytes", "1024", "--fail").returncode, 0
+                cbank(
+                    *self.compile(name), "--table-bytes", "1024", "--fail"
+                ).returncode,
+                0,
             )
-        self.assertEqual(cbank(*self.compile("data"), "--source", "random", "--fail").returncode, 1)
+        self.assertEqual(
+            cbank(*self.compile("data"), "--source", "random", "--fail").returncode, 1
+        )
         done = cbank("advise", "--table-bytes", "64", "--fail")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("--kernel", done.stderr)
@@ -1328,7 +1564,9 @@ class Kernel(Scratch):
         done = cbank(*self.ADVISE, "--kernel", path, "--json", "-", *words)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         advice = json.loads(done.stdout)
-        jsonschema.validate(advice, read_json(os.path.join(ROOT, "results/advice.schema.json")))
+        jsonschema.validate(
+            advice, read_json(os.path.join(ROOT, "results/advice.schema.json"))
+        )
         return advice
 
     def refused(self, data, saying, status=2):
@@ -1345,7 +1583,8 @@ class Kernel(Scratch):
         for architecture in (70, 90):
             code = self.advise(self.file(architecture))["code"]
             self.assertEqual(
-                (code["file"], code["architecture"]), (self.file(architecture), architecture)
+                (code["file"], code["architecture"]),
+                (self.file(architecture), architecture),
             )
             (kernel,) = code["kernels"]
             self.assertEqual(kernel["name"], self.SYMBOL)
@@ -1353,7 +1592,9 @@ class Kernel(Scratch):
                 row["load"]: (row["count"], row["in_loops"], row["width_bytes"])
                 for row in kernel["kinds"]
             }
-            self.assertEqual((rows["LDC c[3][register]"], rows["LDG"]), ((1, 1, 4), (1, 1, 4)))
+            self.assertEqual(
+                (rows["LDC c[3][register]"], rows["LDG"]), ((1, 1, 4), (1, 1, 4))
+            )
             # The table's index comes from an array, which each thread reads at its own place.
             loads = {load["instruction"]: load for load in kernel["loads"]}
             self.assertEqual(
@@ -1369,7 +1610,10 @@ class Kernel(Scratch):
                 (loads["LDC"]["table"], loads["LDG"]["table"]), ("table", "parameter 0")
             )
             self.assertEqual(
-                [loads["LDG"][key] for key in ("variation", "stride_bytes", "addresses", "reason")],
+                [
+                    loads["LDG"][key]
+                    for key in ("variation", "stride_bytes", "addresses", "reason")
+                ],
                 ["affine", 4, 32, None],
             )
             said = cbank(*self.ADVISE, "--kernel", self.file(architecture)).stdout
@@ -1379,7 +1623,8 @@ class Kernel(Scratch):
                 ["c++filt", self.SYMBOL], capture_output=True, text=True, check=True
             ).stdout.strip()
             self.assertEqual(
-                (kernel["readable_name"], readable), (readable, "lookup(int const*, float*, int)")
+                (kernel["readable_name"], readable),
+                (readable, "lookup(int const*, float*, int)"),
             )
             self.assertRegex(
                 said,
@@ -1404,7 +1649,10 @@ class Kernel(Scratch):
             (host, ["no machine code of a GPU"]),
             (b".version 9.0\n.target sm_90\n", ["PTX", "ptxas"]),
             (b"//\n// Generated by NVIDIA\n", ["ptxas"]),
-            (struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 64) + data[:32], ["fatbin", "cut off"]),
+            (
+                struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 64) + data[:32],
+                ["fatbin", "cut off"],
+            ),
             (
                 struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 0),
                 ["cuobjdump -xptx all FILE", "ptxas -arch=sm_90"],
@@ -1428,7 +1676,8 @@ class Kernel(Scratch):
                 [90, 70, 90],
             )
             self.assertEqual(
-                self.advise(path)["code"]["kernels"], self.advise(self.file(90))["code"]["kernels"]
+                self.advise(path)["code"]["kernels"],
+                self.advise(self.file(90))["code"]["kernels"],
             )
             self.assertIn(
                 "sm_90; the file also has sm_70, which --arch chooses\n",
@@ -1437,7 +1686,10 @@ class Kernel(Scratch):
             done = cbank(*self.ADVISE, "--kernel", path, "--arch", "80")
             self.assertEqual(
                 (done.returncode, done.stderr),
-                (2, f"cbank: error: {path}: no machine code of sm_80; it has sm_70 sm_90\n"),
+                (
+                    2,
+                    f"cbank: error: {path}: no machine code of sm_80; it has sm_70 sm_90\n",
+                ),
             )
         with open(self.path("libzstd.so.1"), "wb") as file:
             file.write(b"no library of zstd")
@@ -1460,9 +1712,13 @@ class Kernel(Scratch):
         with open(os.path.join(self.CORPUS, "lookup.o"), "rb") as file:
             data = file.read()
         self.refused(
-            data.replace(b".nv_fatbin\0", b".no_fatbin\0"), ["no machine code of a GPU", "ptxas"]
+            data.replace(b".nv_fatbin\0", b".no_fatbin\0"),
+            ["no machine code of a GPU", "ptxas"],
         )
-        self.refused(data.replace(b"\x50\xed\x55\xba", b"\x50\xed\x55\xbb"), ["fatbin", "damaged"])
+        self.refused(
+            data.replace(b"\x50\xed\x55\xba", b"\x50\xed\x55\xbb"),
+            ["fatbin", "damaged"],
+        )
         self.refused(data[: len(data) - 64], ["cut off"])
 
     def test_containers_that_a_compiler_makes(self):
@@ -1508,13 +1764,24 @@ class Kernel(Scratch):
                 self.assertEqual(
                     (
                         code["architecture"],
-                        {re.sub(r"_Z\d+|Pi$", "", kernel["name"]) for kernel in code["kernels"]},
+                        {
+                            re.sub(r"_Z\d+|Pi$", "", kernel["name"])
+                            for kernel in code["kernels"]
+                        },
                     ),
                     (architecture, kernels),
                     name,
                 )
         subprocess.run(
-            [nvcc(), "-w", "-fatbin", "-arch=compute_90", "-o", "ptx.fatbin", "other.cu"],
+            [
+                nvcc(),
+                "-w",
+                "-fatbin",
+                "-arch=compute_90",
+                "-o",
+                "ptx.fatbin",
+                "other.cu",
+            ],
             check=True,
             capture_output=True,
             cwd=self.path(""),
@@ -1530,7 +1797,27 @@ class Kernel(Scratch):
         for architecture in (0, 62, 69, 122, 255):
             struct.pack_into("<I", data, 48, flags & ~0xFF00 | architecture << 8)
             self.refused(
-                bytes(data), [f"sm_{architecture}", "sm_70 to sm_121", "nvdisasm"], status=3
+                bytes(data),
+                [f"sm_{architecture}", "sm_70 to sm_121", "nvdisasm"],
+                status=3,
+            )
+
+    def test_architectures_whose_code_was_never_seen(self):
+        """The same bytes under another label: what they mean there nobody has checked."""
+        with open(self.file(90), "rb") as file:
+            data = bytearray(file.read())
+        (flags,) = struct.unpack_from("<I", data, 48)
+        proven = self.advise(self.file(90))["code"]["kernels"]
+        self.assertTrue(any(load["reason"] is None for load in proven[0]["loads"]))
+        for architecture in (71, 102, 105, 107, 119):
+            struct.pack_into("<I", data, 48, flags & ~0xFF00 | architecture << 8)
+            path = self.path(f"sm_{architecture}.cubin")
+            with open(path, "wb") as file:
+                file.write(data)
+            (kernel,) = self.advise(path)["code"]["kernels"]
+            self.assertEqual(
+                {(load["variation"], load["reason"]) for load in kernel["loads"]},
+                {("unknown", f"code of sm_{architecture} was never seen here")},
             )
 
     def test_kernels_that_share_their_code(self):
@@ -1542,7 +1829,10 @@ class Kernel(Scratch):
             struct.unpack_from("<H", data, 60)[0],
         )
         headers = [
-            (sections + 64 * i, *struct.unpack_from("<IIQQQQI", data, sections + 64 * i))
+            (
+                sections + 64 * i,
+                *struct.unpack_from("<IIQQQQI", data, sections + 64 * i),
+            )
             for i in range(count)
         ]
         (text,) = [
@@ -1575,7 +1865,9 @@ class Kernel(Scratch):
         code = self.advise(path)["code"]
         kernels = {kernel["name"]: kernel for kernel in code["kernels"]}
         looped = {
-            name: {row["load"]: (row["count"], row["in_loops"]) for row in kernel["kinds"]}
+            name: {
+                row["load"]: (row["count"], row["in_loops"]) for row in kernel["kinds"]
+            }
             for name, kernel in kernels.items()
         }
         self.assertEqual(set(looped), set(LOAD_OF_KERNEL))
@@ -1591,11 +1883,16 @@ class Kernel(Scratch):
         }
         self.assertEqual(widths, {1, 2, 4, 8})
         self.assertEqual(looped["local"]["LDL"], (1, 1))
-        for name, counts in (("loop", (2, 1)), ("called", (1, 1)), ("register", (1, 0))):
+        for name, counts in (
+            ("loop", (2, 1)),
+            ("called", (1, 1)),
+            ("register", (1, 0)),
+        ):
             self.assertEqual(looped[f"constant_{name}"]["LDC c[3][register]"], counts)
         self.assertEqual(looped["switched"]["LDC c[3][register]"], (3, 3))
         self.assertEqual(
-            [name for name, kernel in kernels.items() if kernel["calls_out"]], ["pointer"]
+            [name for name, kernel in kernels.items() if kernel["calls_out"]],
+            ["pointer"],
         )
 
 
