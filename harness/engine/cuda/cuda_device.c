@@ -458,10 +458,40 @@ bool cuda_clock_was_read(const struct cuda_device *device, size_t cell)
 
 static const struct library_symbol driver_symbols[] = {DRIVER_FUNCTIONS(SYMBOL)};
 
-enum status cuda_device_open(struct cuda_device *device, const struct cuda_request *request)
+static enum status bind_driver(struct cuda_device *device)
 {
-    static const double open_seconds = 6; /* a context, or a module that the driver compiles */
-    static const size_t stamps_bytes = TOOL_STAMPS_MAX * sizeof(uint64_t);
+    void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    const char *missing = "libcuda.so.1";
+
+    if (!library ||
+        !library_bind(library, driver_symbols, sizeof(driver_symbols) / sizeof(driver_symbols[0]),
+                      &device->driver, &missing))
+        return log_error(STATUS_ENVIRONMENT, "the NVIDIA driver has no %s; update the driver",
+                         missing);
+    *(void **)&device->param_info = dlsym(library, "cuFuncGetParamInfo");
+    return STATUS_OK;
+}
+
+/* Opens the context and the stream, and makes room for the readings of clocks. */
+static enum status open_context(struct cuda_device *device)
+{
+    struct cuda_tools *tools = &device->tools;
+    char reason[ENGINE_REASON_BYTES];
+
+    if (CUDA(device, cudaSetDevice, (int)device->ordinal) &&
+        CUDA(device, cudaStreamCreateWithFlags, &device->stream, cudaStreamNonBlocking) &&
+        DRIVER(device, cuCtxGetCurrent, &device->context) &&
+        CUDA(device, cudaHostAlloc, (void **)&tools->readings,
+             (tools->cells + OTHER_READINGS) * sizeof(*tools->readings), cudaHostAllocMapped))
+        return STATUS_OK;
+    environment_error(ENVIRONMENT_CUDA, device->calls.code, device->calls.failed,
+                      device->calls.error, reason);
+    return log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s", (unsigned)device->ordinal,
+                     reason);
+}
+
+static enum status load_tools(struct cuda_device *device)
+{
     struct cuda_tools *tools = &device->tools;
     const struct {
         const char *name;
@@ -471,10 +501,35 @@ enum status cuda_device_open(struct cuda_device *device, const struct cuda_reque
         {"tool_flush", &tools->flush}, {"tool_stamp", &tools->stamp},
         {"tool_clock", &tools->clock},
     };
-    void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    const char *missing = "libcuda.so.1";
-    char reason[ENGINE_REASON_BYTES];
-    enum status status = STATUS_OK;
+    const enum status status = cuda_module_load(device, "tools", &tools->module);
+
+    if (status != STATUS_OK)
+        return status;
+    for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++)
+        if (!cuda_module_function(device, &tools->module, kernels[i].name, kernels[i].function))
+            return log_error(STATUS_ENVIRONMENT, "%s has no kernel %s", tools->module.image,
+                             kernels[i].name);
+    return STATUS_OK;
+}
+
+/* Makes room for stamps, and begins to read the timer's tick: a spin of zero ns lasts one. */
+static enum status start_timer(struct cuda_device *device)
+{
+    static const size_t stamps_bytes = TOOL_STAMPS_MAX * sizeof(uint64_t);
+    struct cuda_tools *tools = &device->tools;
+
+    if (CUDA(device, cudaMalloc, (void **)&tools->stamps_ns, stamps_bytes) &&
+        cuda_device_set(device, tools->stamps_ns, 0, stamps_bytes) &&
+        launch_clock(device, tools->cells + TICK_READING, NULL, 0))
+        return STATUS_OK;
+    return log_error(STATUS_ENVIRONMENT, "cannot read the timer of the device: %s",
+                     cuda_device_error(device));
+}
+
+enum status cuda_device_open(struct cuda_device *device, const struct cuda_request *request)
+{
+    static const double open_seconds = 6; /* a context, or a module that the driver compiles */
+    enum status status;
 
     *device = (struct cuda_device){
         .ordinal = request->ordinal,
@@ -485,39 +540,13 @@ enum status cuda_device_open(struct cuda_device *device, const struct cuda_reque
                   .suspects = calloc(request->cells + 1, sizeof(*device->calls.suspects))},
         .tools.cells = request->cells,
     };
-    if (!device->calls.suspects)
-        status = log_memory("the device");
-    else if (!library || !library_bind(library, driver_symbols,
-                                       sizeof(driver_symbols) / sizeof(driver_symbols[0]),
-                                       &device->driver, &missing))
-        status = log_error(STATUS_ENVIRONMENT, "the NVIDIA driver has no %s; update the driver",
-                           missing);
-    else if (!CUDA(device, cudaSetDevice, (int)device->ordinal) ||
-             !CUDA(device, cudaStreamCreateWithFlags, &device->stream, cudaStreamNonBlocking) ||
-             !DRIVER(device, cuCtxGetCurrent, &device->context) ||
-             !CUDA(device, cudaHostAlloc, (void **)&tools->readings,
-                   (tools->cells + OTHER_READINGS) * sizeof(*tools->readings),
-                   cudaHostAllocMapped)) {
-        environment_error(ENVIRONMENT_CUDA, device->calls.code, device->calls.failed,
-                          device->calls.error, reason);
-        status = log_error(STATUS_ENVIRONMENT, "cannot open device %u: %s",
-                           (unsigned)device->ordinal, reason);
-    }
+    status = device->calls.suspects ? bind_driver(device) : log_memory("the device");
     if (status == STATUS_OK)
-        *(void **)&device->param_info = dlsym(library, "cuFuncGetParamInfo");
+        status = open_context(device);
     if (status == STATUS_OK)
-        status = cuda_module_load(device, "tools", &tools->module);
-    for (size_t i = 0; status == STATUS_OK && i < sizeof(kernels) / sizeof(kernels[0]); i++)
-        if (!cuda_module_function(device, &tools->module, kernels[i].name, kernels[i].function))
-            status = log_error(STATUS_ENVIRONMENT, "%s has no kernel %s", tools->module.image,
-                               kernels[i].name);
-    /* A spin of zero ns lasts one tick. */
-    if (status == STATUS_OK &&
-        (!CUDA(device, cudaMalloc, (void **)&tools->stamps_ns, stamps_bytes) ||
-         !cuda_device_set(device, tools->stamps_ns, 0, stamps_bytes) ||
-         !launch_clock(device, tools->cells + TICK_READING, NULL, 0)))
-        status = log_error(STATUS_ENVIRONMENT, "cannot read the timer of the device: %s",
-                           cuda_device_error(device));
+        status = load_tools(device);
+    if (status == STATUS_OK)
+        status = start_timer(device);
     if (status != STATUS_OK)
         cuda_device_close(device);
     return status;

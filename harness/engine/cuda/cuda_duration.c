@@ -56,70 +56,84 @@ static bool measure_launches(struct engine_session *session, const struct launch
     return true;
 }
 
+static const char unknown[] = "CUPTI recorded no start and end of a launch";
+
+/* The durations of the empty kernel: their median, and within what they differ. The method has the
+ * reason if they are not known. */
+static enum status measure_empty(struct engine_session *session, struct duration_method *method)
+{
+    const size_t counted = EMPTY_LAUNCHES - EMPTY_UNCOUNTED;
+    double launches_ns[EMPTY_LAUNCHES], *ns = launches_ns + EMPTY_UNCOUNTED;
+    bool known;
+
+    if (!measure_launches(session, NULL, NULL, launches_ns, EMPTY_LAUNCHES, &known))
+        return cuda_end_run(&session->device, cuda_device_error(&session->device));
+    if (!known) {
+        snprintf(method->reason, sizeof(method->reason), "%s", unknown);
+        return STATUS_OK;
+    }
+    stats_sort(ns, counted);
+    method->empty_ns = stats_median(ns, counted);
+    method->resolution_ns =
+        fmax(ns[counted - EMPTY_BEYOND] - ns[EMPTY_BEYOND - 1], cuda_tick_ns(&session->device));
+    return STATUS_OK;
+}
+
+/* The duration of a cell, or the reason why it has none. */
+static enum status measure_cell(struct engine_session *session, const struct launchable *launchable,
+                                const struct duration_method *method, struct cell_result *cell)
+{
+    struct cell_duration *duration = &cell->duration;
+    const uint32_t sets = launchable_buffer_sets(launchable),
+                   wanted = (cell->time.summary.value < long_ns ? ROUNDS : 1) * sets,
+                   count = wanted > LAUNCHES_LEAST ? wanted : LAUNCHES_LEAST;
+    double ns[LAUNCHES_MAX], scratch[LAUNCHES_MAX], half;
+    struct strata_mean mean;
+    bool known;
+
+    if (!measure_launches(session, launchable, cell, ns, count, &known))
+        return cuda_fail(&session->device, cell, "launch failed while its duration was measured");
+    *duration = (struct cell_duration){true, NAN, NAN, NAN, count, known ? NULL : unknown};
+    if (!known)
+        return STATUS_OK;
+    mean = stats_strata_mean(ns, count, sets, scratch);
+    half = mean.error * student_quantile(1 - STATS_CONFIDENCE, fmax(1, mean.degrees));
+    if (mean.value < method->empty_ns + method->resolution_ns)
+        duration->reason = "no longer than the empty kernel, within the resolution";
+    else
+        *duration = (struct cell_duration){true,  mean.value, mean.value - half, mean.value + half,
+                                           count, NULL};
+    return STATUS_OK;
+}
+
 enum status cuda_measure_durations(struct engine_session *session, struct result *result,
                                    const struct progress *progress)
 {
-    static const char *const unknown = "CUPTI recorded no start and end of a launch";
     struct duration_method *method = &result->duration_method;
-    struct cuda_device *device = &session->device;
     const struct loading *loading = &session->loading;
-    double ns[LAUNCHES_MAX], scratch[LAUNCHES_MAX];
-    enum status status = STATUS_OK;
-    bool known;
+    enum status status;
 
     if (!method->given)
         return STATUS_OK;
     *method = (struct duration_method){.given = true, .empty_ns = NAN, .resolution_ns = NAN};
-    cuda_expect(device, set_up_seconds);
+    cuda_expect(&session->device, set_up_seconds);
     cupti_session_close(session->counting);
     session->counting = NULL;
     if (!loading->cupti)
         snprintf(method->reason, sizeof(method->reason), "%s", loading->reason);
     if (!loading->cupti || cupti_durations_begin(loading->cupti, method->reason) != COUNTER_OK)
         return STATUS_OK;
-    if (!measure_launches(session, NULL, NULL, ns, EMPTY_LAUNCHES, &known)) {
-        status = cuda_end_run(device, cuda_device_error(device));
-    } else if (!known) {
-        snprintf(method->reason, sizeof(method->reason), "%s", unknown);
-    } else {
-        stats_sort(ns + EMPTY_UNCOUNTED, EMPTY_LAUNCHES - EMPTY_UNCOUNTED);
-        method->empty_ns = stats_median(ns + EMPTY_UNCOUNTED, EMPTY_LAUNCHES - EMPTY_UNCOUNTED);
-        method->resolution_ns =
-            fmax(ns[EMPTY_LAUNCHES - EMPTY_BEYOND] - ns[EMPTY_UNCOUNTED + EMPTY_BEYOND - 1],
-                 cuda_tick_ns(device));
-    }
+    status = measure_empty(session, method);
     for (size_t i = 0; status == STATUS_OK && !method->reason[0] && i < result->cell_count; i++) {
         struct cell_result *cell = &result->cells[i];
-        struct cell_duration *duration = &cell->duration;
-        const struct launchable *launchable = session->cells[i].launchable;
-        uint32_t sets, count;
 
-        if (cell->status != CELL_PENDING || cell->time.stop_reason == STOP_NONE || duration->given)
+        if (cell->status != CELL_PENDING || cell->time.stop_reason == STOP_NONE ||
+            cell->duration.given)
             continue;
         if (progress->step(progress->context, "measuring durations", i, result->cell_count))
             break;
-        sets = launchable_buffer_sets(launchable);
-        count = (cell->time.summary.value < long_ns ? ROUNDS : 1) * sets;
-        count = count > LAUNCHES_LEAST ? count : LAUNCHES_LEAST;
-        if (!measure_launches(session, launchable, cell, ns, count, &known)) {
-            status = cuda_fail(device, cell, "launch failed while its duration was measured");
-            continue;
-        }
-        *duration = (struct cell_duration){true, NAN, NAN, NAN, count, known ? NULL : unknown};
-        if (!known)
-            continue;
-
-        const struct strata_mean mean = stats_strata_mean(ns, count, sets, scratch);
-        const double half =
-            mean.error * student_quantile(1 - STATS_CONFIDENCE, fmax(1, mean.degrees));
-
-        if (mean.value < method->empty_ns + method->resolution_ns)
-            duration->reason = "no longer than the empty kernel, within the resolution";
-        else
-            *duration =
-                (struct cell_duration){true,  mean.value, mean.value - half, mean.value + half,
-                                       count, NULL};
+        status = measure_cell(session, session->cells[i].launchable, method, cell);
     }
-    cupti_durations_end(loading->cupti, device->calls.lost);
+    cupti_durations_end(loading->cupti, session->device.calls.lost);
     return status;
 }

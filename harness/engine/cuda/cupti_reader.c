@@ -118,65 +118,57 @@ static CUptiResult choose_metrics(struct cupti_session *session)
     return code == CUPTI_SUCCESS ? add_chosen(session) : code;
 }
 
-/* Sets up all that counting needs. *function names the step that an error belongs to. */
-static CUptiResult set_up(struct cupti_session *session, const char **function)
+/* The name of the chip, and the image of the counters that this user may read on this device. */
+static CUptiResult read_chip(struct cupti_session *session)
 {
     const struct cupti_functions *f = &session->cupti->f;
-    CUptiResult code =
-        CUPTI_CALL(f->cuptiProfilerInitialize, CUpti_Profiler_Initialize, .pPriv = NULL);
-
-    *function = "cuptiProfilerInitialize";
-    session->initialized = code == CUPTI_SUCCESS;
-    if (code != CUPTI_SUCCESS)
-        return code;
-
-    /* The name of the chip, and the image of the counters that this user may read on this
-     * device. */
     CUpti_Device_GetChipName_Params chip =
         CUPTI_PARAMETERS(CUpti_Device_GetChipName, .deviceIndex = session->request.device);
     CUpti_Profiler_GetCounterAvailability_Params availability =
         CUPTI_PARAMETERS(CUpti_Profiler_GetCounterAvailability,
                          .ctx = session->request.cuda_context);
+    CUptiResult code = f->cuptiDeviceGetChipName(&chip);
 
-    *function = "cuptiProfilerGetCounterAvailability";
-    if ((code = f->cuptiDeviceGetChipName(&chip)) != CUPTI_SUCCESS)
+    if (code != CUPTI_SUCCESS)
         return code;
     snprintf(session->chip_name, sizeof(session->chip_name), "%s", chip.pChipName);
-    if ((code = f->cuptiProfilerGetCounterAvailability(&availability)) != CUPTI_SUCCESS ||
-        (code = make_room(&session->availability, availability.counterAvailabilityImageSize)) !=
-            CUPTI_SUCCESS)
+    code = f->cuptiProfilerGetCounterAvailability(&availability);
+    if (code == CUPTI_SUCCESS)
+        code = make_room(&session->availability, availability.counterAvailabilityImageSize);
+    if (code != CUPTI_SUCCESS)
         return code;
     availability.pCounterAvailabilityImage = session->availability.data;
-    if ((code = f->cuptiProfilerGetCounterAvailability(&availability)) != CUPTI_SUCCESS)
-        return code;
+    return f->cuptiProfilerGetCounterAvailability(&availability);
+}
 
-    *function = "cuptiProfilerHostInitialize";
-    if ((code = open_chip(session)) != CUPTI_SUCCESS)
-        return code;
-    *function = "cuptiProfilerHostConfigAddMetrics";
-    if ((code = choose_metrics(session)) != CUPTI_SUCCESS || session->metric_count == 0)
-        return code;
-
+/* The image that configures the device for the chosen metrics. */
+static CUptiResult make_config(struct cupti_session *session)
+{
+    const struct cupti_functions *f = &session->cupti->f;
     CUpti_Profiler_Host_GetConfigImageSize_Params config =
         CUPTI_PARAMETERS(CUpti_Profiler_Host_GetConfigImageSize, .pHostObject = session->chip.host);
+    CUptiResult code = f->cuptiProfilerHostGetConfigImageSize(&config);
 
-    *function = "cuptiProfilerHostGetConfigImage";
-    if ((code = f->cuptiProfilerHostGetConfigImageSize(&config)) != CUPTI_SUCCESS ||
-        (code = make_room(&session->config, config.configImageSize)) != CUPTI_SUCCESS ||
-        (code =
-             CUPTI_CALL(f->cuptiProfilerHostGetConfigImage, CUpti_Profiler_Host_GetConfigImage,
-                        .pHostObject = session->chip.host, .configImageSize = session->config.bytes,
-                        .pConfigImage = session->config.data)) != CUPTI_SUCCESS)
+    if (code == CUPTI_SUCCESS)
+        code = make_room(&session->config, config.configImageSize);
+    if (code != CUPTI_SUCCESS)
         return code;
+    return CUPTI_CALL(f->cuptiProfilerHostGetConfigImage, CUpti_Profiler_Host_GetConfigImage,
+                      .pHostObject = session->chip.host, .configImageSize = session->config.bytes,
+                      .pConfigImage = session->config.data);
+}
 
-    /* This reserves the device's counters. */
-    CUpti_RangeProfiler_Enable_Params enable =
+/* Reserves the device's counters, and makes room for their values. */
+static CUptiResult enable(struct cupti_session *session)
+{
+    const struct cupti_functions *f = &session->cupti->f;
+    CUpti_RangeProfiler_Enable_Params profiler =
         CUPTI_PARAMETERS(CUpti_RangeProfiler_Enable, .ctx = session->request.cuda_context);
+    CUptiResult code = f->cuptiRangeProfilerEnable(&profiler);
 
-    *function = "cuptiRangeProfilerEnable";
-    if ((code = f->cuptiRangeProfilerEnable(&enable)) != CUPTI_SUCCESS)
+    if (code != CUPTI_SUCCESS)
         return code;
-    session->profiler = enable.pRangeProfilerObject;
+    session->profiler = profiler.pRangeProfilerObject;
 
     CUpti_RangeProfiler_GetCounterDataSize_Params counts =
         CUPTI_PARAMETERS(CUpti_RangeProfiler_GetCounterDataSize,
@@ -187,6 +179,41 @@ static CUptiResult set_up(struct cupti_session *session, const char **function)
 
     code = f->cuptiRangeProfilerGetCounterDataSize(&counts);
     return code == CUPTI_SUCCESS ? make_room(&session->counts, counts.counterDataSize) : code;
+}
+
+static CUptiResult initialize(struct cupti_session *session)
+{
+    const CUptiResult code = CUPTI_CALL(session->cupti->f.cuptiProfilerInitialize,
+                                        CUpti_Profiler_Initialize, .pPriv = NULL);
+
+    session->initialized = code == CUPTI_SUCCESS;
+    return code;
+}
+
+/* Sets up all that counting needs. *function names the step that an error belongs to. */
+static CUptiResult set_up(struct cupti_session *session, const char **function)
+{
+    static const struct {
+        const char *function;
+        CUptiResult (*take)(struct cupti_session *session);
+        bool counts; /* it is for metrics, and the chip may have none */
+    } steps[] = {
+        {"cuptiProfilerInitialize", initialize, false},
+        {"cuptiProfilerGetCounterAvailability", read_chip, false},
+        {"cuptiProfilerHostInitialize", open_chip, false},
+        {"cuptiProfilerHostConfigAddMetrics", choose_metrics, false},
+        {"cuptiProfilerHostGetConfigImage", make_config, true},
+        {"cuptiRangeProfilerEnable", enable, true},
+    };
+    CUptiResult code = CUPTI_SUCCESS;
+
+    for (size_t i = 0; code == CUPTI_SUCCESS && i < sizeof(steps) / sizeof(steps[0]); i++) {
+        if (steps[i].counts && session->metric_count == 0)
+            return CUPTI_SUCCESS;
+        *function = steps[i].function;
+        code = steps[i].take(session);
+    }
+    return code;
 }
 
 /* The error that says why this device and system cannot count, as far as CUPTI tells; else `code`.

@@ -434,6 +434,58 @@ static void **room_of(struct cuda_probe *probe, size_t i)
     return (void **)((char *)probe + rooms[i].offset);
 }
 
+/* Allocates the rooms, clears them, and makes a texture of the table. */
+static enum status make_rooms(struct cuda_probe *probe)
+{
+    struct cuda_device *device = &probe->device;
+    bool made = true;
+
+    for (size_t i = 0; made && i < ROOMS; i++) {
+        void **room = room_of(probe, i);
+
+        made = rooms[i].pinned ? CUDA(device, cudaMallocHost, room, rooms[i].bytes)
+                               : CUDA(device, cudaMalloc, room, rooms[i].bytes) &&
+                                     CUDA(device, cudaMemset, *room, 0, rooms[i].bytes);
+        if (made && rooms[i].pinned)
+            memset(*room, 0, rooms[i].bytes);
+    }
+    if (made && cuda_table_texture(device, probe->table, CBANK_TABLE_BYTES, sizeof(uint32_t),
+                                   &probe->texture))
+        return STATUS_OK;
+    return log_error(STATUS_ENVIRONMENT,
+                     "cannot allocate for the probes: %s; free memory on the GPU",
+                     cuda_device_error(device));
+}
+
+static enum status open_sharing(struct cuda_probe *probe)
+{
+    if (cuda_sharing_open(&probe->device, &probe->sharing))
+        return STATUS_OK;
+    return log_error(STATUS_ENVIRONMENT, "cannot open the probe of SMs that share a cache: %s",
+                     cuda_device_error(&probe->device));
+}
+
+/* Opens the device, its kernels and their memory. */
+static enum status open_device(struct cuda_probe *probe, const struct cuda_request *request)
+{
+    struct cuda_device *device = &probe->device;
+    enum status status = cuda_device_describe(request->ordinal, NULL, &probe->info);
+
+    if (status == STATUS_OK)
+        status = cuda_device_open(device, request);
+    if (status == STATUS_OK)
+        status = cuda_module_load(device, "probes", &probe->module);
+    if (status == STATUS_OK)
+        status = open_sharing(probe);
+    if (status == STATUS_OK)
+        status = find_kernels(probe);
+    if (status == STATUS_OK)
+        status = cuda_module_find_bank(device, "probe_bank", &probe->module);
+    if (status == STATUS_OK)
+        status = make_rooms(probe);
+    return status;
+}
+
 void cuda_probe_close(struct cuda_probe *probe)
 {
     struct cuda_device *device = probe ? &probe->device : NULL;
@@ -462,53 +514,21 @@ enum status cuda_probe_open(uint32_t ordinal, struct watchdog *watchdog, double 
                             struct probe_source *source)
 {
     const char *reason = "there are fewer; cbank list devices names them";
-    const uint32_t devices = cuda_device_count(&reason);
     struct cuda_request request = {.ordinal = ordinal,
                                    .watchdog = watchdog,
                                    .watchdog_slack = watchdog_slack};
     struct cuda_probe *probe;
-    struct cuda_device *device;
     enum status status;
-    bool allocated = true;
 
-    if (ordinal >= devices)
+    if (ordinal >= cuda_device_count(&reason))
         return log_error(STATUS_ENVIRONMENT,
                          "no GPU to characterize: %s; or analyse a recorded file with --replay",
                          reason);
     probe = calloc(1, sizeof(*probe));
     if (!probe)
         return log_memory("the probes");
-    device = &probe->device;
     request.info = &probe->info;
-    status = cuda_device_describe(ordinal, NULL, &probe->info);
-    if (status == STATUS_OK)
-        status = cuda_device_open(device, &request);
-    if (status == STATUS_OK)
-        status = cuda_module_load(device, "probes", &probe->module);
-    if (status == STATUS_OK && !cuda_sharing_open(device, &probe->sharing))
-        status = log_error(STATUS_ENVIRONMENT,
-                           "cannot open the probe of SMs that share a cache: "
-                           "%s",
-                           cuda_device_error(device));
-    if (status == STATUS_OK)
-        status = find_kernels(probe);
-    if (status == STATUS_OK)
-        status = cuda_module_find_bank(device, "probe_bank", &probe->module);
-    for (size_t i = 0; status == STATUS_OK && allocated && i < ROOMS; i++) {
-        void **room = room_of(probe, i);
-
-        allocated = rooms[i].pinned ? CUDA(device, cudaMallocHost, room, rooms[i].bytes)
-                                    : CUDA(device, cudaMalloc, room, rooms[i].bytes) &&
-                                          CUDA(device, cudaMemset, *room, 0, rooms[i].bytes);
-        if (allocated && rooms[i].pinned)
-            memset(*room, 0, rooms[i].bytes);
-    }
-    if (status == STATUS_OK &&
-        (!allocated || !cuda_table_texture(device, probe->table, CBANK_TABLE_BYTES,
-                                           sizeof(uint32_t), &probe->texture)))
-        status = log_error(STATUS_ENVIRONMENT,
-                           "cannot allocate for the probes: %s; free memory on the GPU",
-                           cuda_device_error(device));
+    status = open_device(probe, &request);
     if (status != STATUS_OK) {
         cuda_probe_close(probe);
         return status;
