@@ -260,20 +260,19 @@ class Counted(unittest.TestCase):
             f"{cls.folder}/count.o",
         )
 
-    def rows(self, name):
-        """(kernel, line, symbol or None, region, variation, stride, addresses of a warp, block) of
-        each load instruction."""
-        text, base = read(f"{CORPUS}/{name}"), os.path.join(self.folder, name)
-        variables = VARIABLE.findall(text)
+    def compile(self, name):
+        """Compiles a file of kernels for the processor, with a program around them that prints each
+        load's addresses. Returns the program's path."""
+        text, program = read(f"{CORPUS}/{name}"), os.path.join(self.folder, name)
         calls = [
             *(
                 f"host_variable({variable}, sizeof({variable}),"
                 f" number_bytes_of(sizeof({variable}[0])));"
-                for variable in variables
+                for variable in VARIABLE.findall(text)
             ),
             *(f'host_try("{kernel}", {kernel});' for kernel in kernels_of(name)),
         ]
-        with open(f"{base}.cpp", "w", encoding="utf-8") as file:
+        with open(f"{program}.cpp", "w", encoding="utf-8") as file:
             file.write(
                 "\n".join(
                     [
@@ -302,25 +301,35 @@ class Counted(unittest.TestCase):
             os.path.join(ROOT, "tests/simulated/compiler"),
             "-isystem",
             HOST,
-            f"{base}.cpp",
+            f"{program}.cpp",
             "-o",
-            f"{base}.o",
+            f"{program}.o",
         )
-        run("g++", "-no-pie", f"{base}.o", f"{self.folder}/count.o", "-o", base)
+        run("g++", "-no-pie", f"{program}.o", f"{self.folder}/count.o", "-o", program)
+        return program
+
+    def rows(self, name):
+        """(kernel, line, symbol or None, region, variation, stride, addresses of a warp, block) of
+        each load instruction."""
+        program = self.compile(name)
+        variables = VARIABLE.findall(read(f"{CORPUS}/{name}"))
         symbols = [
             (int(words[0], 16), int(words[1], 16), words[3])
-            for line in run("nm", "-S", base).splitlines()
+            for line in run("nm", "-S", program).splitlines()
             if len(words := line.split()) == 4 and words[3] in variables
         ]
-        rows = [line.split() for line in run(base).splitlines()]
+        rows = [line.split() for line in run(program).splitlines()]
         # For each address its inlined functions, the innermost first.
-        frames = run("addr2line", "-a", "-i", "-e", base, *(row[2] for row in rows)).split("0x")[1:]
+        frames = run("addr2line", "-a", "-i", "-e", program, *(row[2] for row in rows)).split("0x")[
+            1:
+        ]
         for (kernel, block, _, address, region, variation, stride, most), frame in zip(
             rows, frames
         ):
             line = re.search(rf"/{name}:(\d+)", frame)
             symbol = next(
-                (name for at, size, name in symbols if at <= int(address, 16) < at + size), None
+                (name for start, size, name in symbols if 0 <= int(address, 16) - start < size),
+                None,
             )
             if line:
                 yield kernel, int(line[1]), symbol, region, variation, int(stride), int(most), block
@@ -426,67 +435,74 @@ class Advised(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = folder.name
 
+    def compiled(self, name, architecture, toolkit, flags):
+        """What the program says of the kernels of a file, as this toolkit compiles them."""
+        cubin = os.path.join(self.folder, f"{name}.cubin")
+        run(
+            f"{toolkit}/bin/nvcc",
+            "-std=c++17",
+            "-cubin",
+            "-lineinfo",
+            "-w",
+            f"-arch=sm_{architecture}",
+            *flags,
+            "-o",
+            cubin,
+            f"{CORPUS}/{name}",
+        )
+        return json.loads(run(CBANK, *ADVISE, "--kernel", cubin))["code"]["kernels"]
+
+    def check_whole(self, name, kernels):
+        """Every kernel of the file is there, and every load of its constant bank is led to."""
+        self.assertEqual(sorted(kernel["name"] for kernel in kernels), sorted(kernels_of(name)))
+        self.assertEqual(
+            [
+                kernel["name"]
+                for kernel in kernels
+                if kernel["name"] != "function_pointer"
+                and sum(kind["count"] for kind in kernel["kinds"] if "c[3]" in kind["load"])
+                != sum(load["memory"] == "constant" for load in kernel["loads"])
+            ],
+            [],
+            "loads that nothing leads to",
+        )
+
+    def judged(self, architecture, toolkit, flags):
+        """(answer, verdict, its loads) of each answer of the corpus."""
+        for name, answers in corpus().items():
+            if (
+                name == "groups.cu"
+                and not os.path.exists(f"{toolkit}/include/cuda/std")
+                and not os.path.exists(f"{toolkit}/include/cccl")
+            ):
+                continue  # Debian's package of 11.8 lacks a header of theirs
+            kernels = self.compiled(name, architecture, toolkit, flags)
+            self.check_whole(name, kernels)
+            said = judge(name, answers, kernels)
+            for answer in answers:
+                yield answer, *said.get(answer, ("removed", []))
+
     def check(self, end, toolkit, *flags):
         """Prints a table and fails for what is wrong. Loads that the compiler removed are not in
         it. With CBANK_ARCHS=ends, for the first or the last architecture alone."""
         known = re.findall(r"sm_(\d+)", run(f"{toolkit}/bin/nvcc", "--list-gpu-code"))
         chosen = [number for number in ARCHITECTURES if str(number) in known]
         chosen = [chosen[end]] if os.environ.get("CBANK_ARCHS") == "ends" else chosen
-        wrong, table, unknown = (
-            [],
-            [
-                f"\n{'':8}{'right':>8}{'unknown':>8}{'wrong':>8}{'removed':>8}   of those a person"
-                " can tell: unknown"
-            ],
-            [],
-        )
+        texts = {"wrong": [], "unknown": []}
+        table = [
+            f"\n{'':8}{'right':>8}{'unknown':>8}{'wrong':>8}{'removed':>8}   of those a person can"
+            " tell: unknown"
+        ]
         for architecture in chosen:
             counts, told = collections.Counter(), collections.Counter()
-            for name, answers in corpus().items():
-                if (
-                    name == "groups.cu"
-                    and not os.path.exists(f"{toolkit}/include/cuda/std")
-                    and not os.path.exists(f"{toolkit}/include/cccl")
-                ):
-                    continue  # Debian's package of 11.8 lacks a header of theirs
-                cubin = os.path.join(self.folder, f"{name}.cubin")
-                run(
-                    f"{toolkit}/bin/nvcc",
-                    "-std=c++17",
-                    "-cubin",
-                    "-lineinfo",
-                    "-w",
-                    f"-arch=sm_{architecture}",
-                    *flags,
-                    "-o",
-                    cubin,
-                    f"{CORPUS}/{name}",
-                )
-                kernels = json.loads(run(CBANK, *ADVISE, "--kernel", cubin))["code"]["kernels"]
-                self.assertEqual(
-                    sorted(kernel["name"] for kernel in kernels), sorted(kernels_of(name))
-                )
-                self.assertEqual(
-                    [
-                        kernel["name"]
-                        for kernel in kernels
-                        if kernel["name"] != "function_pointer"
-                        and sum(kind["count"] for kind in kernel["kinds"] if "c[3]" in kind["load"])
-                        != sum(load["memory"] == "constant" for load in kernel["loads"])
-                    ],
-                    [],
-                    "loads that nothing leads to",
-                )
-                said = judge(name, answers, kernels)
-                for answer in answers:
-                    verdict, loads = said.get(answer, ("removed", []))
-                    counts[verdict] += 1
-                    told[verdict] += answer.told
-                    if verdict in ("wrong", "unknown"):
-                        text = f"sm_{architecture} {answer}: " + ", ".join(
-                            sorted({said_of(load) for load in loads})
-                        )
-                        (wrong if verdict == "wrong" else unknown).append(text)
+            for answer, verdict, loads in self.judged(architecture, toolkit, flags):
+                counts[verdict] += 1
+                told[verdict] += answer.told
+                if verdict in texts:
+                    texts[verdict].append(
+                        f"sm_{architecture} {answer}: "
+                        + ", ".join(sorted({said_of(load) for load in loads}))
+                    )
             share = told["unknown"] / max(1, told["right"] + told["unknown"] + told["wrong"])
             table.append(
                 f"sm_{architecture:<5}"
@@ -494,12 +510,14 @@ class Advised(unittest.TestCase):
                 + f"{share:11.1%}"
             )
             if share > UNKNOWN_MAX:
-                wrong.append(f"sm_{architecture}: {share:.0%} unknown of what a person can tell")
+                texts["wrong"].append(
+                    f"sm_{architecture}: {share:.0%} unknown of what a person can tell"
+                )
             self.assertLess(counts["removed"], 20)
         print("\n".join(table), flush=True)
         if os.environ.get("CBANK_CORPUS_UNKNOWN"):
-            print("\n".join(unknown))
-        self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
+            print("\n".join(texts["unknown"]))
+        self.assertEqual(texts["wrong"], [], "\n" + "\n".join(texts["wrong"]))
 
     def test_toolkit(self):
         """The toolkit of this machine."""
