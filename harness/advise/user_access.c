@@ -76,7 +76,8 @@ static void add_addresses(struct accesses *all, size_t index, const struct cubin
 {
     struct analysed_load *load = &all->loads[index];
     struct user_access *access = &all->kernel->accesses[index];
-    const bool begins = ((uint64_t)load->offset & UINT16_MAX) == table->offset &&
+    const bool begins = load->base == table->offset &&
+                        ((uint64_t)load->offset & UINT16_MAX) == table->offset &&
                         table->bytes > access->width_bytes;
     uint32_t lanes[CBANK_WARP_THREADS], addresses = 0;
 
@@ -178,15 +179,15 @@ static bool has_begin(const struct accesses *all, size_t index, const struct cub
 
     for (size_t i = from; i < all->count && i < index + NEAR; i++)
         if (all->loads[i].bank == USER_BANK && all->loads[i].index == own &&
-            ((uint64_t)all->loads[i].offset & UINT16_MAX) == table->offset)
+            all->loads[i].base == table->offset)
             return true;
     return false;
 }
 
 /* Finds the variable in constant memory that a load reads. False: it is not known which.
  *
- * An instruction such as c[3][R2 + 0x100] adds an offset to an index. Where a table begins at that
- * offset, the load reads this table. An offset inside of a table proves nothing: with `lengths` at
+ * An address such as 4 * R2 + 0x100 adds a number to a scaled index. Where a table begins at that
+ * number, the load reads this table. A number inside of a table proves nothing: with `lengths` at
  * 0x100, lengths[symbol - 40] has the offset 0x60. Three tables are still told: the last of the
  * bank, one that is read from its end, and one whose begin is read at the same index nearby. */
 static bool find_table(const struct accesses *all, size_t index, uint32_t width,
@@ -195,20 +196,19 @@ static bool find_table(const struct accesses *all, size_t index, uint32_t width,
     const struct analysed_load *load = &all->loads[index];
     /* The offset of an instruction has 16 bits. */
     const struct place place = place_of(all->cubin, (uint64_t)load->offset & UINT16_MAX, width);
-    const struct place written = place_of(all->cubin, (uint64_t)load->written & UINT16_MAX, width);
     const bool inside = place.inside.bytes;
 
     *out = inside ? place.inside : place.first;
     /* The only table of a bank is the one that is read, also at an index less a number. */
     if (load->variation == VARIATION_CONSTANT || place.tables <= 1)
         return inside || place.tables == 1;
-    if (place.begins.bytes)
-        return true;
-    /* One that begins at 0 has no offset to be told by. */
-    if (written.begins.bytes && load->written != 0) {
-        *out = written.begins;
-        return true;
+    if (load->base < BASE_OFFSET || load->base == BASE_NEGATIVE) {
+        *out =
+            place_of(all->cubin, load->base < BASE_OFFSET ? load->base : BASE_NONE, width).begins;
+        return out->bytes;
     }
+    if (load->base != BASE_OFFSET)
+        return inside && load->stride_bytes < 0;
     /* One entry before a table: that one at an index less 1, or the one before it from its end. */
     if (place.next.bytes && load->stride_bytes >= 0) {
         *out = place.next;

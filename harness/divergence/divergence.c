@@ -13,6 +13,7 @@
 
 #include "divergence_parts.h"
 #include "log.h"
+#include "value_base.h"
 
 /* -- joins of values --------------------------------------------------------------------------- */
 
@@ -176,8 +177,13 @@ static bool join_path(struct analysis *analysis, uint32_t from, uint32_t block, 
         left = leaves ? temporal_divergence(analysis, value, i, from, block) : value;
         if (!found)
             analysis->in[i] = left;
-        else if (!back || value.from != (PHI | block) || !value_equal(&left, &value))
+        else if (!back || value.from != (PHI | block) || !value_equal(&left, &value)) {
+            const struct value before = analysis->in[i];
+
             join_into(analysis, i, &left, block, analysis->blocks[block].join);
+            if (back)
+                analysis->in[i].base = value_base_of_rounds(&before, &left, analysis->in[i].base);
+        }
         /* else it comes back as it left */
     }
     return true;

@@ -58,7 +58,7 @@ struct analysed_load {
     uint32_t bank; /* of constant memory */
     uint32_t origin; /* of the pointer */
     int64_t offset; /* bytes: the part of the address that is known in the code */
-    int32_t written; /* bytes: the part of `offset` that stands in the instruction itself */
+    uint32_t base; /* of constant memory: enum base */
     uint64_t index; /* of loads from constant memory: alike where their index is one value */
     const char *reason; /* why it is not known; NULL: none */
     const char *condition; /* under which all this holds; NULL: none */

@@ -337,14 +337,29 @@ static enum status read_relocations(const struct cubin_section *section,
     return status;
 }
 
+/* The tables in constant memory. */
+static enum status read_tables(const struct cubin *cubin, struct code_fact_list *out)
+{
+    static const char constants[] = ".nv.constant3";
+    struct cubin_variable variable;
+    enum status status = STATUS_OK;
+
+    for (uint64_t place = 0; status == STATUS_OK && cubin_next_variable(cubin, &place, &variable);)
+        if (strncmp(variable.section, constants, strlen(constants)) == 0 &&
+            variable.offset <= UINT32_MAX && variable.bytes <= UINT32_MAX)
+            status = add_fact(out, (uint32_t)variable.offset, (uint32_t)variable.bytes);
+    return status;
+}
+
 enum status facts_read(const struct cubin *cubin, const char *kernel, struct facts *out)
 {
     static const char info[] = ".nv.info.", literals[] = ".nv.constant2.";
     bool relocated = false;
     struct cubin_section section, lines = {0};
-    enum status status = STATUS_OK;
+    enum status status;
 
     *out = (struct facts){.cubin = cubin};
+    status = read_tables(cubin, &out->code.tables);
     for (size_t i = 0; cubin_section_at(cubin, i, &section); i++)
         if (strcmp(section.name, ".debug_line") == 0)
             lines = section;
@@ -381,7 +396,7 @@ enum status facts_read(const struct cubin *cubin, const char *kernel, struct fac
         }
     }
     struct code_fact_list *lists[] = {&out->code.parameters, &out->code.addresses,
-                                      &out->code.relocated};
+                                      &out->code.relocated, &out->code.tables};
 
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         if (lists[i]->count > 1)
@@ -421,6 +436,7 @@ void facts_close(struct facts *facts)
     free(facts->code.parameters.facts);
     free(facts->code.addresses.facts);
     free(facts->code.relocated.facts);
+    free(facts->code.tables.facts);
     free(facts->lines.facts);
     free(facts->files.facts);
     free(facts->jumps);

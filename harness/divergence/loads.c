@@ -84,6 +84,7 @@ static void classify(const struct analysis *analysis, struct address address,
 
     load->origin = high.origin == ORIGIN_SHARED ? ORIGIN_SHARED : address.low.origin;
     load->offset = (int32_t)address.low.displacement;
+    load->base = address.low.base;
     if (analysis->machine.facts->doubt || analysis->flow->lost) {
         load->variation = VARIATION_UNKNOWN;
         load->reason = analysis->machine.facts->doubt ? analysis->machine.facts->doubt
@@ -134,15 +135,16 @@ static bool constant_address(struct analysis *analysis, const struct instruction
                              uint32_t index, struct value *low, struct analysed_load *load)
 {
     struct machine *machine = &analysis->machine;
+    struct value offset = value_number((uint32_t)in->offset);
 
     if (in->source[SOURCE_ADDRESS].kind != OPERAND_NONE)
         *low = machine_source(machine, analysis->in, in, index, SOURCE_ADDRESS, 0);
     load->bank = in->source[SOURCE_BANK].bank;
-    load->written = in->offset;
     load->index = (uint64_t)low->from << WORD_BITS | in->source[SOURCE_ADDRESS].number;
     if (load->bank != USER_BANK && value_is_number(low))
         return false;
-    *low = value_add(&machine->lanes, *low, value_number((uint32_t)in->offset));
+    offset.base = machine_number(machine, offset.known & UINT16_MAX).base; /* it has 16 bits */
+    *low = value_add(&machine->lanes, *low, offset);
     return true;
 }
 

@@ -228,13 +228,17 @@ static struct value permutation(const struct step *step)
 static struct value selection(const struct step *step, unsigned word)
 {
     const struct instruction *in = step->in;
+    const struct value yes = source(step, SOURCE_A, word), no = source(step, SOURCE_B, word);
+    struct value out;
 
     /* FSEL changes the sign. */
     if (in->opcode != OPCODE_SEL && in->opcode != OPCODE_USEL &&
         (in->source[SOURCE_A].negated || in->source[SOURCE_B].negated))
         return function_of_all(step);
-    return value_select(&step->machine->lanes, input(step, 0), source(step, SOURCE_A, word),
-                        source(step, SOURCE_B, word));
+    out = value_select(&step->machine->lanes, input(step, 0), yes, no);
+    if (value_is_number(&yes) && value_is_number(&no) && !value_is_number(&out))
+        out.base = machine_base_of_both(step->machine, yes.known, no.known);
+    return out;
 }
 
 /* HFMA2: 0 * 0 and a number is how compilers move one. */

@@ -7,6 +7,7 @@
 
 #include "code_facts.h"
 #include "log.h"
+#include "value_base.h"
 
 enum { TABLES_MAX = 1 << 14, SLOTS = 1 << 15 };
 
@@ -89,6 +90,7 @@ struct value value_divergent(enum why why)
     return (struct value){.level = LEVEL_WARP,
                           .lanes = LANES_DIVERGENT,
                           .why = (uint8_t)why,
+                          .base = why == WHY_DATA ? BASE_NONE : BASE_UNKNOWN,
                           .flags = FLAG_DATA | FLAG_SIGNED};
 }
 
@@ -148,10 +150,11 @@ static uint32_t low_bits(unsigned bits)
     return bits >= WORD_BITS ? UINT32_MAX : (1u << bits) - 1;
 }
 
-/* Level, flags and reason of what follows from both; the rest is zero. */
+/* Level, base, flags and reason of what follows from both; the rest is zero. */
 static struct value joined(const struct value *a, const struct value *b)
 {
     struct value out = {.level = a->level > b->level ? a->level : b->level,
+                        .base = value_base_joined(a, b),
                         .flags = a->flags | b->flags,
                         .why = (uint8_t)worse((enum why)a->why, (enum why)b->why)};
 
@@ -194,7 +197,7 @@ struct value value_plain(struct value value)
     if (!(value.flags & FLAG_HIGH))
         return value;
     value.flags &= (uint8_t)~FLAG_HIGH;
-    value.displacement = value.origin = 0;
+    value.displacement = value.origin = value.base = 0;
     return not_followed(value, !(value.flags & FLAG_DATA), WHY_HIGH);
 }
 
@@ -203,7 +206,7 @@ struct value value_half(struct value value, uint8_t flags)
     value = value_relied(value_plain(value), flags);
     value.bits = value.bits < HALF_BITS ? value.bits : HALF_BITS;
     value.flags |= FLAG_HALF | FLAG_SIGNED;
-    value.displacement = value.origin = 0;
+    value.displacement = value.origin = value.base = 0;
     return leveled(value);
 }
 
@@ -223,6 +226,7 @@ struct value value_add(struct lane_tables *tables, struct value a, struct value 
     struct value out = joined(&a, &b);
     uint32_t lanes[WARP_LANES];
 
+    out.base = value_base_added(&a, &b);
     out.bits = a.bits < b.bits ? a.bits : b.bits;
     out.known = a.known + b.known;
     out.displacement = a.displacement + b.displacement;
@@ -260,13 +264,16 @@ struct value value_multiply(struct lane_tables *tables, struct value a, struct v
         out.bits = (uint8_t)(factor.bits + zeros < WORD_BITS ? factor.bits + zeros : WORD_BITS);
         out.known = factor.known * number->known;
         out.displacement = factor.displacement * number->known;
+        out.base = number->known >> 31 || factor.base == BASE_NEGATIVE ? BASE_NEGATIVE : BASE_NONE;
         out.lanes = factor.lanes;
         if (zeros >= HALF_BITS)
             out.flags &= (uint8_t)~FLAG_HALF;
         if (number->known >> HALF_BITS) /* hashes do overflow */
             out.flags |= FLAG_SIGNED;
-        if (number->known == 1)
+        if (number->known == 1) {
             out.origin = factor.origin;
+            out.base = factor.base;
+        }
         if (out.lanes < LANES_TABLE)
             return leveled(out);
         for (unsigned i = 0; i < WARP_LANES; i++)
@@ -321,6 +328,7 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
         return a;
     out.displacement = 0;
     out.origin = 0;
+    out.base = BASE_NONE;
     if (a.flags & FLAG_HALF)
         return not_followed(out, !(a.flags & FLAG_DATA), WHY_ARITHMETIC);
     if (value_is_known(&a)) {
@@ -461,6 +469,7 @@ struct value value_function(const struct value *values, size_t count)
                 (uint8_t)worse((enum why)out.why, plain.why ? (enum why)plain.why : WHY_ARITHMETIC);
             shared = false;
         }
+        out.base = out.base ? out.base : value_base_joined(&plain, &plain);
         out.level = out.level > plain.level ? out.level : plain.level;
         out = value_relied(out, plain.flags);
     }
@@ -475,8 +484,8 @@ struct value value_of_both(struct value a, struct value b)
 bool value_equal(const struct value *a, const struct value *b)
 {
     return a->known == b->known && a->displacement == b->displacement && a->lanes == b->lanes &&
-           a->origin == b->origin && a->bits == b->bits && a->level == b->level &&
-           a->why == b->why && a->flags == b->flags;
+           a->origin == b->origin && a->base == b->base && a->bits == b->bits &&
+           a->level == b->level && a->why == b->why && a->flags == b->flags;
 }
 
 struct value value_join(struct value a, struct value b, enum level level, enum why why,
@@ -496,6 +505,7 @@ struct value value_join(struct value a, struct value b, enum level level, enum w
     out.known = a.known;
     out.displacement = a.displacement;
     out.origin = a.origin == b.origin ? a.origin : ORIGIN_MIXED;
+    out.base = value_base_either(&a, &b);
     if (!why && a.lanes == b.lanes && !(a.lanes == LANES_THREAD && flags & FLAG_DATA)) {
         out.lanes = a.lanes;
         return leveled(out);
@@ -512,6 +522,7 @@ struct value value_select(struct lane_tables *tables, struct value predicate, st
                           struct value no)
 {
     uint32_t lanes[WARP_LANES];
+    struct value out;
 
     if (value_is_number(&predicate))
         return value_relied(predicate.known & 1 ? yes : no, predicate.flags);
@@ -522,7 +533,9 @@ struct value value_select(struct lane_tables *tables, struct value predicate, st
 
             lanes[i] = chosen->known + lane_of(tables, chosen, i);
         }
-        return value_relied(value_lanes(tables, lanes), predicate.flags | yes.flags | no.flags);
+        out = value_relied(value_lanes(tables, lanes), predicate.flags | yes.flags | no.flags);
+        out.base = value_base_either(&yes, &no);
+        return out;
     }
     if (value_is_uniform(&predicate))
         return value_join(yes, no, (enum level)predicate.level, WHY_NONE, predicate.flags);

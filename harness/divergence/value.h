@@ -74,7 +74,7 @@ struct value {
     /* what constants were added to it: the offset of a table, if it is the address of one */
     uint32_t displacement;
     uint32_t from; /* the instruction that made it, or the block where paths joined */
-    uint16_t lanes, origin;
+    uint16_t lanes, origin, base; /* base: enum base */
     uint8_t bits, level, why, flags;
 };
 
@@ -91,7 +91,7 @@ void lane_tables_close(struct lane_tables *tables);
 /* The number that a lane adds; 0 for LANES_UNIFORM. */
 uint32_t lane_of(const struct lane_tables *tables, const struct value *value, unsigned lane);
 
-struct value value_number(uint32_t number);
+struct value value_number(uint32_t number); /* BASE_NONE */
 struct value value_uniform(enum level level); /* LEVEL_WARP: of data */
 struct value value_divergent(enum why why);
 struct value value_of_thread(enum why why); /* lanes that are apart by what is no data */

@@ -95,19 +95,23 @@ def read(path):
         return file.read()
 
 
+def answers_of(path):
+    """The answers of a file."""
+    name, kernel, found = os.path.basename(path), None, []
+    for line, text in enumerate(read(path).splitlines(), 1):
+        function = FUNCTION.match(text) or FUNCTION.match(re.sub(r"^template <.*?> ", "", text))
+        if function:
+            kernel = None if function[1] else function[2]
+        if "// load:" in text:
+            found.append(Answer(name, line, kernel, ANSWER.search(text)))
+    return found
+
+
 def corpus():
     """{name of a file: its answers}"""
-    found = {}
-    for path in sorted(glob.glob(f"{CORPUS}/*.cu")):
-        name, kernel = os.path.basename(path), None
-        found[name] = []
-        for line, text in enumerate(read(path).splitlines(), 1):
-            function = FUNCTION.match(text) or FUNCTION.match(re.sub(r"^template <.*?> ", "", text))
-            if function:
-                kernel = None if function[1] else function[2]
-            if "// load:" in text:
-                found[name].append(Answer(name, line, kernel, ANSWER.search(text)))
-    return found
+    return {
+        os.path.basename(path): answers_of(path) for path in sorted(glob.glob(f"{CORPUS}/*.cu"))
+    }
 
 
 def kernels_of(name):
@@ -565,10 +569,10 @@ def said_of(load):
     )
 
 
-def judge(name, answers, kernels):
+def judge(name, answers, kernels, folder=CORPUS):
     """{answer: (verdict, its loads)}: the worst verdict of all instructions of its line, else of
     its table in its kernel."""
-    variables, said = VARIABLE.findall(read(f"{CORPUS}/{name}")), {}
+    variables, said = VARIABLE.findall(read(f"{folder}/{name}")), {}
     for kernel in kernels:
         mine = [answer for answer in answers if answer.kernel in (None, kernel["name"])]
         tables = {answer.table for answer in mine} | set(variables)
