@@ -124,11 +124,12 @@ static const char *memory_of(const struct analysed_load *load, unsigned opcode)
     case OPCODE_LDL:
         return "local";
     case OPCODE_LD:
-        /* The host has no addresses of shared memory to pass. */
-        return load->origin >= ORIGIN_PARAMETER ? "global"
-               : load->origin == ORIGIN_SHARED  ? "shared"
-               : load->origin == ORIGIN_STACK   ? "local"
-                                                : "generic";
+        /* The host has no addresses of shared memory to pass. A generic load reads constants as it
+         * reads all global memory. */
+        return load->origin >= ORIGIN_CONSTANT ? "global"
+               : load->origin == ORIGIN_SHARED ? "shared"
+               : load->origin == ORIGIN_STACK  ? "local"
+                                               : "generic";
     default:
         return load->bank == PARAMETER_BANK ? "param"
                : load->bank == USER_BANK    ? "constant"
@@ -224,15 +225,21 @@ static void name_table(const struct accesses *all, size_t index, struct cubin_va
     const struct analysed_load *load = &all->loads[index];
     struct user_access *access = &all->kernel->accesses[index];
     static const char library_tables[] = "__cudart_"; /* of sin(), say */
+    const uint32_t place = load->instruction * INSTRUCTION_BYTES;
+    const struct code_fact *fact = code_fact_before(&all->facts->code.relocated, place);
+    uint32_t symbol = load->origin >= ORIGIN_SYMBOL ? load->origin - ORIGIN_SYMBOL : UINT32_MAX;
     const char *name;
     size_t bytes;
 
-    if (load->bank == USER_BANK && find_table(all, index, access->width_bytes, table)) {
+    /* In code that is not linked, a relocation names the table. */
+    if (load->bank == USER_BANK && fact && fact->place == place)
+        symbol = fact->value;
+    else if ((load->bank == USER_BANK || load->origin == ORIGIN_CONSTANT) &&
+             find_table(all, index, access->width_bytes, table)) {
         snprintf(access->table, sizeof(access->table), "%s", table->symbol);
         access->table_bytes = optional_of(table->bytes);
     }
-    if (load->origin >= ORIGIN_SYMBOL &&
-        cubin_symbol_at(all->cubin, load->origin - ORIGIN_SYMBOL, &name, &bytes)) {
+    if (symbol != UINT32_MAX && cubin_symbol_at(all->cubin, symbol, &name, &bytes)) {
         snprintf(access->table, sizeof(access->table), "%s", name);
         access->table_bytes = optional_unless_zero(bytes);
     } else if (load->origin >= ORIGIN_PARAMETER) {
@@ -244,16 +251,22 @@ static void name_table(const struct accesses *all, size_t index, struct cubin_va
     text_clean(access->table, 0);
 }
 
-static void write_evidence(const struct flow *flow, const struct analysed_load *load,
+/* A place in the code, as a place in its section. */
+static uint32_t place_in_section(const struct accesses *all, uint32_t address)
+{
+    return address - callees_at(&all->facts->callees, address)->begin;
+}
+
+static void write_evidence(const struct accesses *all, const struct analysed_load *load,
                            struct user_access *access)
 {
     for (size_t i = 0; i < load->evidence_count; i++) {
         const uint32_t address = load->evidence[i] * INSTRUCTION_BYTES;
         struct instruction instruction;
 
-        instruction_decode(flow->code, address, flow->architecture, &instruction);
-        text_join(access->evidence, sizeof(access->evidence), " ", "0x%" PRIx32 ":%s", address,
-                  instruction.name);
+        instruction_decode(all->flow->code, address, all->flow->architecture, &instruction);
+        text_join(access->evidence, sizeof(access->evidence), " ", "0x%" PRIx32 ":%s",
+                  place_in_section(all, address), instruction.name);
     }
 }
 
@@ -290,7 +303,7 @@ static void write_access(struct accesses *all, size_t index)
         .stride_bytes = load->stride_bytes,
         .line = optional_unless_zero(line),
         .addresses = optional_unless_zero(load->addresses),
-        .address = address,
+        .address = place_in_section(all, address),
         .depth = flow_depth(all->flow, load->block),
         .copied = is_copied(all->flow, load),
         .width_bytes = width,
@@ -300,7 +313,7 @@ static void write_access(struct accesses *all, size_t index)
     snprintf(access->instruction, sizeof(access->instruction), "%s", load->name);
     snprintf(access->file, sizeof(access->file), "%s", file);
     text_clean(access->file, 0);
-    write_evidence(all->flow, load, access);
+    write_evidence(all, load, access);
     name_table(all, index, &table);
     add_addresses(all, index, &table);
 }
@@ -342,7 +355,7 @@ enum status user_accesses_read(const struct cubin *cubin, const struct cubin_fun
     struct facts facts;
     struct flow flow = {0};
     struct accesses all = {.cubin = cubin, .flow = &flow, .facts = &facts, .kernel = kernel};
-    enum status status = facts_read(cubin, function->symbol, &facts);
+    enum status status = facts_read(cubin, function, &facts);
 
     if (status != STATUS_OK)
         return status;
@@ -350,7 +363,7 @@ enum status user_accesses_read(const struct cubin *cubin, const struct cubin_fun
     status = doubt_unseen(function->architecture, kernel, &facts.code);
     if (status != STATUS_OK)
         goto out;
-    status = flow_open(function->code, function->bytes, function->architecture, facts.jumps,
+    status = flow_open(facts.callees.code, facts.callees.bytes, function->architecture, facts.jumps,
                        facts.jump_count, &flow);
     if (status != STATUS_OK)
         goto out;

@@ -178,6 +178,31 @@ bool cubin_symbol_at(const struct cubin *cubin, size_t index, const char **name,
     return true;
 }
 
+bool cubin_symbol_code(const struct cubin *cubin, size_t index, struct cubin_function *out,
+                       uint64_t *begin)
+{
+    static const char code[] = ".text.";
+    struct cubin_section section;
+    Elf64_Shdr header;
+    Elf64_Sym symbol;
+
+    if (index >= cubin->symbols.bytes / sizeof(symbol) ||
+        !cubin_read(cubin, cubin->symbols.offset + index * sizeof(symbol), &symbol,
+                    sizeof(symbol)) ||
+        ELF64_ST_TYPE(symbol.st_info) != STT_FUNC ||
+        !read_section(cubin, symbol.st_shndx, &header) || header.sh_type != SHT_PROGBITS ||
+        !cubin_section_at(cubin, symbol.st_shndx, &section) ||
+        strncmp(section.name, code, strlen(code)) != 0 || symbol.st_value >= section.bytes)
+        return false;
+    *out = (struct cubin_function){.symbol = section.name + strlen(code),
+                                   .code = section.data,
+                                   .bytes = section.bytes,
+                                   .architecture = cubin->architecture,
+                                   .kernel = symbol.st_other & OTHER_ENTRY};
+    *begin = symbol.st_value;
+    return out->code;
+}
+
 bool cubin_find(const void *data, size_t bytes, const char *prefix, struct cubin_function *out)
 {
     char reason[CUBIN_REASON_BYTES];

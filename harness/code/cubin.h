@@ -65,6 +65,11 @@ bool cubin_section_at(const struct cubin *cubin, size_t index, struct cubin_sect
 /* The name and size of symbol `index`; false if there is none. */
 bool cubin_symbol_at(const struct cubin *cubin, size_t index, const char **name, size_t *bytes);
 
+/* The section of code of symbol `index`, a function, with `symbol` as the section has it, and where
+ * in it the function begins. False: the file does not define it. */
+bool cubin_symbol_code(const struct cubin *cubin, size_t index, struct cubin_function *out,
+                       uint64_t *begin);
+
 /* Finds the first function whose symbol begins with `prefix`. Returns false if there is none or the
  * file is not a cubin. */
 bool cubin_find(const void *data, size_t bytes, const char *prefix, struct cubin_function *out);

@@ -11,6 +11,7 @@ enum {
     ORIGIN_STACK,
     ORIGIN_MIXED, /* several */
     ORIGIN_SHARED, /* the high word of addresses in shared memory */
+    ORIGIN_CONSTANT, /* the same in constant memory: the low word */
     ORIGIN_PARAMETER, /* and its number from 0 */
     ORIGIN_SYMBOL = 0x4000, /* and its number */
 };

@@ -47,7 +47,31 @@ void facts_set_block(struct facts *facts, const uint32_t block[3])
 
 /* -- .nv.info.KERNEL: attributes --------------------------------------------------------------- */
 
-static enum status read_attributes(const struct cubin_section *section, struct facts *out)
+/* Jumps by a register, and where each may lead. */
+static enum status read_jumps(const unsigned char *entry, uint32_t bytes,
+                              const struct callee *callee, struct facts *out)
+{
+    enum { HEAD = 12, TARGET = 4 };
+
+    for (uint32_t i = 0; i + HEAD <= bytes;) {
+        const struct flow_jump jump = {.offset = callee->begin + word_at(entry + i, 4),
+                                       .count = word_at(entry + i + 8, 4),
+                                       .base = callee->begin,
+                                       .targets = entry + i + HEAD};
+
+        if (jump.count > (bytes - i - HEAD) / TARGET)
+            break;
+        if (!memory_grow(&out->jumps, out->jump_count, sizeof(*out->jumps)))
+            return log_memory("jumps");
+        out->jumps[out->jump_count++] = jump;
+        i += HEAD + TARGET * jump.count;
+    }
+    return STATUS_OK;
+}
+
+/* Of the functions that a kernel calls, the jumps count. */
+static enum status read_attributes(const struct cubin_section *section, const struct callee *callee,
+                                   struct facts *out)
 {
     enum {
         SIZED = 4,
@@ -70,6 +94,8 @@ static enum status read_attributes(const struct cubin_section *section, struct f
         offset += HEAD + bytes;
         if (offset > section->bytes)
             break;
+        if (head[1] != JUMPS && callee->begin > 0)
+            continue;
         switch (head[1]) {
         case PARAMETERS:
             base = bytes >= 8 ? word_at(entry + 4, 2) : base;
@@ -86,24 +112,13 @@ static enum status read_attributes(const struct cubin_section *section, struct f
                                   word_at(entry + 4, 2) % PARAMETERS_MAX);
             break;
         case JUMPS:
-            for (uint32_t i = 0; status == STATUS_OK && i + 12 <= bytes;) {
-                const struct flow_jump jump = {word_at(entry + i, 4), word_at(entry + i + 8, 4),
-                                               entry + i + 12};
-
-                if (jump.count > (bytes - i - 12) / 4)
-                    break;
-                if (!memory_grow(&out->jumps, out->jump_count, sizeof(*out->jumps)))
-                    status = log_memory("jumps");
-                else
-                    out->jumps[out->jump_count++] = jump;
-                i += 12 + 4 * jump.count;
-            }
+            status = read_jumps(entry, bytes, callee, out);
             break;
         default:
             break;
         }
     }
-    for (size_t i = 0; i < parameters->count; i++)
+    for (size_t i = 0; callee->begin == 0 && i < parameters->count; i++)
         parameters->facts[i].place += base;
     return status;
 }
@@ -280,8 +295,9 @@ static bool open_program(const struct cubin_section *section, size_t from, struc
     return true;
 }
 
-/* The lines of the sequence whose address is at byte `from` of the section. */
-static enum status read_lines(const struct cubin_section *section, size_t from, struct facts *out)
+/* The lines of the sequence whose address is at byte `from` of the section, for code at `begin`. */
+static enum status read_lines(const struct cubin_section *section, size_t from, uint32_t begin,
+                              struct facts *out)
 {
     struct code_fact_list names = {0};
     struct line_program program;
@@ -291,9 +307,9 @@ static enum status read_lines(const struct cubin_section *section, size_t from, 
         return STATUS_OK;
     status = read_files(section, program.unit, &names);
     while (status == STATUS_OK && next_row(&program)) {
-        status = add_fact(&out->lines, program.address, program.line);
+        status = add_fact(&out->lines, begin + program.address, program.line);
         if (status == STATUS_OK)
-            status = add_fact(&out->files, program.address,
+            status = add_fact(&out->files, begin + program.address,
                               program.file < names.count ? names.facts[program.file].value : 0);
     }
     free(names.facts);
@@ -303,14 +319,16 @@ static enum status read_lines(const struct cubin_section *section, size_t from, 
 /* -- relocations ------------------------------------------------------------------------------- */
 
 static enum status read_relocations(const struct cubin_section *section,
-                                    const struct cubin_section *lines, const char *kernel,
+                                    const struct cubin_section *lines, const struct callee *callee,
                                     struct facts *out)
 {
     const size_t bytes = section->type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
     const char *target = section->name + (section->type == SHT_RELA ? 5 : 4);
     enum { ADDRESS_OF = 2, LOW = 0x38, HIGH = 0x39 };
-    const bool of_addresses = strncmp(target, ".nv.constant4", strlen(".nv.constant4")) == 0;
-    const bool of_code = strncmp(target, ".text.", 6) == 0 && strcmp(target + 6, kernel) == 0;
+    const bool of_addresses =
+        callee->begin == 0 && strncmp(target, ".nv.constant4", strlen(".nv.constant4")) == 0;
+    const bool of_code =
+        strncmp(target, ".text.", 6) == 0 && strcmp(target + 6, callee->symbol) == 0;
     const bool of_lines = strcmp(target, ".debug_line") == 0 && lines->data;
     enum status status = STATUS_OK;
 
@@ -330,9 +348,10 @@ static enum status read_relocations(const struct cubin_section *section,
         if (of_addresses && type == ADDRESS_OF)
             status = add_fact(&out->code.addresses, (uint32_t)entry.r_offset, symbol);
         else if (of_code)
-            status = add_fact(&out->code.relocated, (uint32_t)entry.r_offset, symbol);
-        else if (of_lines && strcmp(name, kernel) == 0)
-            status = read_lines(lines, entry.r_offset, out);
+            status =
+                add_fact(&out->code.relocated, callee->begin + (uint32_t)entry.r_offset, symbol);
+        else if (of_lines && strcmp(name, callee->symbol) == 0)
+            status = read_lines(lines, entry.r_offset, callee->begin, out);
     }
     return status;
 }
@@ -351,53 +370,94 @@ static enum status read_tables(const struct cubin *cubin, struct code_fact_list 
     return status;
 }
 
-enum status facts_read(const struct cubin *cubin, const char *kernel, struct facts *out)
+/* Reads what belongs to a section of the code. */
+static enum status read_callee(const struct cubin *cubin, const struct callee *callee,
+                               const struct cubin_section *lines, struct facts *out)
 {
     static const char info[] = ".nv.info.", literals[] = ".nv.constant2.";
+    enum status status = STATUS_OK;
+    struct cubin_section section;
     bool relocated = false;
-    struct cubin_section section, lines = {0};
-    enum status status;
 
-    *out = (struct facts){.cubin = cubin};
-    status = read_tables(cubin, &out->code.tables);
-    for (size_t i = 0; cubin_section_at(cubin, i, &section); i++)
-        if (strcmp(section.name, ".debug_line") == 0)
-            lines = section;
-    out->line_table = (const char *)lines.data;
+    /* The lines of one section do not go on in the next. */
+    if (callee->begin > 0)
+        status = add_fact(&out->lines, callee->begin, 0);
+    if (callee->begin > 0 && status == STATUS_OK)
+        status = add_fact(&out->files, callee->begin, 0);
     for (size_t i = 0; status == STATUS_OK && cubin_section_at(cubin, i, &section); i++) {
         if (strncmp(section.name, info, strlen(info)) == 0 &&
-            strcmp(section.name + strlen(info), kernel) == 0)
-            status = read_attributes(&section, out);
+            strcmp(section.name + strlen(info), callee->symbol) == 0)
+            status = read_attributes(&section, callee, out);
         else if (strncmp(section.name, literals, strlen(literals)) == 0 &&
-                 strcmp(section.name + strlen(literals), kernel) == 0) {
+                 strcmp(section.name + strlen(literals), callee->symbol) == 0) {
             out->code.literals = section.data;
             out->code.literal_bytes = section.bytes;
         } else if ((section.type == SHT_RELA && strncmp(section.name, ".rela.", 6) == 0) ||
                    (section.type == SHT_REL && strncmp(section.name, ".rel.", 5) == 0))
-            status = section.data ? read_relocations(&section, &lines, kernel, out) : STATUS_OK;
+            status = section.data ? read_relocations(&section, lines, callee, out) : STATUS_OK;
         if (strncmp(section.name, ".rel", 4) == 0 && strstr(section.name, literals) &&
             section.bytes > 0 &&
-            strcmp(strstr(section.name, literals) + strlen(literals), kernel) == 0)
+            strcmp(strstr(section.name, literals) + strlen(literals), callee->symbol) == 0)
             relocated = true;
     }
     if (relocated)
         out->code.literals = NULL;
-    /* CUDA 11.8 has no targets of a jump for sm_90: it may lead wherever one of the kernel's
-     * literals does. */
-    for (size_t i = 0; out->code.literals && i < out->jump_count; i++) {
-        struct flow_jump *jump = &out->jumps[i];
+    return status;
+}
+
+/* CUDA 11.8 has no targets of a jump for sm_90: it may lead wherever one of the kernel's literals
+ * does. */
+static void jump_to_literals(struct facts *facts, size_t first)
+{
+    for (size_t i = first; facts->code.literals && i < facts->jump_count; i++) {
+        struct flow_jump *jump = &facts->jumps[i];
         uint32_t given = 0;
 
         for (uint32_t k = 0; k < jump->count; k++)
             given |= word_at(jump->targets + 4 * (size_t)k, 4);
         if (!given) {
-            jump->targets = out->code.literals;
-            jump->count = (uint32_t)(out->code.literal_bytes / 4);
+            jump->targets = facts->code.literals;
+            jump->count = (uint32_t)(facts->code.literal_bytes / 4);
         }
     }
+}
+
+static enum status add_calls(struct facts *facts)
+{
+    for (size_t i = 0; i < facts->callees.call_count; i++) {
+        if (!memory_grow(&facts->jumps, facts->jump_count, sizeof(*facts->jumps)))
+            return log_memory("calls");
+        facts->jumps[facts->jump_count++] = facts->callees.calls[i];
+    }
+    return STATUS_OK;
+}
+
+enum status facts_read(const struct cubin *cubin, const struct cubin_function *kernel,
+                       struct facts *out)
+{
     struct code_fact_list *lists[] = {&out->code.parameters, &out->code.addresses,
                                       &out->code.relocated, &out->code.tables};
+    struct cubin_section section, lines = {0};
+    enum status status;
 
+    *out = (struct facts){.cubin = cubin};
+    status = callees_find(cubin, kernel, &out->callees);
+    if (status == STATUS_OK)
+        status = read_tables(cubin, &out->code.tables);
+    for (size_t i = 0; cubin_section_at(cubin, i, &section); i++)
+        if (strcmp(section.name, ".debug_line") == 0)
+            lines = section;
+    out->line_table = (const char *)lines.data;
+    for (size_t i = 0; status == STATUS_OK && i < out->callees.count; i++) {
+        const size_t first = out->jump_count;
+
+        status = read_callee(cubin, &out->callees.all[i], &lines, out);
+        jump_to_literals(out, first);
+        if (out->callees.count > 1) /* each section has its own */
+            out->code.literals = NULL;
+    }
+    if (status == STATUS_OK)
+        status = add_calls(out);
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         if (lists[i]->count > 1)
             qsort(lists[i]->facts, lists[i]->count, sizeof(*lists[i]->facts), compare_facts);
@@ -433,6 +493,7 @@ uint32_t facts_line(const struct facts *facts, uint32_t place, const char **file
 
 void facts_close(struct facts *facts)
 {
+    callees_close(&facts->callees);
     free(facts->code.parameters.facts);
     free(facts->code.addresses.facts);
     free(facts->code.relocated.facts);

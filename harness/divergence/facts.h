@@ -3,11 +3,13 @@
  * of jumps, lines of the source. */
 #pragma once
 
+#include "callees.h"
 #include "cubin.h"
 #include "divergence.h"
 
 struct facts {
     const struct cubin *cubin;
+    struct callees callees; /* owned: the code that all this is of */
     struct code_facts code; /* its lists are owned */
     struct flow_jump *jumps; /* owned */
     size_t jump_count;
@@ -17,9 +19,10 @@ struct facts {
     const char *line_table;
 };
 
-/* Reads what belongs to a kernel. Damaged parts are left out. STATUS_ENVIRONMENT, logged, when out
- * of memory. On success the caller closes *out. */
-enum status facts_read(const struct cubin *cubin, const char *kernel, struct facts *out);
+/* Reads what belongs to a kernel and to the functions that it calls. Damaged parts are left out.
+ * STATUS_ENVIRONMENT, logged, when out of memory. On success the caller closes *out. */
+enum status facts_read(const struct cubin *cubin, const struct cubin_function *kernel,
+                       struct facts *out);
 
 /* Sets the shape of a block, unless it is known. One that no launch can have is ignored. */
 void facts_set_block(struct facts *facts, const uint32_t block[3]);

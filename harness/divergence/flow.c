@@ -73,10 +73,11 @@ static struct leads leads_of(const unsigned char *code, size_t index, uint32_t a
 
 static uint32_t jump_target(const struct flow_jump *jump, uint32_t i)
 {
-    uint32_t target;
+    uint32_t target = 0;
 
-    memcpy(&target, jump->targets + sizeof(target) * i, sizeof(target));
-    return target / INSTRUCTION_BYTES;
+    if (jump->targets)
+        memcpy(&target, jump->targets + sizeof(target) * i, sizeof(target));
+    return (jump->base + target) / INSTRUCTION_BYTES;
 }
 
 static const struct flow_jump *jump_of(const struct flow_jump *jumps, size_t count, size_t index)
@@ -85,6 +86,21 @@ static const struct flow_jump *jump_of(const struct flow_jump *jumps, size_t cou
         if (jumps[i].offset == index * INSTRUCTION_BYTES)
             return &jumps[i];
     return NULL;
+}
+
+/* The same, where calls of other sections are known. */
+static struct leads linked_leads(const struct flow *flow, size_t index,
+                                 const struct flow_jump *jumps, size_t jump_count)
+{
+    struct leads out = leads_of(flow->code, index, flow->architecture);
+    const struct flow_jump *call = out.call || out.out ? jump_of(jumps, jump_count, index) : NULL;
+
+    if (call) {
+        out.call = true;
+        out.out = false;
+        out.to = jump_target(call, 0);
+    }
+    return out;
 }
 
 /* Blocks begin at targets and behind what changes the flow. `block_of` has the block of each
@@ -98,7 +114,7 @@ static enum status make_blocks(struct flow *flow, const struct flow_jump *jumps,
     memset(block_of, 0, (count + 1) * sizeof(*block_of));
     block_of[0] = 1;
     for (size_t i = 0; i < count; i++) {
-        const struct leads leads = leads_of(flow->code, i, flow->architecture);
+        const struct leads leads = linked_leads(flow, i, jumps, jump_count);
         const struct flow_jump *jump = leads.indirect ? jump_of(jumps, jump_count, i) : NULL;
 
         if ((leads.target || leads.call) && leads.to >= 0 && (uint64_t)leads.to < count)
@@ -196,7 +212,7 @@ static bool make_edges(struct flow *flow, const struct flow_jump *jumps, size_t 
         flow->blocks[i].edges = flow->blocks[i].entries = 0;
     for (size_t i = 0; i < flow->block_count; i++) {
         struct flow_block *block = &flow->blocks[i];
-        struct leads leads = leads_of(flow->code, block->last, flow->architecture);
+        struct leads leads = linked_leads(flow, block->last, jumps, jump_count);
         const struct flow_jump *jump =
             leads.indirect ? jump_of(jumps, jump_count, block->last) : NULL;
         const bool inside = leads.to >= 0 && (uint64_t)leads.to < flow->instructions;

@@ -57,11 +57,12 @@ struct flow {
     bool lost, calls_out; /* somewhere */
 };
 
-/* Jumps by a register whose targets are known: the byte offset of the jump, the number of targets,
- * and these. */
+/* Jumps by a register, and calls of other sections, whose targets are known: the byte offset of the
+ * instruction, the number of targets, and these. */
 struct flow_jump {
     uint32_t offset, count;
-    const unsigned char *targets; /* uint32_t, not aligned */
+    uint32_t base; /* bytes: it is added to the targets */
+    const unsigned char *targets; /* uint32_t, not aligned; NULL: the one target is the base */
 };
 
 /* Reads code of an architecture that architecture_known accepts. `entry` is the byte offset at

@@ -98,7 +98,7 @@ static void store(const struct step *step, const struct value *guard, struct val
     const struct value address = machine_address(machine, state, in, step->index, &high);
     const unsigned slot = stack_slot(&address), size = instruction_field(in, FIELD_SIZE);
     const unsigned words = size <= SIZE_WORD ? 1 : size == SIZE_PAIR ? 2 : 4;
-    const bool local = in->opcode == OPCODE_STL;
+    const bool local = in->opcode == OPCODE_STL || address.origin == ORIGIN_STACK;
 
     if (local && slot + words <= SLOTS && size >= SIZE_WORD) {
         for (unsigned i = 0; i < words; i++) {
@@ -109,7 +109,7 @@ static void store(const struct step *step, const struct value *guard, struct val
                              machine_source(machine, state, in, step->index, SOURCE_DATA, i), *old);
             old->from = step->index;
         }
-    } else if (local || address.origin < ORIGIN_PARAMETER) {
+    } else if (local || (address.origin < ORIGIN_CONSTANT && high.origin != ORIGIN_SHARED)) {
         for (unsigned i = 0; i < SLOTS; i++)
             state[REGISTER_COUNT + i] = value_divergent(WHY_DATA);
     }

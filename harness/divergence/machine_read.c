@@ -30,18 +30,26 @@ uint16_t machine_base_of_both(const struct machine *machine, uint32_t a, uint32_
 
 /* -- constant banks ---------------------------------------------------------------------------- */
 
-/* Where the driver puts what a launch has besides parameters, in bytes of their bank. */
+/* Where the driver puts what a launch has besides parameters, in bytes of their bank. A window is
+ * the place of another memory in generic addresses, of 64 bits. */
 static const struct launch_layout {
-    uint32_t block_size, grid_size, stack_pointer;
-} layout_before_100 = {0x00, 0x0c, 0x28}, layout_from_100 = {0x360, 0x370, 0x37c};
+    uint32_t from; /* architecture */
+    uint32_t block_size, grid_size, stack_pointer, constant_window, shared_window, local_window;
+} layouts[] = {
+    {100, 0x360, 0x370, 0x37c, 0x120, UINT32_MAX, 0x2f8},
+    {90, 0x00, 0x0c, 0x28, 0xd0, UINT32_MAX, 0x20},
+    {0, 0x00, 0x0c, 0x28, 0x50, 0x18, 0x20},
+};
 
 enum { WORD_BYTES = sizeof(uint32_t), SIZE_BYTES = 3 * WORD_BYTES /* of a dim3 */ };
 
 static const struct launch_layout *layout_of(const struct machine *machine)
 {
-    enum { LATE_FIRST = 100 }; /* architecture */
+    const struct launch_layout *layout = layouts;
 
-    return machine->architecture >= LATE_FIRST ? &layout_from_100 : &layout_before_100;
+    while (machine->architecture < layout->from)
+        layout++;
+    return layout;
 }
 
 /* A word of the bank of parameters. */
@@ -57,6 +65,13 @@ static struct value launch_word(const struct machine *machine, uint32_t offset)
         value.origin = ORIGIN_STACK;
         return value;
     }
+    /* A generic address of the stack is followed as if its window began at 0. */
+    if (offset == layout->local_window)
+        return value_number(0);
+    if (offset == layout->constant_window)
+        value.origin = ORIGIN_CONSTANT;
+    if (layout->shared_window != UINT32_MAX && offset == layout->shared_window + WORD_BYTES)
+        value.origin = ORIGIN_SHARED;
     if (behind < SIZE_BYTES && offset % WORD_BYTES == 0 && block[0])
         return value_number(block[behind / WORD_BYTES]);
     if (behind == 0) {

@@ -3,36 +3,19 @@
  * a shift, a selection or the like is some function of all that is read. */
 #include "transfer.h"
 
-/* What S2R reads. */
-enum special_register {
-    SPECIAL_LANE = 0x00,
-    SPECIAL_CTAID_X = 0x25,
-    SPECIAL_CTAID_Z = 0x27,
-    SPECIAL_SHARED_WINDOW = 0x2f,
-    SPECIAL_EQMASK = 0x38,
-    SPECIAL_LTMASK,
-    SPECIAL_LEMASK,
-    SPECIAL_GTMASK,
-    SPECIAL_GEMASK,
-    SPECIAL_CLUSTER_CTAID = 0x88,
-    SPECIAL_ZERO = 0xff
-};
-
-enum { WORD_BYTES = sizeof(uint32_t), X = 0, Y = 1, Z = 2 };
-
 /* -- what is read ------------------------------------------------------------------------------ */
 
-static struct value source(const struct step *step, unsigned i, unsigned word)
+struct value step_source(const struct step *step, unsigned i, unsigned word)
 {
     return machine_source(step->machine, step->state, step->in, step->index, i, word);
 }
 
-static struct value input(const struct step *step, unsigned i)
+struct value step_input(const struct step *step, unsigned i)
 {
     return machine_input(step->machine, step->state, step->in, i);
 }
 
-static uint32_t field(const struct step *step, enum bit_field field)
+uint32_t step_field(const struct step *step, enum bit_field field)
 {
     return instruction_field(step->in, field);
 }
@@ -41,7 +24,7 @@ static uint32_t field(const struct step *step, enum bit_field field)
 static struct value signed_source(const struct step *step, unsigned i)
 {
     const struct operand *operand = &step->in->source[i];
-    const struct value value = source(step, i, 0);
+    const struct value value = step_source(step, i, 0);
 
     return operand->negated && operand->kind != OPERAND_NONE
                ? value_negate(&step->machine->lanes, value)
@@ -55,7 +38,7 @@ static struct value function_of_all(const struct step *step)
 
     for (unsigned i = 0; i < OPERANDS_MAX; i++)
         for (unsigned word = 0; word < step->in->source[i].words && word < 2; word++)
-            out = value_of_both(out, source(step, i, word));
+            out = value_of_both(out, step_source(step, i, word));
     return out;
 }
 
@@ -91,16 +74,16 @@ static struct value sum(const struct step *step, unsigned word)
     for (unsigned i = 0; i < OPERANDS_MAX; i++)
         parts[i] = signed_source(step, i);
     if (step->in->transfer == TRANSFER_ADD && step->in->opcode != OPCODE_VIADD &&
-        field(step, FIELD_EXTENDED)) {
-        parts[OPERANDS_MAX] = input(step, 0);
-        parts[OPERANDS_MAX + 1] = input(step, 1);
+        step_field(step, FIELD_EXTENDED)) {
+        parts[OPERANDS_MAX] = step_input(step, 0);
+        parts[OPERANDS_MAX + 1] = step_input(step, 1);
         return transfer_high(parts, OPERANDS_MAX + 2, NULL);
     }
     low = value_add(lanes, value_add(lanes, parts[SOURCE_A], parts[SOURCE_B]), parts[SOURCE_C]);
     if (word == 0)
         return low;
     for (unsigned i = 0; i < OPERANDS_MAX; i++)
-        parts[i] = source(step, i, 1);
+        parts[i] = step_source(step, i, 1);
     return transfer_high(parts, OPERANDS_MAX, &low);
 }
 
@@ -108,12 +91,12 @@ static struct value sum(const struct step *step, unsigned word)
 static struct value product(const struct step *step, unsigned word)
 {
     struct lane_tables *lanes = &step->machine->lanes;
-    struct value a = source(step, SOURCE_A, 0), b = source(step, SOURCE_B, 0), low;
+    struct value a = step_source(step, SOURCE_A, 0), b = step_source(step, SOURCE_B, 0), low;
 
-    if (step->in->transfer == TRANSFER_MULTIPLY && field(step, FIELD_EXTENDED)) {
+    if (step->in->transfer == TRANSFER_MULTIPLY && step_field(step, FIELD_EXTENDED)) {
         /* IMAD.X: compilers add a carry to a high word by it, with 0 as the product. */
         const struct value parts[] = {value_multiply(lanes, value_plain(a), value_plain(b)),
-                                      source(step, SOURCE_C, 0), input(step, 0)};
+                                      step_source(step, SOURCE_C, 0), step_input(step, 0)};
 
         return transfer_high(parts, sizeof(parts) / sizeof(parts[0]), NULL);
     }
@@ -122,7 +105,7 @@ static struct value product(const struct step *step, unsigned word)
                     signed_source(step, SOURCE_C));
     if (word == 0)
         return low;
-    struct value parts[] = {value_plain(a), value_plain(b), source(step, SOURCE_C, 1)};
+    struct value parts[] = {value_plain(a), value_plain(b), step_source(step, SOURCE_C, 1)};
 
     /* Where the low word differs by its factors, the high one does with it. */
     for (unsigned i = 0; i < SOURCE_C; i++)
@@ -136,17 +119,18 @@ static struct value product(const struct step *step, unsigned word)
 static struct value shifted_sum(const struct step *step)
 {
     struct lane_tables *lanes = &step->machine->lanes;
-    const unsigned by = field(step, FIELD_LEA_SHIFT);
-    const bool high = field(step, FIELD_HIGH_WORD), extended = field(step, FIELD_EXTENDED);
-    const struct value parts[] = {signed_source(step, SOURCE_A), source(step, SOURCE_B, 0),
-                                  source(step, SOURCE_C, 0), input(step, 0)};
+    const unsigned by = step_field(step, FIELD_LEA_SHIFT);
+    const bool high = step_field(step, FIELD_HIGH_WORD),
+               extended = step_field(step, FIELD_EXTENDED);
+    const struct value parts[] = {signed_source(step, SOURCE_A), step_source(step, SOURCE_B, 0),
+                                  step_source(step, SOURCE_C, 0), step_input(step, 0)};
     const struct value a = value_plain(parts[SOURCE_A]), b = parts[SOURCE_B];
     struct value out;
 
     if (high && !extended && by > 0 && step->in->source[SOURCE_C].number == REGISTER_ZERO &&
         !step->in->source[SOURCE_A].negated) {
         /* The operand, shifted to the right: .SX32 brings its sign. */
-        out = value_shift_right(lanes, a, WORD_BITS - by, field(step, FIELD_SIGNED));
+        out = value_shift_right(lanes, a, WORD_BITS - by, step_field(step, FIELD_SIGNED));
         if (out.lanes != LANES_DIVERGENT && out.lanes != LANES_THREAD && !(b.flags & FLAG_HIGH))
             return value_add(lanes, out, b);
     }
@@ -159,10 +143,12 @@ static struct value shifted_sum(const struct step *step)
 static struct value shift(const struct step *step)
 {
     struct lane_tables *lanes = &step->machine->lanes;
-    const struct value parts[OPERANDS_MAX] = {source(step, SOURCE_A, 0), source(step, SOURCE_B, 0),
-                                              source(step, SOURCE_C, 0)};
-    const unsigned type = field(step, FIELD_SHIFT_TYPE);
-    const bool right = field(step, FIELD_SHIFT_RIGHT), high = field(step, FIELD_HIGH_WORD);
+    const struct value parts[OPERANDS_MAX] = {step_source(step, SOURCE_A, 0),
+                                              step_source(step, SOURCE_B, 0),
+                                              step_source(step, SOURCE_C, 0)};
+    const unsigned type = step_field(step, FIELD_SHIFT_TYPE);
+    const bool right = step_field(step, FIELD_SHIFT_RIGHT),
+               high = step_field(step, FIELD_HIGH_WORD);
     const bool one_word = type >= SHIFT_S32, is_signed = type == SHIFT_S32 || type == SHIFT_S64;
     const uint32_t a = step->in->source[SOURCE_A].number;
     const unsigned by = parts[SOURCE_B].known & UINT8_MAX;
@@ -175,6 +161,9 @@ static struct value shift(const struct step *step)
                    : value_number(0);
     if (right && high && one_word && (a == REGISTER_ZERO || a == UNIFORM_ZERO))
         return value_shift_right(lanes, value_plain(parts[SOURCE_C]), by, is_signed);
+    /* The high word of a pair that is shifted to the left. */
+    if (!right && high && !one_word && by < WORD_BITS && parts[SOURCE_C].lanes == LANES_UNIFORM)
+        return transfer_high(&parts[SOURCE_C], 1, &parts[SOURCE_A]);
     return value_function(parts, OPERANDS_MAX);
 }
 
@@ -185,8 +174,8 @@ static struct value logic(const struct step *step)
     struct value operands[OPERANDS_MAX];
 
     for (unsigned i = 0; i < OPERANDS_MAX; i++)
-        operands[i] = value_plain(source(step, i, 0));
-    return value_logic(&step->machine->lanes, operands, field(step, FIELD_LOGIC_TABLE));
+        operands[i] = value_plain(step_source(step, i, 0));
+    return value_logic(&step->machine->lanes, operands, step_field(step, FIELD_LOGIC_TABLE));
 }
 
 /* PRMT takes four bytes out of the eight of a and c, each by 4 bits of a selector: two for the
@@ -203,7 +192,7 @@ static struct value permutation(const struct step *step)
         BOTH = 0x11
     };
     struct lane_tables *lanes = &step->machine->lanes;
-    const struct value selector = source(step, SOURCE_B, 0);
+    const struct value selector = step_source(step, SOURCE_B, 0);
     const uint32_t bytes[] = {selector.known & 0xf, selector.known >> 4 & 0xf,
                               selector.known >> 8 & 0xf, selector.known >> 12 & 0xf};
     const unsigned word = bytes[0] & WORD_BIT ? SOURCE_C : SOURCE_A,
@@ -212,15 +201,15 @@ static struct value permutation(const struct step *step)
     const bool extended = (selector.known >> 8 & UINT8_MAX) == sign * BOTH;
     const uint32_t zero = step->in->uniform ? UNIFORM_ZERO : REGISTER_ZERO;
 
-    if (!value_is_number(&selector) || field(step, FIELD_PERMUTE_MODE) ||
+    if (!value_is_number(&selector) || step_field(step, FIELD_PERMUTE_MODE) ||
         (selector.known & TWO_BYTES_MASK) != TWO_BYTES ||
         (bytes[0] & WORD_BIT) != (bytes[1] & WORD_BIT))
         return function_of_all(step);
     if (!extended && (step->in->source[bytes[2] & WORD_BIT ? SOURCE_C : SOURCE_A].number != zero ||
                       step->in->source[bytes[3] & WORD_BIT ? SOURCE_C : SOURCE_A].number != zero))
-        return value_half(source(step, word, 0), source(step, other_word, 0).flags);
+        return value_half(step_source(step, word, 0), step_source(step, other_word, 0).flags);
     return value_shift_right(lanes,
-                             value_multiply(lanes, value_plain(source(step, word, 0)),
+                             value_multiply(lanes, value_plain(step_source(step, word, 0)),
                                             value_number(1u << HALF_BITS)),
                              HALF_BITS, extended);
 }
@@ -228,14 +217,15 @@ static struct value permutation(const struct step *step)
 static struct value selection(const struct step *step, unsigned word)
 {
     const struct instruction *in = step->in;
-    const struct value yes = source(step, SOURCE_A, word), no = source(step, SOURCE_B, word);
+    const struct value yes = step_source(step, SOURCE_A, word),
+                       no = step_source(step, SOURCE_B, word);
     struct value out;
 
     /* FSEL changes the sign. */
     if (in->opcode != OPCODE_SEL && in->opcode != OPCODE_USEL &&
         (in->source[SOURCE_A].negated || in->source[SOURCE_B].negated))
         return function_of_all(step);
-    out = value_select(&step->machine->lanes, input(step, 0), yes, no);
+    out = value_select(&step->machine->lanes, step_input(step, 0), yes, no);
     if (value_is_number(&yes) && value_is_number(&no) && !value_is_number(&out))
         out.base = machine_base_of_both(step->machine, yes.known, no.known);
     return out;
@@ -249,232 +239,8 @@ static struct value halves(const struct step *step)
     return in->form == FORM_IMMEDIATE_C && in->source[SOURCE_A].number == REGISTER_ZERO &&
                    in->source[SOURCE_B].number == REGISTER_ZERO &&
                    in->input[0].number == PREDICATE_TRUE
-               ? source(step, SOURCE_C, 0)
+               ? step_source(step, SOURCE_C, 0)
                : function_of_all(step);
-}
-
-/* -- special registers ------------------------------------------------------------------------- */
-
-/* threadIdx, `axis` 0 to 2, of the threads of a warp whose block has a shape that is not known. A
- * kernel that reads threadIdx.x alone has blocks of one dimension; rows are whole warps in
- * others. */
-static struct value thread_of_row(struct machine *machine, unsigned axis)
-{
-    uint32_t lanes[WARP_LANES];
-    struct value value;
-
-    for (unsigned i = 0; i < WARP_LANES; i++)
-        lanes[i] = axis == X ? i : 0;
-    value = value_lanes(&machine->lanes, lanes);
-    value.bits = axis == X ? WARP_LANES_BITS : 0;
-    value.level = LEVEL_WARP;
-    return value_relied(value, machine->flat ? 0 : FLAG_RELIED);
-}
-
-/* The same where the shape is known: that of each warp is worked out. */
-static struct value thread_index(struct machine *machine, unsigned axis)
-{
-    const uint32_t *shape = machine->facts->block;
-    uint32_t lanes[WARP_LANES] = {0}, differ = 0;
-    struct value value;
-
-    if (shape[X] == 0)
-        return thread_of_row(machine, axis);
-    for (uint32_t warp = 0; warp * WARP_LANES < shape[X] * shape[Y] * shape[Z]; warp++) {
-        uint32_t base = 0;
-
-        for (uint32_t i = 0; i < WARP_LANES; i++) {
-            const uint32_t thread = warp * WARP_LANES + i;
-            const uint32_t index = axis == X   ? thread % shape[X]
-                                   : axis == Y ? thread / shape[X] % shape[Y]
-                                               : thread / shape[X] / shape[Y];
-
-            base = i == 0 ? index : base;
-            if (warp == 0)
-                lanes[i] = index;
-            if (index - base != lanes[i] - lanes[0])
-                return value_of_thread(WHY_SHAPE);
-        }
-        differ |= base ^ lanes[0];
-    }
-    value = value_lanes(&machine->lanes, lanes);
-    if (differ) {
-        value.bits = (uint8_t)__builtin_ctz(differ);
-        value.level = LEVEL_WARP;
-    }
-    return value;
-}
-
-/* A lane's number, or a mask of lanes beside it. */
-static uint32_t lane_special(unsigned number, unsigned lane)
-{
-    const uint32_t below = (1u << lane) - 1, own = 1u << lane;
-
-    switch (number) {
-    case SPECIAL_EQMASK:
-        return own;
-    case SPECIAL_LTMASK:
-        return below;
-    case SPECIAL_LEMASK:
-        return below | own;
-    case SPECIAL_GTMASK:
-        return ~(below | own);
-    case SPECIAL_GEMASK:
-        return ~below;
-    default:
-        return lane;
-    }
-}
-
-static struct value special_value(struct machine *machine, unsigned number)
-{
-    uint32_t lanes[WARP_LANES];
-    struct value value;
-
-    if (number == SPECIAL_LANE || (number >= SPECIAL_EQMASK && number <= SPECIAL_GEMASK)) {
-        for (unsigned i = 0; i < WARP_LANES; i++)
-            lanes[i] = lane_special(number, i);
-        return value_lanes(&machine->lanes, lanes);
-    }
-    if (number == SPECIAL_SHARED_WINDOW) {
-        value = value_uniform(LEVEL_GRID);
-        value.origin = ORIGIN_SHARED;
-        return value;
-    }
-    if ((number >= SPECIAL_CTAID_X && number <= SPECIAL_CTAID_Z) || number == SPECIAL_CLUSTER_CTAID)
-        value = value_uniform(LEVEL_BLOCK);
-    else if (number >= SPECIAL_TID_X && number <= SPECIAL_TID_Z)
-        value = thread_index(machine, number - SPECIAL_TID_X);
-    else
-        return value_divergent(WHY_OPERATION);
-    value.flags &= (uint8_t)~FLAG_SIGNED;
-    return value;
-}
-
-static struct value special(const struct step *step)
-{
-    const struct instruction *in = step->in;
-    const unsigned number = field(step, FIELD_SPECIAL);
-    const bool narrow = in->opcode == OPCODE_CS2R || in->opcode == OPCODE_CS2UR;
-    const struct value value = special_value(step->machine, number);
-
-    if (narrow)
-        return number == SPECIAL_ZERO ? value_number(0) : value;
-    return in->uniform && !value_is_uniform(&value) ? value_uniform(LEVEL_WARP) : value;
-}
-
-/* -- memory and other lanes -------------------------------------------------------------------- */
-
-unsigned stack_slot(const struct value *address)
-{
-    const uint32_t slot = address->known / WORD_BYTES + SLOTS / 2;
-
-    return address->origin == ORIGIN_STACK && value_is_number(address) && slot < SLOTS &&
-                   address->known % WORD_BYTES == 0
-               ? slot
-               : SLOTS;
-}
-
-static struct value load_constant(const struct step *step, unsigned word)
-{
-    const struct operand *bank = &step->in->source[SOURCE_BANK];
-    const struct value address = step->in->source[SOURCE_ADDRESS].kind == OPERAND_NONE
-                                     ? value_number(0)
-                                     : source(step, SOURCE_ADDRESS, 0);
-
-    if (value_is_number(&address) && field(step, FIELD_SIZE) >= SIZE_WORD)
-        return machine_constant(step->machine, bank->bank,
-                                bank->number + address.known + WORD_BYTES * word);
-    if (!value_is_uniform(&address))
-        return value_divergent(WHY_DATA);
-    return value_relied(value_uniform((enum level)address.level),
-                        address.flags | (address.level > LEVEL_GRID ? FLAG_DATA : 0));
-}
-
-static struct value load_stack(const struct step *step, unsigned word)
-{
-    struct value high;
-    const struct value address =
-        machine_address(step->machine, step->state, step->in, step->index, &high);
-
-    if (stack_slot(&address) + word < SLOTS && field(step, FIELD_SIZE) >= SIZE_WORD)
-        return step->state[REGISTER_COUNT + stack_slot(&address) + word];
-    return value_divergent(WHY_DATA);
-}
-
-/* Threads that read one address read one value, whatever it is. */
-static struct value load_memory(const struct step *step)
-{
-    struct value high;
-    const struct value address =
-        machine_address(step->machine, step->state, step->in, step->index, &high);
-    const struct value inputs = machine_inputs(step->machine, step->state, step->in);
-
-    if (!value_is_uniform(&address) || !value_is_uniform(&high) || !value_is_uniform(&inputs))
-        return value_divergent(WHY_DATA);
-    return value_relied(value_uniform(LEVEL_WARP), address.flags | high.flags | inputs.flags);
-}
-
-static struct value load(const struct step *step, unsigned word)
-{
-    switch (step->in->opcode) {
-    case OPCODE_LDC:
-    case OPCODE_ULDC:
-    case OPCODE_ULDC_INDEXED:
-    case OPCODE_LDCU:
-        return load_constant(step, word);
-    case OPCODE_LDL:
-        return load_stack(step, word);
-    case OPCODE_LDG:
-    case OPCODE_LDS:
-        return load_memory(step);
-    default:
-        return value_divergent(WHY_DATA);
-    }
-}
-
-/* The value that each lane gets by a shuffle. */
-static struct value shuffle(const struct step *step)
-{
-    enum { LANE_IN_REGISTER = 2, LANE_IN_CODE = 7 }; /* the form: the clamp is in the code */
-    /* From one lane to all: by index, with all lanes in one part. */
-    const bool by_index = field(step, FIELD_SHUFFLE_MODE) == 0,
-               whole = field(step, FIELD_SHUFFLE_CLAMP) == WARP_LANES - 1;
-    const unsigned form = step->in->form;
-    const bool known_form = form == LANE_IN_REGISTER || form == LANE_IN_CODE;
-    const struct value values = source(step, SOURCE_A, 0);
-    const struct value lane =
-        form == LANE_IN_CODE ? value_number(0)
-                             : machine_register(step->machine, step->state, field(step, FIELD_B));
-    const bool given = known_form && !((values.flags | lane.flags) & FLAG_DATA);
-    struct value uniform = value_uniform(LEVEL_WARP);
-
-    if (by_index && whole && known_form && value_is_uniform(&lane)) {
-        uniform.flags = given ? 0 : uniform.flags;
-        return value_relied(uniform, lane.flags);
-    }
-    if (given)
-        return value_relied(value_of_thread(WHY_LANES), values.flags | lane.flags);
-    return value_divergent(values.lanes == LANES_DIVERGENT && values.why == WHY_DATA ? WHY_DATA
-                                                                                     : WHY_LANES);
-}
-
-static bool is_r2ur(const struct instruction *in)
-{
-    return in->opcode == OPCODE_R2UR || in->opcode == OPCODE_R2UR_EARLY;
-}
-
-/* One value for all threads of a warp. */
-static struct value warp_value(const struct step *step)
-{
-    const struct value value = source(step, SOURCE_A, 0);
-    const bool moved = is_r2ur(step->in);
-
-    if (moved && value_is_uniform(&value))
-        return value;
-    if (step->machine->partial)
-        return value_divergent(WHY_LANES);
-    return value_relied(value_uniform(LEVEL_WARP), moved ? value.flags : 0);
 }
 
 /* -- results ----------------------------------------------------------------------------------- */
@@ -483,12 +249,12 @@ struct value transfer_register(const struct step *step, unsigned word)
 {
     switch (step->in->transfer) {
     case TRANSFER_MOVE:
-        return source(step, SOURCE_B, word == 0 ? 0 : 1);
+        return step_source(step, SOURCE_B, word == 0 ? 0 : 1);
     case TRANSFER_ADD_WIDE:
         /* .X: the upper half of 128 bits, with a carry. */
-        return field(step, FIELD_EXTENDED) ? function_of_all(step) : sum(step, word);
+        return step_field(step, FIELD_EXTENDED) ? function_of_all(step) : sum(step, word);
     case TRANSFER_MULTIPLY_WIDE:
-        return field(step, FIELD_EXTENDED) ? function_of_all(step) : product(step, word);
+        return step_field(step, FIELD_EXTENDED) ? function_of_all(step) : product(step, word);
     case TRANSFER_ADD:
         return sum(step, word);
     case TRANSFER_MULTIPLY:
@@ -506,13 +272,13 @@ struct value transfer_register(const struct step *step, unsigned word)
     case TRANSFER_HALVES:
         return halves(step);
     case TRANSFER_SPECIAL:
-        return special(step);
+        return transfer_special(step);
     case TRANSFER_LOAD:
-        return load(step, word);
+        return transfer_load(step, word);
     case TRANSFER_SHUFFLE:
-        return shuffle(step);
+        return transfer_shuffle(step);
     case TRANSFER_WARP:
-        return warp_value(step);
+        return transfer_warp(step);
     case TRANSFER_ATOMIC:
         return value_divergent(WHY_DATA);
     case TRANSFER_LANES:
@@ -534,14 +300,14 @@ static bool known_answer(const struct step *step, struct value *out)
     enum { LESS = 1, EQUAL = 2, GREATER = 4 };
     const struct instruction *in = step->in;
     struct lane_tables *tables = &step->machine->lanes;
-    const struct value a = source(step, SOURCE_A, 0), b = source(step, SOURCE_B, 0),
-                       with = input(step, 0);
-    const bool is_signed = field(step, FIELD_SIGNED);
-    const unsigned test = field(step, FIELD_COMPARE_TEST);
+    const struct value a = step_source(step, SOURCE_A, 0), b = step_source(step, SOURCE_B, 0),
+                       with = step_input(step, 0);
+    const bool is_signed = step_field(step, FIELD_SIGNED);
+    const unsigned test = step_field(step, FIELD_COMPARE_TEST);
     uint32_t lanes[WARP_LANES];
 
     if (in->transfer != TRANSFER_COMPARE || in->source[SOURCE_A].words != 1 ||
-        field(step, FIELD_COMPARE_COMBINED) || field(step, FIELD_COMPARE_EXTENDED) ||
+        step_field(step, FIELD_COMPARE_COMBINED) || step_field(step, FIELD_COMPARE_EXTENDED) ||
         !value_is_number(&with) || !(with.known & 1) || !value_is_known(&a) ||
         !value_is_known(&b) || a.origin != ORIGIN_NONE || b.origin != ORIGIN_NONE ||
         ((a.flags | b.flags) & FLAG_RELIED))
@@ -564,11 +330,11 @@ static struct value carry(const struct step *step)
     size_t count = 0;
 
     for (unsigned i = 0; i < OPERANDS_MAX; i++)
-        parts[count++] = source(step, i, 0);
+        parts[count++] = step_source(step, i, 0);
     for (unsigned i = 0; i < INPUTS_MAX; i++)
-        parts[count++] = input(step, i);
+        parts[count++] = step_input(step, i);
     if (step->in->source[SOURCE_C].words == 2)
-        parts[count++] = source(step, SOURCE_C, 1);
+        parts[count++] = step_source(step, SOURCE_C, 1);
     return transfer_high(parts, count, NULL);
 }
 

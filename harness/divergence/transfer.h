@@ -25,3 +25,18 @@ struct value transfer_high(const struct value *parts, size_t count, const struct
 
 /* The word of the stack at an address; SLOTS: none that is followed. */
 unsigned stack_slot(const struct value *address);
+
+/* Word `word` of source `i`, predicate input `i`, and a field. */
+struct value step_source(const struct step *step, unsigned i, unsigned word);
+struct value step_input(const struct step *step, unsigned i);
+uint32_t step_field(const struct step *step, enum bit_field field);
+
+/* -- transfer_memory.c ------------------------------------------------------------------------- */
+
+struct value transfer_special(const struct step *step);
+struct value transfer_load(const struct step *step, unsigned word);
+struct value transfer_shuffle(const struct step *step); /* the value that each lane gets */
+struct value transfer_warp(const struct step *step); /* one value for all threads of a warp */
+
+/* Whether it moves a register of the threads to a uniform one. */
+bool is_r2ur(const struct instruction *in);

@@ -221,6 +221,16 @@ static bool lanes_are_even(const struct lane_tables *tables, const struct value 
     return even;
 }
 
+/* The origin of a pointer and an index, or of a table in constant memory and the window of that. */
+static uint16_t added_origin(uint16_t a, uint16_t b)
+{
+    if (a == ORIGIN_NONE || (a == ORIGIN_CONSTANT && b >= ORIGIN_SYMBOL))
+        return b;
+    if (b == ORIGIN_NONE || (b == ORIGIN_CONSTANT && a >= ORIGIN_SYMBOL))
+        return a;
+    return ORIGIN_MIXED;
+}
+
 struct value value_add(struct lane_tables *tables, struct value a, struct value b)
 {
     struct value out = joined(&a, &b);
@@ -230,7 +240,7 @@ struct value value_add(struct lane_tables *tables, struct value a, struct value 
     out.bits = a.bits < b.bits ? a.bits : b.bits;
     out.known = a.known + b.known;
     out.displacement = a.displacement + b.displacement;
-    out.origin = a.origin == 0 ? b.origin : b.origin == 0 ? a.origin : ORIGIN_MIXED;
+    out.origin = added_origin(a.origin, b.origin);
     if (out.lanes == LANES_DIVERGENT)
         return leveled(out);
     if ((a.lanes != LANES_UNIFORM && a.lanes < LANES_TABLE) ||

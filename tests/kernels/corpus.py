@@ -550,6 +550,65 @@ class Advised(unittest.TestCase):
         )
         self.assertRegex(run(CBANK, "advise", "--kernel", cubin), r"\nLDC, inlined.cuh:7 +c +data")
 
+    def kernels_by(self, name, *flags):
+        """The kernels of a file of the corpus, compiled by these flags."""
+        toolkit = os.environ.get("CBANK_CUDA") or "/usr/local/cuda"
+        if not os.path.exists(f"{toolkit}/bin/nvcc"):
+            self.skipTest("no CUDA toolkit")
+        cubin = os.path.join(self.folder, "by.cubin")
+        run(
+            f"{toolkit}/bin/nvcc",
+            "-std=c++17",
+            "-cubin",
+            "-w",
+            "-arch=sm_90",
+            *flags,
+            "-o",
+            cubin,
+            f"{CORPUS}/{name}",
+        )
+        return json.loads(run(CBANK, *ADVISE, "--kernel", cubin))["code"]["kernels"]
+
+    def test_functions_of_other_sections(self):
+        """Code for a debugger and relocatable code have each function in a section of its own."""
+        for flags in (("-G",), ("-rdc=true", "-lineinfo")):
+            kernels = self.kernels_by("calls.cu", *flags)
+            with self.subTest(flags):
+                self.assertEqual(
+                    [kernel["name"] for kernel in kernels if kernel["calls_out"]],
+                    ["function_pointer"],
+                )
+                said = judge("calls.cu", corpus()["calls.cu"], kernels)
+                self.assertEqual(
+                    [str(a) for a, (verdict, _) in said.items() if verdict == "wrong"], []
+                )
+                # The lines of a function are those of its section.
+                lines = {
+                    load["line"]: kernel["name"]
+                    for kernel in kernels
+                    for load in kernel["loads"]
+                    if load["table"] == "others" and kernel["name"] == "called_twice"
+                }
+                (answer,) = (
+                    a for a in corpus()["calls.cu"] if str(a).endswith("others data/unknown ")
+                )
+                self.assertEqual(lines, {answer.line: "called_twice"})
+
+    def test_names_by_relocation(self):
+        """In relocatable code, all tables begin at the same place."""
+        kernels = self.kernels_by("names.cu", "-rdc=true", "-lineinfo")
+        said = judge("names.cu", corpus()["names.cu"], kernels)
+        self.assertEqual([str(a) for a, (verdict, _) in said.items() if verdict == "wrong"], [])
+        self.assertEqual(
+            {
+                load["table"]
+                for kernel in kernels
+                for load in kernel["loads"]
+                if kernel["name"] == "entry_behind" and load["memory"] == "constant"
+            },
+            {"first", "second"},
+        )
+
     def test_cuda_11_8(self):
         found = subprocess.run(
             [os.path.join(ROOT, "scripts/cuda_11_8.sh"), "--offline"],

@@ -13,9 +13,7 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(
-    0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "end_to_end")
-)
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "end_to_end"))
 from common import ROOT  # noqa: E402
 
 TOOLKIT = os.environ.get("CBANK_CUDA")

@@ -36,7 +36,7 @@ from common import CBANK  # noqa: E402
 ARCHITECTURES = (75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121)
 UNIFORM = ("constant", "grid", "block", "warp")
 VERDICTS = ("right", "unknown", "wrong")
-VARIABLE = re.compile(r"^__(?:constant|device)__ .*?;", re.MULTILINE)
+VARIABLE = re.compile(r"__(?:constant|device)__ [^;()]*;")
 
 
 class Case:
@@ -52,7 +52,7 @@ class Case:
         if load["memory"] == "local" and load["variation"] == "constant":
             return False  # a variable
         if self.table == "-":
-            return name is None
+            return name is None and load["memory"] != "global"
         if self.table in variables:
             return name == self.table or (
                 name is None and load["memory"] in ("constant", "generic")

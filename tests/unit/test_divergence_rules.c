@@ -112,3 +112,27 @@ TEST(a_number_beside_an_index_that_counts_down_tells_no_table)
     assert_int_equal(base_of_index(true, true), 0x100); /* of the table at 0x100 */
     assert_int_equal(base_of_index(true, false), BASE_UNKNOWN); /* it may be that at 0 */
 }
+
+/* -- generic loads ----------------------------------------------------------------------------- */
+
+/* A lookup at what a generic load brings, whose address is the same in all threads. */
+static enum variation of_generic_load(bool parameter)
+{
+    struct code_fact pointer = {0x500, 0};
+    struct program program = {.architecture = 90, .facts.parameters = {&pointer, parameter}};
+    uint64_t *words = append(&program, OPCODE_LDC, BANK, 4, RZ, 0, 0);
+
+    set(words, 38, 16, pointer.place);
+    set(words, 73, 3, SIZE_PAIR);
+    words = append(&program, OPCODE_LD, NUMBER, 6, 4, 0, 0);
+    set(words, 72, 1, 1); /* an address of 64 bits */
+    set(words, 73, 3, SIZE_WORD);
+    append_lookup(&program, 6);
+    return lookup_of(&program).variation;
+}
+
+TEST(a_generic_load_may_read_the_stack_of_each_thread)
+{
+    assert_int_equal(of_generic_load(true), VARIATION_WARP);
+    assert_int_equal(of_generic_load(false), VARIATION_DATA);
+}
