@@ -10,16 +10,6 @@
 /* The assembler marks kernels with this bit of st_other. */
 enum { OTHER_ENTRY = 0x10 };
 
-/* Files of other types, by their first bytes. */
-static const struct other_file {
-    const char *begins;
-    const char *kind;
-} other_files[] = {
-    {"!<arch>\n", "an archive of objects; cuobjdump -xelf all FILE takes the cubins out of it"},
-    {"//", "text, as PTX is; ptxas -arch=sm_90 FILE -o FILE.cubin makes a cubin of PTX"},
-    {".version", "PTX; ptxas -arch=sm_90 FILE -o FILE.cubin makes a cubin of it"},
-};
-
 /* Members of the program's archive are not aligned: everything is copied out, and every access is
  * checked against the size. */
 static bool cubin_read(const struct cubin *cubin, uint64_t offset, void *out, size_t bytes)
@@ -53,21 +43,16 @@ bool cubin_open(const void *data, size_t bytes, struct cubin *out, char reason[C
     /* SM number: e_flags hold it in bits 8-15 in ELF files of CUDA 13 and later (ABI version 8), in
      * bits 0-7 before. */
     out->architecture = header.e_flags >> (header.e_ident[EI_ABIVERSION] >= 8 ? 8 : 0) & 0xff;
-    for (size_t i = 0; i < sizeof(other_files) / sizeof(other_files[0]); i++)
-        if (bytes >= strlen(other_files[i].begins) &&
-            memcmp(data, other_files[i].begins, strlen(other_files[i].begins)) == 0)
-            why = other_files[i].kind;
-    if (!why && (bytes < SELFMAG || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0))
+    if (bytes < SELFMAG || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
         why = "no ELF file; nvcc -cubin -arch=sm_90 makes a cubin";
-    else if (!why && bytes < sizeof(header))
+    else if (bytes < sizeof(header))
         why = "cut off in its header; copy it again";
-    else if (!why &&
-             (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB))
+    else if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
         why = "an ELF file of 32 bits or of the other byte order; nvcc -cubin -arch=sm_90 makes a "
               "cubin";
-    else if (!why && header.e_machine != EM_CUDA)
+    else if (header.e_machine != EM_CUDA)
         why = "an ELF file for another machine than a GPU; nvcc -cubin -arch=sm_90 makes a cubin";
-    else if (!why && header.e_shentsize == sizeof(Elf64_Shdr) && header.e_shoff <= bytes &&
+    else if (header.e_shentsize == sizeof(Elf64_Shdr) && header.e_shoff <= bytes &&
              out->sections.bytes <= bytes - header.e_shoff)
         for (size_t i = 0; !out->strings.bytes && read_section(out, i, &symbols); i++)
             if (symbols.sh_type == SHT_SYMTAB && read_section(out, symbols.sh_link, &strings) &&

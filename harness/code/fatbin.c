@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Finds the cubins in a file. It opens, from the outside in:
  *
+ *   archive                     a static library: objects
  *   program, library, object  (ELF of the host)
  *     .nv_fatbin, or __nv_relfatbin before it is linked
  *       fatbin   header, entries, zeros up to the next fatbin
@@ -11,9 +12,11 @@
 #include <elf.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive.h"
 #include "cubin.h"
 #include "instruction.h"
 #include "library.h"
@@ -25,6 +28,7 @@ static const uint32_t fatbin_magic = 0xba55ed50;
 
 enum { KIND_CUBIN = 2, FLAG_LZ4 = 0x2000, FLAG_ZSTD = 0x8000 };
 enum { UNPACKED_BYTES_MAX = 1 << 28, UNPACKED_RATIO_MAX = 1024, ARCHITECTURES = 256 };
+enum { ARCHIVE_LABEL_BYTES = 512 }; /* "lib.a(object.o)" */
 
 /* A fatbin: its entries follow. */
 struct fatbin_header {
@@ -197,10 +201,11 @@ static enum status search_host_file(struct search *search, struct bytes file,
                                    .sections = {header->e_shoff,
                                                 header->e_shnum * sizeof(Elf64_Shdr)},
                                    .section_names = header->e_shstrndx};
+    const size_t before = search->count;
     /* Code that is linked stands for the objects that it was linked of. */
     const enum status status = read_sections(search, &sections, ".nv_fatbin");
 
-    return status == STATUS_OK && search->count == 0
+    return status == STATUS_OK && search->count == before
                ? read_sections(search, &sections, "__nv_relfatbin")
                : status;
 }
@@ -213,22 +218,103 @@ static enum status search_cubin(struct search *search, struct bytes file)
 
     if (!cubin_open(file.data, file.count, &cubin, reason))
         return log_error(STATUS_USAGE, "%s: %s", search->path, reason);
-    if (!memory_grow(&search->all, 0, sizeof(*search->all)))
+    if (!memory_grow(&search->all, search->count, sizeof(*search->all)))
         return log_memory("the cubin of %s", search->path);
     search->all[search->count++] = (struct found){{.architecture = cubin.architecture}, file};
     return STATUS_OK;
 }
 
+/* Whether a file begins as a fatbin. */
+static bool is_fatbin(struct bytes file)
+{
+    return file.count >= sizeof(fatbin_magic) &&
+           memcmp(file.data, &fatbin_magic, sizeof(fatbin_magic)) == 0;
+}
+
+/* Searches a member of an archive, which may also be a file without code of a GPU. */
+static enum status search_member(struct search *search, const struct archive_member *member)
+{
+    const struct bytes file = {member->data, member->bytes};
+    struct search within = *search;
+    Elf64_Ehdr header = {0};
+    char name[ARCHIVE_LABEL_BYTES];
+    enum status status = STATUS_OK;
+
+    snprintf(name, sizeof(name), "%s(%.*s)", search->path, (int)member->name_bytes, member->name);
+    within.path = name;
+    if (is_fatbin(file))
+        status = read_fatbins(&within, file);
+    else if (is_host_file(file, &header))
+        status = search_host_file(&within, file, &header);
+    else if (header.e_machine == EM_CUDA && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0)
+        status = search_cubin(&within, file);
+    search->all = within.all;
+    search->count = within.count;
+    return status;
+}
+
+static enum status search_archive(struct search *search, struct archive *archive)
+{
+    struct archive_member member;
+    enum archive_step step = ARCHIVE_END;
+    enum status status = STATUS_OK;
+
+    while (status == STATUS_OK && (step = archive_next(archive, &member)) == ARCHIVE_MEMBER)
+        status = search_member(search, &member);
+    if (status == STATUS_OK && step == ARCHIVE_DAMAGED)
+        return log_error(STATUS_USAGE, "%s: an archive that is cut off or damaged; copy it again",
+                         search->path);
+    return status;
+}
+
+/* Says what a file of text is for. */
+static enum status refuse_text(const char *path, struct bytes file)
+{
+    static const char version[] = ".version ", target[] = "\n.target ";
+    const bool ptx = memmem(file.data, file.count, version, strlen(version)) &&
+                     memmem(file.data, file.count, target, strlen(target));
+
+    return ptx ? log_error(STATUS_USAGE,
+                           "%s: PTX, no machine code; compile it: ptxas -arch=sm_90 FILE -o "
+                           "FILE.cubin",
+                           path)
+               : log_error(STATUS_USAGE,
+                           "%s: text, no machine code; if it is CUDA C++, compile it: nvcc -cubin "
+                           "-arch=sm_90 -lineinfo FILE -o FILE.cubin",
+                           path);
+}
+
+/* Whether the first bytes of a file are text. */
+static bool is_text(struct bytes file)
+{
+    enum { LOOKED_AT = 256 };
+    const size_t count = file.count < LOOKED_AT ? file.count : LOOKED_AT;
+
+    for (size_t i = 0; i < count; i++)
+        if (file.data[i] == 0x7f || (file.data[i] < ' ' && !strchr("\t\n\r\f\v", file.data[i])))
+            return false;
+    return count > 0;
+}
+
 static enum status search_file(struct search *search, struct bytes file)
 {
+    struct archive archive;
     Elf64_Ehdr header = {0};
+    bool thin;
     enum status status;
 
-    if (file.count >= sizeof(fatbin_magic) &&
-        memcmp(file.data, &fatbin_magic, sizeof(fatbin_magic)) == 0)
+    if (archive_open(file.data, file.count, &archive, &thin))
+        status = thin ? log_error(STATUS_USAGE,
+                                  "%s: a thin archive has the names of its objects alone; name "
+                                  "the objects: ar t FILE lists them",
+                                  search->path)
+                      : search_archive(search, &archive);
+    else if (is_fatbin(file))
         status = read_fatbins(search, file);
     else if (is_host_file(file, &header))
         status = search_host_file(search, file, &header);
+    else if (is_text(file))
+        status = refuse_text(search->path, file);
     else
         status = search_cubin(search, file);
     if (status != STATUS_OK || search->count > 0)

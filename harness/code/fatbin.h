@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Machine code in the files that people have: cubins, fatbins, and the programs, libraries and
- * objects that have fatbins in them. Code that nvcc compressed is unpacked. */
+ * Machine code in the files that people have: cubins, fatbins, the programs, libraries and objects
+ * that have fatbins in them, and archives of objects. Code that nvcc compressed is unpacked. */
 #pragma once
 
 #include <stddef.h>

@@ -4,8 +4,9 @@
 
 usage: tests/attacks/cubins.py [--count N] [--seed N]
 
-Half of the mutants have other bytes. The others stay ELF files of plausible headers: a field of the
-file, of a section or of a symbol has another number.
+Half of the mutants have other bytes. Most of the others stay ELF files of plausible headers: a
+field of the file, of a section or of a symbol has another number. The rest stay archives: sizes
+that lie, names that are elsewhere, members that hold archives.
 """
 
 import glob
@@ -62,6 +63,31 @@ def mutate_fields(chance, data):
     return bytes(data)
 
 
+def member(name, data, size=None):
+    """A member of an archive; its header may lie about its size."""
+    size = len(data) if size is None else size
+    header = f"{name:16}{0:<12}{0:<6}{0:<6}{644:<8}{size:<10}".encode()[:58] + b"`\n"
+    return header + data + b"\n" * (len(data) % 2)
+
+
+def make_archive(chance, inner):
+    """An archive of one to six members: files that are right, and what no ar writes."""
+    names = b"".join(b"%d_object_of_a_long_name.o/\n" % i for i in range(9))
+    out = chance.choice((b"!<arch>\n",) * 9 + (b"!<thin>\n",)) + member("//", names)
+    for _ in range(chance.randint(1, 6)):
+        name = chance.choice(
+            ("a.o/", "/0", "/27", f"/{len(names)}", "/9999999999999", "/", "/SYM64/", "//", "#1/8")
+            + ("#1/999999", "#1/-1", "", "/x", "\x1b[2J/", "\xe9/", "../../a.o/")
+        )
+        data = chance.choice((*inner, out, b"", b"!<arch>\n"))
+        size = chance.choice(
+            (None,) * 6
+            + (0, 1, len(data) - 1, len(data) + 1, 9999999999, -1, "0x10", "", " 64", "1 2")
+        )
+        out += member(name, data, size)
+    return out[: chance.choice((len(out),) * 4 + (chance.randrange(len(out)),))]
+
+
 def main():
     campaign = Campaign(count=1500)
     originals = [
@@ -69,14 +95,18 @@ def main():
     ]
     cubins = [data for data in originals if data[18:20] == b"\xbe\0"]  # ELF files for a GPU
     for number in range(campaign.options.count):
-        chance, kind = campaign.chance(number), ("fields", mutate_fields) if number % 2 else (
-            "bytes",
-            mutate_bytes,
+        chance = campaign.chance(number)
+        kind, mutant = (
+            ("archives", lambda: make_archive(chance, originals))
+            if number % 8 == 1
+            else ("fields", lambda: mutate_fields(chance, chance.choice(cubins)))
+            if number % 2
+            else ("bytes", lambda: mutate_bytes(chance, chance.choice(originals)))
         )
         with open(os.path.join(campaign.folder, "mutant.cubin"), "wb") as file:
-            file.write(kind[1](chance, chance.choice(cubins if number % 2 else originals)))
+            file.write(mutant())
         campaign.attempt(
-            f"cubins, {kind[0]}",
+            f"cubins, {kind}",
             [*ADVISE, "--kernel", "mutant.cubin", *(("--json", "-") if number % 4 > 1 else ())],
             "mutant.cubin",
         )
