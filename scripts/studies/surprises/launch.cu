@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT
+ * What is in the constant caches at a launch, and what a launch does to those of a kernel that
+ * runs: cycles of single loads, by the SM's clock. */
+#include "measure.cuh"
+
+enum { LINE_BYTES = 64, LINES = 16, LAUNCHES = 200 };
+
+/* What is copied to while a kernel reads the table. */
+__constant__ uint32_t other_table[64];
+
+static int sms()
+{
+    static int count;
+
+    if (!count)
+        MUST(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, 0));
+    return count;
+}
+
+__device__ uint64_t now_ns()
+{
+    uint64_t ns;
+
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
+}
+
+/* Cycles until the entry of a byte is there. The load stays between the two readings of the clock,
+ * and what comes behind waits for it: `value` is 0, which the compiler does not know. */
+__device__ uint32_t wait_for(uint32_t byte, uint32_t *value)
+{
+    const uint64_t address = __cvta_generic_to_constant((const char *)constant_table + byte);
+    uint32_t start, end;
+
+    asm volatile("mov.u32 %0, %%clock;\n\t"
+                 "ld.const.u32 %1, [%3];\n\t"
+                 "{.reg .pred p; setp.ne.u32 p, %1, 0; @p trap; }\n\t"
+                 "mov.u32 %2, %%clock;"
+                 : "=&r"(start), "=&r"(*value), "=&r"(end)
+                 : "l"(address + *value)
+                 : "memory");
+    return end - start;
+}
+
+struct room {
+    uint32_t *cycles = zeros<uint32_t>(4 * sms()), *sink = zeros<uint32_t>(1);
+    uint64_t *ns = zeros<uint64_t>(sms());
+    volatile uint32_t *stop;
+    room()
+    {
+        MUST(cudaHostAlloc((void **)&stop, sizeof(*stop), cudaHostAllocMapped));
+        *stop = 0;
+    }
+};
+
+/* The first loads of a kernel, of a block each: of a line, of its second word, of the next line,
+ * and of the line 256 bytes on. Lanes, where there are several, take a line each. */
+__global__ void first_loads(uint32_t *cycles, uint64_t *ns, uint32_t zero)
+{
+    const uint64_t start_ns = now_ns();
+    const uint32_t first = threadIdx.x * LINE_BYTES;
+    uint32_t value = zero;
+    const uint32_t line = wait_for(first, &value), word = wait_for(first + 4, &value),
+                   next = wait_for(first + LINE_BYTES, &value), far = wait_for(first + 256, &value);
+
+    if (threadIdx.x)
+        return;
+    ns[blockIdx.x] = start_ns;
+    cycles[4 * blockIdx.x] = line;
+    cycles[4 * blockIdx.x + 1] = word;
+    cycles[4 * blockIdx.x + 2] = next;
+    cycles[4 * blockIdx.x + 3] = far;
+}
+
+/* Reads the lines that first_loads reads, lets the next kernel start, and goes on for a while. */
+__global__ void before(uint64_t *ns, uint32_t *sink, uint32_t zero, uint32_t spin_ns)
+{
+    const uint64_t start = now_ns();
+    uint32_t sum = 0;
+
+    for (int line = 0; line < LINES; line++)
+        sum += constant_entry(zero + line * LINE_BYTES);
+    if (sum)
+        *sink = sum;
+    cudaTriggerProgrammaticLaunchCompletion();
+    while (now_ns() - start < spin_ns)
+        ;
+    ns[blockIdx.x] = now_ns();
+}
+
+/* Reads a line over and over until it is stopped. Counts the reads that no L1 hit explains. */
+__global__ void reader(const volatile uint32_t *stop, uint32_t *slow, uint32_t zero)
+{
+    uint32_t count = 0, value = zero;
+
+    wait_for(threadIdx.x * 4, &value);
+    for (uint32_t i = 0; i % 64 || !*stop; i++)
+        count += wait_for(threadIdx.x * 4, &value) > 90;
+    slow[blockIdx.x] = count;
+}
+
+__global__ void empty()
+{
+}
+
+/* The median over blocks of what was measured at a place. */
+static double median_of(const room &room, int place, int blocks)
+{
+    const std::vector<uint32_t> all = copied(room.cycles, 4 * blocks);
+    std::vector<uint32_t> found;
+
+    for (int block = 0; block < blocks; block++)
+        found.push_back(all[4 * block + place]);
+    return median(found);
+}
+
+static void load_first(const room &room, int blocks, int threads, cudaStream_t stream)
+{
+    first_loads<<<blocks, threads, 0, stream>>>(room.cycles, room.ns, 0);
+    MUST(cudaGetLastError());
+}
+
+/* Behind a kernel that reads the same lines. */
+static double behind(const room &room, int place)
+{
+    before<<<sms(), 1>>>(room.ns, room.sink, 0, 0);
+    load_first(room, sms(), 1, nullptr);
+    MUST(cudaDeviceSynchronize());
+    return median_of(room, place, sms());
+}
+
+/* The same by two nodes of a graph. */
+static double behind_in_graph(const room &room, cudaStream_t stream)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t made;
+
+    MUST(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    before<<<sms(), 1, 0, stream>>>(room.ns, room.sink, 0, 0);
+    load_first(room, sms(), 1, stream);
+    MUST(cudaStreamEndCapture(stream, &graph));
+    MUST(cudaGraphInstantiate(&made, graph, 0));
+    MUST(cudaGraphLaunch(made, stream));
+    MUST(cudaStreamSynchronize(stream));
+    MUST(cudaGraphExecDestroy(made));
+    MUST(cudaGraphDestroy(graph));
+    return median_of(room, 0, sms());
+}
+
+/* The same, started before the first has ended. */
+static double dependent(const room &room, cudaStream_t stream)
+{
+    static uint64_t *const ends = zeros<uint64_t>(sms());
+    cudaLaunchAttribute early = {};
+    cudaLaunchConfig_t as = {};
+
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    as.gridDim = dim3(sms());
+    as.blockDim = dim3(1);
+    as.stream = stream;
+    as.attrs = &early;
+    as.numAttrs = 1;
+    before<<<sms(), 1, 0, stream>>>(ends, room.sink, 0, 200000);
+    MUST(cudaLaunchKernelEx(&as, first_loads, room.cycles, room.ns, 0u));
+    MUST(cudaStreamSynchronize(stream));
+    if (median(copied(room.ns, sms())) >= median(copied(ends, sms()))) {
+        fprintf(stderr, "the dependent kernel started behind the first\n");
+        exit(3);
+    }
+    return median_of(room, 0, sms());
+}
+
+/* While `reader` reads the same line on each SM. */
+static double beside(const room &room, cudaStream_t stream, cudaStream_t of_reader)
+{
+    static uint32_t *const slow = zeros<uint32_t>(sms());
+
+    *room.stop = 0;
+    reader<<<sms(), 1, 0, of_reader>>>(room.stop, slow, 0);
+    MUST(cudaGetLastError());
+    load_first(room, sms(), 1, stream);
+    MUST(cudaStreamSynchronize(stream));
+    *room.stop = 1;
+    MUST(cudaStreamSynchronize(of_reader));
+    return median_of(room, 0, sms());
+}
+
+/* Slow reads of `reader`, by SM, for each call of `disturb`. */
+template <class F>
+double slow_reads(const room &room, cudaStream_t stream, cudaStream_t of_reader, F disturb)
+{
+    static uint32_t *const slow = zeros<uint32_t>(sms());
+    double sum = 0;
+
+    *room.stop = 0;
+    reader<<<sms(), 1, 0, of_reader>>>(room.stop, slow, 0);
+    MUST(cudaGetLastError());
+    for (int i = 0; i < LAUNCHES; i++)
+        disturb();
+    MUST(cudaStreamSynchronize(stream));
+    *room.stop = 1;
+    MUST(cudaStreamSynchronize(of_reader));
+    for (const uint32_t count : copied(slow, sms()))
+        sum += count;
+    return sum / sms() / LAUNCHES;
+}
+
+int main()
+{
+    static const uint32_t values[64] = {};
+    const room room;
+    cudaStream_t stream, of_reader;
+
+    MUST(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    MUST(cudaStreamCreateWithFlags(&of_reader, cudaStreamNonBlocking));
+    /* Modules are loaded here and not while `reader` runs. */
+    empty<<<1, 1, 0, stream>>>();
+    *room.stop = 1;
+    reader<<<1, 1, 0, of_reader>>>(room.stop, room.cycles, 0);
+    MUST(cudaMemcpyToSymbolAsync(other_table, values, sizeof(values), 0, cudaMemcpyHostToDevice,
+                                 stream));
+    MUST(cudaDeviceSynchronize());
+
+    answer("second_kernel_line", [&] { return behind(room, 0); });
+    answer("second_kernel_next_line", [&] { return behind(room, 2); });
+    answer("second_kernel_far_line", [&] { return behind(room, 3); });
+    answer("graph_line", [&] { return behind_in_graph(room, stream); });
+    answer("dependent_line", [&] { return dependent(room, stream); });
+    answer("line_beside_reader", [&] { return beside(room, stream, of_reader); });
+    answer("slow_reads_alone", [&] { return slow_reads(room, stream, of_reader, [] {}); });
+    answer("slow_reads_a_launch", [&] {
+        return slow_reads(room, stream, of_reader, [&] { empty<<<sms(), 32, 0, stream>>>(); });
+    });
+    answer("slow_reads_a_copy", [&] {
+        return slow_reads(room, stream, of_reader, [&] {
+            MUST(cudaMemcpyToSymbolAsync(other_table, values, sizeof(values), 0,
+                                         cudaMemcpyHostToDevice, stream));
+        });
+    });
+    answer("cold_lines_at_once", [&] {
+        load_first(room, 1, WARP, nullptr);
+        return median_of(room, 0, 1);
+    });
+    answer("cold_all_by_one", [&] {
+        double alone;
+
+        load_first(room, 1, 1, nullptr);
+        alone = median_of(room, 0, 1);
+        load_first(room, sms(), 1, nullptr);
+        return median_of(room, 0, sms()) / alone;
+    });
+}

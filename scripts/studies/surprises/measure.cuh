@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ * What the questions share: a table of zeros, so that the next index is an entry and an offset, and
+ * what a question prints: {"key": its name, "samples": [numbers]}. */
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+enum { WARP = 32, SAMPLES = 25, TABLE_BYTES = 49152 };
+
+#define MUST(call) must((call), #call)
+inline void must(cudaError_t error, const char *what)
+{
+    if (error == cudaSuccess)
+        return;
+    fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
+    exit(3);
+}
+
+/* Zeros. The compiler does not know that. */
+__constant__ uint32_t constant_table[TABLE_BYTES / 4];
+
+/* The entry of that byte. */
+__device__ inline uint32_t constant_entry(uint32_t byte)
+{
+    return *(const uint32_t *)((const char *)constant_table + byte);
+}
+
+__device__ inline uint32_t lane_of()
+{
+    return threadIdx.x % WARP;
+}
+
+/* Memory of the GPU, filled with zeros. */
+template <class T> T *zeros(size_t count)
+{
+    T *memory;
+
+    MUST(cudaMalloc(&memory, count * sizeof(T)));
+    MUST(cudaMemset(memory, 0, count * sizeof(T)));
+    return memory;
+}
+
+template <class T> std::vector<T> copied(const T *memory, size_t count)
+{
+    std::vector<T> values(count);
+
+    MUST(cudaMemcpy(values.data(), memory, count * sizeof(T), cudaMemcpyDeviceToHost));
+    return values;
+}
+
+template <class T> T median(std::vector<T> values)
+{
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+}
+
+/* Prints what a question measured: one sample a call, behind one that warms up. */
+template <class F> void answer(const char *key, F sample)
+{
+    sample();
+    printf("{\"key\": \"%s\", \"samples\": [", key);
+    for (int i = 0; i < SAMPLES; i++)
+        printf("%s%.6g", i ? ", " : "", (double)sample());
+    printf("]}\n");
+    fflush(stdout);
+}
