@@ -206,8 +206,9 @@ double slow_reads(const room &room, cudaStream_t stream, cudaStream_t of_reader,
     return sum / sms() / LAUNCHES;
 }
 
-int main()
+int main(int argc, char **argv)
 {
+    const questions asked(argc, argv);
     static const uint32_t values[64] = {};
     const room room;
     cudaStream_t stream, of_reader;
@@ -222,27 +223,27 @@ int main()
                                  stream));
     MUST(cudaDeviceSynchronize());
 
-    answer("second_kernel_line", [&] { return behind(room, 0); });
-    answer("second_kernel_next_line", [&] { return behind(room, 2); });
-    answer("second_kernel_far_line", [&] { return behind(room, 3); });
-    answer("graph_line", [&] { return behind_in_graph(room, stream); });
-    answer("dependent_line", [&] { return dependent(room, stream); });
-    answer("line_beside_reader", [&] { return beside(room, stream, of_reader); });
-    answer("slow_reads_alone", [&] { return slow_reads(room, stream, of_reader, [] {}); });
-    answer("slow_reads_a_launch", [&] {
+    asked.answer("second_kernel_line", [&] { return behind(room, 0); });
+    asked.answer("second_kernel_next_line", [&] { return behind(room, 2); });
+    asked.answer("second_kernel_far_line", [&] { return behind(room, 3); });
+    asked.answer("graph_line", [&] { return behind_in_graph(room, stream); });
+    asked.answer("dependent_line", [&] { return dependent(room, stream); });
+    asked.answer("line_beside_reader", [&] { return beside(room, stream, of_reader); });
+    asked.answer("slow_reads_alone", [&] { return slow_reads(room, stream, of_reader, [] {}); });
+    asked.answer("slow_reads_a_launch", [&] {
         return slow_reads(room, stream, of_reader, [&] { empty<<<sms(), 32, 0, stream>>>(); });
     });
-    answer("slow_reads_a_copy", [&] {
+    asked.answer("slow_reads_a_copy", [&] {
         return slow_reads(room, stream, of_reader, [&] {
             MUST(cudaMemcpyToSymbolAsync(other_table, values, sizeof(values), 0,
                                          cudaMemcpyHostToDevice, stream));
         });
     });
-    answer("cold_lines_at_once", [&] {
+    asked.answer("cold_lines_at_once", [&] {
         load_first(room, 1, WARP, nullptr);
         return median_of(room, 0, 1);
     });
-    answer("cold_all_by_one", [&] {
+    asked.answer("cold_all_by_one", [&] {
         double alone;
 
         load_first(room, 1, 1, nullptr);

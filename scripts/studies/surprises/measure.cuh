@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 enum { WARP = 32, SAMPLES = 25, TABLE_BYTES = 49152 };
@@ -58,13 +59,24 @@ template <class T> T median(std::vector<T> values)
     return values[values.size() / 2];
 }
 
-/* Prints what a question measured: one sample a call, behind one that warms up. */
-template <class F> void answer(const char *key, F sample)
-{
-    sample();
-    printf("{\"key\": \"%s\", \"samples\": [", key);
-    for (int i = 0; i < SAMPLES; i++)
-        printf("%s%.6g", i ? ", " : "", (double)sample());
-    printf("]}\n");
-    fflush(stdout);
-}
+/* The questions that the command line names; all, if it names none. */
+struct questions {
+    const std::vector<std::string> named;
+
+    questions(int argc, char **argv) : named(argv + 1, argv + argc)
+    {
+    }
+
+    /* Prints what a question measured: one sample a call, behind one that warms up. */
+    template <class F> void answer(const char *key, F sample) const
+    {
+        if (!named.empty() && std::find(named.begin(), named.end(), key) == named.end())
+            return;
+        sample();
+        printf("{\"key\": \"%s\", \"samples\": [", key);
+        for (int i = 0; i < SAMPLES; i++)
+            printf("%s%.6g", i ? ", " : "", (double)sample());
+        printf("]}\n");
+        fflush(stdout);
+    }
+};

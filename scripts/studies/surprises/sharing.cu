@@ -87,25 +87,30 @@ double cycles(const BODY &body, int what, uint32_t table_bytes, uint32_t first =
     return copied(found, 3)[what];
 }
 
-int main()
+int main(int argc, char **argv)
 {
-    answer("table_by_code_64",
-           [] { return cycles(code<64>(), OF_WALK, 32768) / cycles(code<4>(), OF_WALK, 32768); });
-    answer("table_by_code_128",
-           [] { return cycles(code<128>(), OF_WALK, 32768) / cycles(code<4>(), OF_WALK, 32768); });
-    answer("code_64_by_table",
-           [] { return cycles(code<64>(), OF_BODY, 32768) / cycles(code<64>(), OF_BODY, 0); });
-    answer("code_128_by_table",
-           [] { return cycles(code<128>(), OF_BODY, 32768) / cycles(code<128>(), OF_BODY, 0); });
-    answer("code_24_by_table",
-           [] { return cycles(code<24>(), OF_BODY, 1024) / cycles(code<24>(), OF_BODY, 0); });
-    answer("table_by_operands", [] {
+    const questions asked(argc, argv);
+    asked.answer("table_by_code_64", [] {
+        return cycles(code<64>(), OF_WALK, 32768) / cycles(code<4>(), OF_WALK, 32768);
+    });
+    asked.answer("table_by_code_128", [] {
+        return cycles(code<128>(), OF_WALK, 32768) / cycles(code<4>(), OF_WALK, 32768);
+    });
+    asked.answer("code_64_by_table", [] {
+        return cycles(code<64>(), OF_BODY, 32768) / cycles(code<64>(), OF_BODY, 0);
+    });
+    asked.answer("code_128_by_table", [] {
+        return cycles(code<128>(), OF_BODY, 32768) / cycles(code<128>(), OF_BODY, 0);
+    });
+    asked.answer("code_24_by_table",
+                 [] { return cycles(code<24>(), OF_BODY, 1024) / cycles(code<24>(), OF_BODY, 0); });
+    asked.answer("table_by_operands", [] {
         return cycles(operands<24>(), OF_WALK, 1536, 4096) / cycles(code<1>(), OF_WALK, 1536, 4096);
     });
-    answer("operands_by_table", [] {
+    asked.answer("operands_by_table", [] {
         return cycles(operands<24>(), OF_BODY, 1536, 4096) / cycles(operands<24>(), OF_BODY, 0);
     });
-    answer("operands_of_40_lines", [] {
+    asked.answer("operands_of_40_lines", [] {
         return cycles(operands<40>(), OF_BODY, 0) / 40 / (cycles(operands<24>(), OF_BODY, 0) / 24);
     });
 }

@@ -240,8 +240,9 @@ static cudaTextureObject_t texture_of(uint32_t *table)
     return texture;
 }
 
-int main()
+int main(int argc, char **argv)
 {
+    const questions asked(argc, argv);
     uint32_t *const table = zeros<uint32_t>(SHARED_BYTES / 4);
     const constant_memory<uint32_t> constant;
     const constant_memory<unsigned long long> constant_64;
@@ -252,28 +253,32 @@ int main()
     const texture_memory texture = {texture_of(table)};
     const registers lanes = {table};
 
-    answer("two_addresses_order",
-           [&] { return busy(constant, ALTERNATING) / busy(constant, HALVES); });
-    answer("one_lane", [&] { return latency(constant, ONE, 1) / latency(constant); });
-    answer("four_partitions", [&] {
+    asked.answer("two_addresses_order",
+                 [&] { return busy(constant, ALTERNATING) / busy(constant, HALVES); });
+    asked.answer("one_lane", [&] { return latency(constant, ONE, 1) / latency(constant); });
+    asked.answer("four_partitions", [&] {
         const work<constant_memory<uint32_t>> single = {constant, WORDS, WARP_0, CHAINS},
                                               four = {constant, WORDS, FOUR_PARTITIONS, CHAINS};
 
         return cycles_of(four) / cycles_of(single);
     });
-    answer("uniform_beside_distinct", [&] { return latency_beside(constant, constant, WORDS); });
-    answer("global_beside_distinct", [&] { return latency_beside(global, constant, WORDS); });
-    answer("shared_beside_lines", [&] { return latency_beside(shared, global, LINES); });
-    answer("constant_beside_lines", [&] { return latency_beside(constant, global, LINES); });
-    answer("constant_beside_column", [&] { return latency_beside(constant, shared, COLUMN); });
-    answer("shuffle_by_shared", [&] { return busy(lanes, SHUFFLED) / busy(shared, SHUFFLED); });
-    answer("shared_128_by_32", [&] { return busy(shared_128, ONE) / busy(shared, ONE); });
-    answer("global_128_by_32", [&] { return busy(global_128, ONE) / busy(global, ONE); });
-    answer("constant_64_by_32", [&] { return busy(constant_64, ONE) / busy(constant, ONE); });
-    answer("global_words_by_one", [&] { return busy(global, WORDS) / busy(global, ONE); });
-    answer("texture_by_global", [&] { return busy(texture, ONE) / busy(global, ONE); });
-    answer("texture_lines_by_one", [&] { return busy(texture, LINES) / busy(texture, ONE); });
-    answer("constant_by_global_lines", [&] { return busy(constant, WORDS) / busy(global, LINES); });
-    answer("constant_by_shared_column",
-           [&] { return busy(constant, WORDS) / busy(shared, COLUMN); });
+    asked.answer("uniform_beside_distinct",
+                 [&] { return latency_beside(constant, constant, WORDS); });
+    asked.answer("global_beside_distinct", [&] { return latency_beside(global, constant, WORDS); });
+    asked.answer("shared_beside_lines", [&] { return latency_beside(shared, global, LINES); });
+    asked.answer("constant_beside_lines", [&] { return latency_beside(constant, global, LINES); });
+    asked.answer("constant_beside_column",
+                 [&] { return latency_beside(constant, shared, COLUMN); });
+    asked.answer("shuffle_by_shared",
+                 [&] { return busy(lanes, SHUFFLED) / busy(shared, SHUFFLED); });
+    asked.answer("shared_128_by_32", [&] { return busy(shared_128, ONE) / busy(shared, ONE); });
+    asked.answer("global_128_by_32", [&] { return busy(global_128, ONE) / busy(global, ONE); });
+    asked.answer("constant_64_by_32", [&] { return busy(constant_64, ONE) / busy(constant, ONE); });
+    asked.answer("global_words_by_one", [&] { return busy(global, WORDS) / busy(global, ONE); });
+    asked.answer("texture_by_global", [&] { return busy(texture, ONE) / busy(global, ONE); });
+    asked.answer("texture_lines_by_one", [&] { return busy(texture, LINES) / busy(texture, ONE); });
+    asked.answer("constant_by_global_lines",
+                 [&] { return busy(constant, WORDS) / busy(global, LINES); });
+    asked.answer("constant_by_shared_column",
+                 [&] { return busy(constant, WORDS) / busy(shared, COLUMN); });
 }
