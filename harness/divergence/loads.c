@@ -35,11 +35,13 @@ static void classify_divergent(const struct address *address, struct analysed_lo
                          : high->why                      ? high->why
                                                           : WHY_HIGH;
 
-    load->reason = reasons[why];
-    if (value_is_of_thread(low) && value_is_of_thread(high))
-        load->variation = VARIATION_THREAD;
-    else
-        load->variation = why == WHY_DATA ? VARIATION_DATA : VARIATION_UNKNOWN;
+    const bool of_thread = value_is_of_thread(low) && value_is_of_thread(high);
+
+    /* Data that all threads of a warp share do not set them apart. */
+    load->reason = reasons[of_thread && why == WHY_DATA ? WHY_ARITHMETIC : why];
+    load->variation = of_thread         ? VARIATION_THREAD
+                      : why == WHY_DATA ? VARIATION_DATA
+                                        : VARIATION_UNKNOWN;
 }
 
 /* All threads of a warp have one address. */

@@ -282,7 +282,7 @@ struct value transfer_register(const struct step *step, unsigned word)
     case TRANSFER_ATOMIC:
         return value_divergent(WHY_DATA);
     case TRANSFER_LANES:
-        return value_divergent(WHY_LANES);
+        return transfer_lanes(step);
     case TRANSFER_UNKNOWN:
     case TRANSFER_BRANCH:
     case TRANSFER_STORE:
@@ -344,7 +344,7 @@ struct value transfer_predicate(const struct step *step, bool first)
     struct value out;
 
     if (in->transfer == TRANSFER_WARP && in->opcode != OPCODE_REDUX && !is_r2ur(in))
-        return step->machine->partial ? value_divergent(WHY_LANES) : value_uniform(LEVEL_WARP);
+        return transfer_warp(step);
     if (in->transfer >= TRANSFER_SPECIAL || in->transfer <= TRANSFER_NOTHING)
         return value_divergent(in->transfer == TRANSFER_LOAD || in->transfer == TRANSFER_ATOMIC
                                    ? WHY_DATA

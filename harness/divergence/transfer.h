@@ -37,6 +37,7 @@ struct value transfer_special(const struct step *step);
 struct value transfer_load(const struct step *step, unsigned word);
 struct value transfer_shuffle(const struct step *step); /* the value that each lane gets */
 struct value transfer_warp(const struct step *step); /* one value for all threads of a warp */
+struct value transfer_lanes(const struct step *step); /* of what other lanes have */
 
 /* Whether it moves a register of the threads to a uniform one. */
 bool is_r2ur(const struct instruction *in);

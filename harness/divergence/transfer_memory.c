@@ -144,6 +144,7 @@ unsigned stack_slot(const struct value *address)
 static struct value load_constant(const struct step *step, unsigned word)
 {
     const struct operand *bank = &step->in->source[SOURCE_BANK];
+    struct value value = value_loaded();
     const struct value address = step->in->source[SOURCE_ADDRESS].kind == OPERAND_NONE
                                      ? value_number(0)
                                      : step_source(step, SOURCE_ADDRESS, 0);
@@ -153,8 +154,11 @@ static struct value load_constant(const struct step *step, unsigned word)
                                 bank->number + address.known + WORD_BYTES * word);
     if (!value_is_uniform(&address))
         return value_divergent(WHY_DATA);
-    return value_relied(value_uniform((enum level)address.level),
-                        address.flags | (address.level > LEVEL_GRID ? FLAG_DATA : 0));
+    if (address.level > LEVEL_GRID) {
+        value.level = address.level;
+        return value_relied(value, address.flags);
+    }
+    return value_relied(value_uniform(LEVEL_GRID), address.flags);
 }
 
 static struct value load_stack(const struct step *step, unsigned word)
@@ -184,7 +188,7 @@ static struct value load_memory(const struct step *step, unsigned word)
         (in->opcode == OPCODE_LD && address.origin < ORIGIN_CONSTANT &&
          high.origin != ORIGIN_SHARED))
         return value_divergent(WHY_DATA);
-    return value_relied(value_uniform(LEVEL_WARP), address.flags | high.flags | inputs.flags);
+    return value_relied(value_loaded(), address.flags | high.flags | inputs.flags);
 }
 
 struct value transfer_load(const struct step *step, unsigned word)
@@ -220,7 +224,7 @@ struct value transfer_shuffle(const struct step *step)
                                                    : machine_register(step->machine, step->state,
                                                                       step_field(step, FIELD_B));
     const bool given = known_form && !((values.flags | lane.flags) & FLAG_DATA);
-    struct value uniform = value_uniform(LEVEL_WARP);
+    struct value uniform = values.why == WHY_DATA ? value_loaded() : value_uniform(LEVEL_WARP);
 
     if (by_index && whole && known_form && value_is_uniform(&lane)) {
         uniform.flags = given ? 0 : uniform.flags;
@@ -228,8 +232,7 @@ struct value transfer_shuffle(const struct step *step)
     }
     if (given)
         return value_relied(value_of_thread(WHY_LANES), values.flags | lane.flags);
-    return value_divergent(values.lanes == LANES_DIVERGENT && values.why == WHY_DATA ? WHY_DATA
-                                                                                     : WHY_LANES);
+    return value_divergent(values.why == WHY_DATA || lane.why == WHY_DATA ? WHY_DATA : WHY_LANES);
 }
 
 bool is_r2ur(const struct instruction *in)
@@ -241,11 +244,22 @@ bool is_r2ur(const struct instruction *in)
 struct value transfer_warp(const struct step *step)
 {
     const struct value value = step_source(step, SOURCE_A, 0);
-    const bool moved = is_r2ur(step->in);
+    const struct value inputs = machine_inputs(step->machine, step->state, step->in);
+    const bool moved = is_r2ur(step->in), data = value.why == WHY_DATA || inputs.why == WHY_DATA;
 
     if (moved && value_is_uniform(&value))
         return value;
     if (step->machine->partial)
-        return value_divergent(WHY_LANES);
-    return value_relied(value_uniform(LEVEL_WARP), moved ? value.flags : 0);
+        return value_divergent(data ? WHY_DATA : WHY_LANES);
+    return value_relied(data ? value_loaded() : value_uniform(LEVEL_WARP), moved ? value.flags : 0);
+}
+
+struct value transfer_lanes(const struct step *step)
+{
+    struct value all = machine_inputs(step->machine, step->state, step->in);
+
+    for (unsigned i = 0; i < OPERANDS_MAX; i++)
+        if (step->in->source[i].kind != OPERAND_NONE)
+            all = value_of_both(all, step_source(step, i, 0));
+    return value_divergent(all.why == WHY_DATA ? WHY_DATA : WHY_LANES);
 }

@@ -85,6 +85,14 @@ struct value value_uniform(enum level level)
                           .flags = (level == LEVEL_WARP ? FLAG_DATA : 0) | FLAG_SIGNED};
 }
 
+struct value value_loaded(void)
+{
+    struct value value = value_uniform(LEVEL_WARP);
+
+    value.why = WHY_DATA;
+    return value;
+}
+
 struct value value_divergent(enum why why)
 {
     return (struct value){.level = LEVEL_WARP,
@@ -478,6 +486,8 @@ struct value value_function(const struct value *values, size_t count)
             out.why =
                 (uint8_t)worse((enum why)out.why, plain.why ? (enum why)plain.why : WHY_ARITHMETIC);
             shared = false;
+        } else if (plain.why == WHY_DATA) {
+            out.why = WHY_DATA;
         }
         out.base = out.base ? out.base : value_base_joined(&plain, &plain);
         out.level = out.level > plain.level ? out.level : plain.level;
@@ -547,8 +557,11 @@ struct value value_select(struct lane_tables *tables, struct value predicate, st
         out.base = value_base_either(&yes, &no);
         return out;
     }
-    if (value_is_uniform(&predicate))
-        return value_join(yes, no, (enum level)predicate.level, WHY_NONE, predicate.flags);
+    if (value_is_uniform(&predicate)) {
+        out = value_join(yes, no, (enum level)predicate.level, WHY_NONE, predicate.flags);
+        out.why = (uint8_t)worse((enum why)out.why, (enum why)predicate.why);
+        return out;
+    }
     return value_join(yes, no, LEVEL_WARP,
                       predicate.lanes == LANES_DIVERGENT && predicate.why == WHY_DATA ? WHY_DATA
                                                                                       : WHY_BRANCH,

@@ -33,7 +33,7 @@ enum { WARP_LANES = 32, WARP_LANES_BITS = 5, WORD_BITS = 32, HALF_BITS = 16 };
 
 enum level { LEVEL_CONSTANT, LEVEL_GRID, LEVEL_BLOCK, LEVEL_WARP };
 
-/* Why the part of the lanes is not known. */
+/* Why the part of the lanes is not known. A uniform value has one of the first two. */
 enum why {
     WHY_NONE,
     WHY_DATA, /* it comes from memory: this counts before the others */
@@ -92,7 +92,8 @@ void lane_tables_close(struct lane_tables *tables);
 uint32_t lane_of(const struct lane_tables *tables, const struct value *value, unsigned lane);
 
 struct value value_number(uint32_t number); /* BASE_NONE */
-struct value value_uniform(enum level level); /* LEVEL_WARP: of data */
+struct value value_uniform(enum level level); /* LEVEL_WARP: data may be in it */
+struct value value_loaded(void); /* one value for a warp, from memory */
 struct value value_divergent(enum why why);
 struct value value_of_thread(enum why why); /* lanes that are apart by what is no data */
 

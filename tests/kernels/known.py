@@ -138,6 +138,10 @@ def verdicts_of(toolkit, path, architecture, debug, folder):
     if not cubin:
         return None
     code = json.loads(corpus.run(CBANK, *corpus.ADVISE, "--kernel", cubin))["code"]
+    for kernel in code["kernels"] if debug else ():
+        # A table in the parameters is copied to the stack first.
+        if any(load["memory"] == "local" for load in kernel["loads"]):
+            kernel["loads"] = [load for load in kernel["loads"] if load["memory"] != "param"]
     if "// load:" in corpus.read(path):
         answers = corpus.answers_of(path)
         return answers, corpus.judge(
