@@ -136,6 +136,8 @@ static void write_register(const struct step *step, const struct value *guard, s
 void machine_execute(struct machine *machine, struct value *state, uint32_t index)
 {
     struct value guard, results[RESULTS_MAX][RESULT_WORDS_MAX];
+    struct quotient quotient;
+    bool divided;
     struct instruction in;
     const struct step step = {machine, state, &in, index};
 
@@ -160,9 +162,15 @@ void machine_execute(struct machine *machine, struct value *state, uint32_t inde
             results[i][k] = in.result[i].first >= PREDICATE_FIRST
                                 ? transfer_predicate(&step, i == 0)
                                 : transfer_register(&step, k);
+    divided = !is_guarded(&in) && transfer_quotient(&step, &quotient);
     machine_exchange(machine, state, &in);
     for (unsigned i = 0; i < in.results; i++)
         for (unsigned k = 0; k < in.result[i].count; k++)
             write_register(&step, &guard, state, in.result[i].first + k,
                            results[i][k < RESULT_WORDS_MAX ? k : RESULT_WORDS_MAX - 1]);
+    if (divided && in.results > 0) {
+        quotient.visit = machine->visit;
+        quotient.from = index;
+        machine->quotients[in.result[0].first + in.result[0].count - 1] = quotient;
+    }
 }

@@ -25,6 +25,14 @@ struct guarded {
     bool negated;
 };
 
+/* That a register is the high word of a product of a value and a number, unsigned: shifted to the
+ * right it is a quotient. */
+struct quotient {
+    struct value dividend;
+    uint32_t factor;
+    uint32_t visit, from; /* as in `guarded`; `from` made the register */
+};
+
 struct machine {
     const unsigned char *code;
     uint32_t architecture;
@@ -36,6 +44,7 @@ struct machine {
     bool partial;
     uint32_t visit; /* counts visits of blocks: `guarded` is of one */
     struct guarded guarded[REGISTER_COUNT];
+    struct quotient quotients[REGISTER_COUNT];
 };
 
 /* Executes the instruction number `index`. state: VALUES values. */

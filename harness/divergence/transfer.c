@@ -65,6 +65,33 @@ struct value transfer_high(const struct value *parts, size_t count, const struct
     return out;
 }
 
+/* The high word of a sum with that low word, or its carry, without the mark of one that goes with
+ * the low word: where what lanes add stays below what they share, in each part and in the sum,
+ * nothing of it is carried. */
+static struct value without_carry(const struct step *step, struct value high,
+                                  const struct value *parts, size_t count, const struct value *low)
+{
+    const struct lane_tables *lanes = &step->machine->lanes;
+    bool alike = high.lanes == LANES_UNIFORM && value_lanes_stay(lanes, low);
+
+    for (size_t i = 0; i < count; i++)
+        alike &= value_lanes_stay(lanes, &parts[i]);
+    if (!alike || !(high.flags & FLAG_HIGH))
+        return high;
+    high.flags &= (uint8_t)~FLAG_HIGH;
+    high.flags |= low->flags & FLAG_WHOLE ? FLAG_RELIED : 0;
+    return high;
+}
+
+static bool all_uniform(const struct value *values, size_t count)
+{
+    bool uniform = true;
+
+    for (size_t i = 0; i < count; i++)
+        uniform &= value_is_uniform(&values[i]);
+    return uniform;
+}
+
 /* a + b + c. IADD3.X adds two carries, and is a high word. */
 static struct value sum(const struct step *step, unsigned word)
 {
@@ -82,9 +109,14 @@ static struct value sum(const struct step *step, unsigned word)
     low = value_add(lanes, value_add(lanes, parts[SOURCE_A], parts[SOURCE_B]), parts[SOURCE_C]);
     if (word == 0)
         return low;
+    struct value high[OPERANDS_MAX];
+
     for (unsigned i = 0; i < OPERANDS_MAX; i++)
-        parts[i] = step_source(step, i, 1);
-    return transfer_high(parts, OPERANDS_MAX, &low);
+        high[i] = step_source(step, i, 1);
+    const struct value all = transfer_high(high, OPERANDS_MAX, &low);
+
+    return all_uniform(high, OPERANDS_MAX) ? without_carry(step, all, parts, OPERANDS_MAX, &low)
+                                           : all;
 }
 
 /* a * b + c */
@@ -111,7 +143,11 @@ static struct value product(const struct step *step, unsigned word)
     for (unsigned i = 0; i < SOURCE_C; i++)
         if (parts[i].lanes == LANES_THREAD && low.lanes == LANES_THREAD)
             parts[i].lanes = LANES_AFFINE;
-    return transfer_high(parts, OPERANDS_MAX, &low);
+    const struct value third = signed_source(step, SOURCE_C);
+
+    const struct value all = transfer_high(parts, OPERANDS_MAX, &low);
+
+    return all_uniform(parts, OPERANDS_MAX) ? without_carry(step, all, &third, 1, &low) : all;
 }
 
 /* LEA: a, shifted to the left, and b. LEA.HI: the bits of a with c above it that the shift brings
@@ -139,6 +175,40 @@ static struct value shifted_sum(const struct step *step)
     return value_add(lanes, value_multiply(lanes, a, value_number(1u << by)), b);
 }
 
+bool transfer_quotient(const struct step *step, struct quotient *out)
+{
+    const struct instruction *in = step->in;
+    const struct value a = step_source(step, SOURCE_A, 0), b = step_source(step, SOURCE_B, 0);
+
+    if ((in->opcode != OPCODE_IMAD_WIDE && in->opcode != OPCODE_IMAD_HI) ||
+        step_field(step, FIELD_SIGNED) || step_field(step, FIELD_EXTENDED) ||
+        in->source[SOURCE_C].number != REGISTER_ZERO || !value_is_number(&b) || b.known == 0)
+        return false;
+    *out = (struct quotient){.dividend = value_plain(a), .factor = b.known};
+    return true;
+}
+
+/* A high word of a product, shifted to the right, as the quotient that compilers mean by it: x * m
+ * >> (32 + by) is x / d for all x of 32 bits where 2^(32 + by) <= m * d <= 2^(32 + by) + 2^by (T.
+ * Granlund, P. Montgomery: Division by Invariant Integers using Multiplication. PLDI 1994). */
+static bool quotient(const struct step *step, unsigned by, struct value *out)
+{
+    const uint32_t number = step->in->source[SOURCE_C].number;
+    const struct quotient *found = step->in->source[SOURCE_C].kind == OPERAND_REGISTER
+                                       ? &step->machine->quotients[number]
+                                       : NULL;
+    uint64_t power, divisor, rest;
+
+    if (!found || found->visit != step->machine->visit || found->from != step->state[number].from ||
+        by >= WORD_BITS - 1)
+        return false;
+    power = UINT64_C(1) << (WORD_BITS + by);
+    divisor = (power + found->factor - 1) / found->factor;
+    rest = divisor * found->factor - power;
+    return divisor <= UINT32_MAX && rest <= UINT64_C(1) << by &&
+           value_divide(&step->machine->lanes, found->dividend, (uint32_t)divisor, out);
+}
+
 /* SHF: a word of the pair c:a, shifted by b. */
 static struct value shift(const struct step *step)
 {
@@ -152,6 +222,7 @@ static struct value shift(const struct step *step)
     const bool one_word = type >= SHIFT_S32, is_signed = type == SHIFT_S32 || type == SHIFT_S64;
     const uint32_t a = step->in->source[SOURCE_A].number;
     const unsigned by = parts[SOURCE_B].known & UINT8_MAX;
+    struct value out;
 
     if (!value_is_number(&parts[SOURCE_B]))
         return value_function(parts, OPERANDS_MAX);
@@ -159,8 +230,22 @@ static struct value shift(const struct step *step)
         return by < WORD_BITS
                    ? value_multiply(lanes, value_plain(parts[SOURCE_A]), value_number(1u << by))
                    : value_number(0);
+    if (right && high && type == SHIFT_U32 && a == REGISTER_ZERO && quotient(step, by, &out))
+        return out;
     if (right && high && one_word && (a == REGISTER_ZERO || a == UNIFORM_ZERO))
         return value_shift_right(lanes, value_plain(parts[SOURCE_C]), by, is_signed);
+    /* The low word of a pair that is shifted to the right: where the high word differs, the bits
+     * that come of the low one are known. */
+    if (right && !high && !one_word && by < WORD_BITS) {
+        const struct value low = value_shift_right(lanes, value_plain(parts[SOURCE_A]), by, false);
+
+        if (value_is_uniform(&parts[SOURCE_C]) && by > 0)
+            return value_add(lanes, low,
+                             value_multiply(lanes, parts[SOURCE_C],
+                                            value_number(1u << (WORD_BITS - by))));
+        if (by <= HALF_BITS)
+            return value_half(low, parts[SOURCE_C].flags);
+    }
     /* The high word of a pair that is shifted to the left. */
     if (!right && high && !one_word && by < WORD_BITS && parts[SOURCE_C].lanes == LANES_UNIFORM)
         return transfer_high(&parts[SOURCE_C], 1, &parts[SOURCE_A]);
@@ -169,13 +254,32 @@ static struct value shift(const struct step *step)
 
 /* -- bits and bytes ---------------------------------------------------------------------------- */
 
+/* ~x is -x - 1. ~x of a high word goes with ~x of its low one. */
+static struct value complement(const struct step *step, const struct value *x)
+{
+    struct lane_tables *lanes = &step->machine->lanes;
+
+    return x->flags & FLAG_HIGH
+               ? transfer_high(x, 1, NULL)
+               : value_add(lanes, value_negate(lanes, *x), value_number(UINT32_MAX));
+}
+
 static struct value logic(const struct step *step)
 {
-    struct value operands[OPERANDS_MAX];
+    static const uint8_t complements[OPERANDS_MAX] = {0x0f, 0x33, 0x55}; /* of one operand */
+    const uint32_t table = step_field(step, FIELD_LOGIC_TABLE);
+    struct value operands[OPERANDS_MAX], out;
 
     for (unsigned i = 0; i < OPERANDS_MAX; i++)
         operands[i] = value_plain(step_source(step, i, 0));
-    return value_logic(&step->machine->lanes, operands, step_field(step, FIELD_LOGIC_TABLE));
+    out = value_logic(&step->machine->lanes, operands, table);
+    for (unsigned i = 0; i < OPERANDS_MAX; i++) {
+        const struct value x = step_source(step, i, 0);
+
+        if (table == complements[i] && (out.lanes == LANES_DIVERGENT || out.lanes == LANES_THREAD))
+            return complement(step, &x);
+    }
+    return out;
 }
 
 /* PRMT takes four bytes out of the eight of a and c, each by 4 bits of a selector: two for the
@@ -293,40 +397,77 @@ struct value transfer_register(const struct step *step, unsigned word)
     }
 }
 
+enum { LESS = 1, EQUAL = 2, GREATER = 4 }; /* FIELD_COMPARE_TEST */
+
+static bool answer_of(unsigned test, bool is_signed, uint32_t x, uint32_t y)
+{
+    const bool less = is_signed ? (int32_t)x < (int32_t)y : x < y;
+
+    return (test & LESS && less) || (test & EQUAL && x == y) || (test & GREATER && !less && x != y);
+}
+
+/* Whether an instruction compares words, and takes no answer but one that it is ANDed with. */
+static bool compares_words(const struct step *step)
+{
+    return step->in->transfer == TRANSFER_COMPARE && step->in->source[SOURCE_A].words == 1 &&
+           !step_field(step, FIELD_COMPARE_COMBINED) && !step_field(step, FIELD_COMPARE_EXTENDED);
+}
+
 /* The answer of each lane, where a comparison is of one word that all lanes know, and takes no
  * predicate, which branches would lose. False: it is not such a one. */
 static bool known_answer(const struct step *step, struct value *out)
 {
-    enum { LESS = 1, EQUAL = 2, GREATER = 4 };
-    const struct instruction *in = step->in;
     struct lane_tables *tables = &step->machine->lanes;
     const struct value a = step_source(step, SOURCE_A, 0), b = step_source(step, SOURCE_B, 0),
                        with = step_input(step, 0);
-    const bool is_signed = step_field(step, FIELD_SIGNED);
-    const unsigned test = step_field(step, FIELD_COMPARE_TEST);
     uint32_t lanes[WARP_LANES];
 
-    if (in->transfer != TRANSFER_COMPARE || in->source[SOURCE_A].words != 1 ||
-        step_field(step, FIELD_COMPARE_COMBINED) || step_field(step, FIELD_COMPARE_EXTENDED) ||
-        !value_is_number(&with) || !(with.known & 1) || !value_is_known(&a) ||
-        !value_is_known(&b) || a.origin != ORIGIN_NONE || b.origin != ORIGIN_NONE ||
-        ((a.flags | b.flags) & FLAG_RELIED))
+    if (!compares_words(step) || !value_is_number(&with) || !(with.known & 1) ||
+        !value_is_known(&a) || !value_is_known(&b) || a.origin != ORIGIN_NONE ||
+        b.origin != ORIGIN_NONE || ((a.flags | b.flags) & FLAG_RELIED))
         return false;
-    for (unsigned i = 0; i < WARP_LANES; i++) {
-        const uint32_t x = a.known + lane_of(tables, &a, i), y = b.known + lane_of(tables, &b, i);
-        const bool less = is_signed ? (int32_t)x < (int32_t)y : x < y;
-
-        lanes[i] = (test & LESS && less) || (test & EQUAL && x == y) ||
-                   (test & GREATER && !less && x != y);
-    }
+    for (unsigned i = 0; i < WARP_LANES; i++)
+        lanes[i] = answer_of(step_field(step, FIELD_COMPARE_TEST), step_field(step, FIELD_SIGNED),
+                             a.known + lane_of(tables, &a, i), b.known + lane_of(tables, &b, i));
     *out = value_lanes(tables, lanes);
     return true;
+}
+
+/* One answer for all lanes: what they add stays within low bits that are known of both sides, and
+ * where the bits above are equal, these decide alike: threadIdx.x < 64. */
+static bool uniform_answer(const struct step *step, struct value *out)
+{
+    const struct lane_tables *tables = &step->machine->lanes;
+    struct value sides[] = {step_source(step, SOURCE_A, 0), step_source(step, SOURCE_B, 0),
+                            step_input(step, 0)};
+    unsigned bits = 0, holds = 0;
+
+    for (unsigned i = 0; i < 2; i++)
+        if (sides[i].lanes != LANES_UNIFORM && sides[i].bits > bits)
+            bits = sides[i].bits;
+    if (!compares_words(step) || sides[0].bits < bits || sides[1].bits < bits ||
+        bits >= WORD_BITS || !value_lanes_stay(tables, &sides[0]) ||
+        !value_lanes_stay(tables, &sides[1]))
+        return false;
+    for (unsigned i = 0; i < WARP_LANES; i++) {
+        const uint32_t low = (1u << bits) - 1;
+
+        holds += answer_of(step_field(step, FIELD_COMPARE_TEST), false,
+                           (sides[0].known + lane_of(tables, &sides[0], i)) & low,
+                           (sides[1].known + lane_of(tables, &sides[1], i)) & low);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        sides[i].flags |= sides[i].flags & FLAG_WHOLE ? FLAG_RELIED : 0;
+        sides[i].lanes = LANES_UNIFORM;
+    }
+    *out = value_function(sides, sizeof(sides) / sizeof(sides[0]));
+    return holds == 0 || holds == WARP_LANES;
 }
 
 /* A carry: it goes into the high word alone. */
 static struct value carry(const struct step *step)
 {
-    struct value parts[OPERANDS_MAX + INPUTS_MAX + 1];
+    struct value parts[OPERANDS_MAX + INPUTS_MAX + 1], out, low;
     size_t count = 0;
 
     for (unsigned i = 0; i < OPERANDS_MAX; i++)
@@ -335,7 +476,13 @@ static struct value carry(const struct step *step)
         parts[count++] = step_input(step, i);
     if (step->in->source[SOURCE_C].words == 2)
         parts[count++] = step_source(step, SOURCE_C, 1);
-    return transfer_high(parts, count, NULL);
+    out = transfer_high(parts, count, NULL);
+    /* Of three numbers, there are two carries. */
+    if (step->in->transfer != TRANSFER_ADD || step_field(step, FIELD_EXTENDED) ||
+        !value_is_number(&parts[SOURCE_C]) || parts[SOURCE_C].known)
+        return out;
+    low = transfer_register(step, 0);
+    return without_carry(step, out, parts, SOURCE_C, &low);
 }
 
 struct value transfer_predicate(const struct step *step, bool first)
@@ -352,8 +499,11 @@ struct value transfer_predicate(const struct step *step, bool first)
     /* The predicates that a mask leaves as they are: which ones is not known. */
     if (in->opcode == OPCODE_R2P && in->source[SOURCE_B].kind != OPERAND_IMMEDIATE)
         return value_divergent(WHY_OPERATION);
-    if (first && known_answer(step, &out))
+    if (first && (known_answer(step, &out) || uniform_answer(step, &out)))
         return out;
+    /* LOP3 tells whether the result is 0. */
+    if (in->transfer == TRANSFER_LOGIC)
+        return value_of_both(logic(step), machine_inputs(step->machine, step->state, in));
     if (in->transfer == TRANSFER_ADD || in->transfer == TRANSFER_SHIFT_ADD ||
         in->transfer == TRANSFER_MULTIPLY_WIDE)
         return carry(step);

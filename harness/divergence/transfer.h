@@ -16,6 +16,10 @@ struct step {
 /* The value of word `word` of the registers that it writes. */
 struct value transfer_register(const struct step *step, unsigned word);
 
+/* Whether it makes a high word of a product of a value and a number, unsigned: of these, `dividend`
+ * and `factor`. */
+bool transfer_quotient(const struct step *step, struct quotient *out);
+
 /* The value of a predicate that it writes; `first`: the first of them. */
 struct value transfer_predicate(const struct step *step, bool first);
 

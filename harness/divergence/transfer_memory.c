@@ -5,6 +5,7 @@
 /* What S2R reads. */
 enum special_register {
     SPECIAL_LANE = 0x00,
+    SPECIAL_VIRTUAL_ID = 0x03, /* the number of the warp in its SM is in it */
     SPECIAL_CTAID_X = 0x25,
     SPECIAL_CTAID_Z = 0x27,
     SPECIAL_SHARED_WINDOW = 0x2f,
@@ -13,6 +14,7 @@ enum special_register {
     SPECIAL_LEMASK,
     SPECIAL_GTMASK,
     SPECIAL_GEMASK,
+    SPECIAL_SM = 0x43,
     SPECIAL_CLUSTER_CTAID = 0x88,
     SPECIAL_ZERO = 0xff
 };
@@ -102,6 +104,9 @@ static struct value special_value(struct machine *machine, unsigned number)
             lanes[i] = lane_special(number, i);
         return value_lanes(&machine->lanes, lanes);
     }
+    /* A warp may go on in another SM: the values are those of threads that read them together. */
+    if (number == SPECIAL_VIRTUAL_ID || number == SPECIAL_SM)
+        return machine->partial ? value_divergent(WHY_LANES) : value_uniform(LEVEL_WARP);
     if (number == SPECIAL_SHARED_WINDOW) {
         value = value_uniform(LEVEL_GRID);
         value.origin = ORIGIN_SHARED;

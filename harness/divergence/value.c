@@ -148,6 +148,18 @@ bool value_is_of_thread(const struct value *value)
            !(value->lanes == LANES_AFFINE && value->flags & FLAG_DATA);
 }
 
+bool value_lanes_stay(const struct lane_tables *tables, const struct value *value)
+{
+    bool stay = value->lanes >= LANES_TABLE && !(value->flags & FLAG_HALF);
+
+    for (unsigned i = 0; i < WARP_LANES && stay; i++) {
+        const int64_t sum = (int64_t)value->known + (int32_t)lane_of(tables, value, i);
+
+        stay = sum >= 0 && sum >> value->bits == 0;
+    }
+    return stay || value_is_uniform(value);
+}
+
 static enum why worse(enum why a, enum why b)
 {
     return a == WHY_DATA || b == WHY_DATA ? WHY_DATA : a ? a : b;
@@ -392,6 +404,25 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
         }
     }
     return not_followed(out, !(a.flags & FLAG_DATA), WHY_ARITHMETIC);
+}
+
+bool value_divide(struct lane_tables *tables, struct value a, uint32_t by, struct value *out)
+{
+    uint32_t lanes[WARP_LANES];
+
+    if (value_is_known(&a)) {
+        for (unsigned i = 0; i < WARP_LANES; i++)
+            lanes[i] = (a.known + lane_of(tables, &a, i)) / by;
+        *out = value_relied(value_lanes(tables, lanes), a.flags);
+        return true;
+    }
+    /* Multiples of 2^bits have what lanes add between them. */
+    if (a.bits >= WORD_BITS || by % (1u << a.bits) != 0 || !value_lanes_stay(tables, &a))
+        return false;
+    a.flags |= a.flags & FLAG_WHOLE ? FLAG_RELIED : 0;
+    a.lanes = LANES_UNIFORM;
+    *out = value_function(&a, 1);
+    return true;
 }
 
 /* The bits for which one of these rows of LOP3's table can hold: those where the operands can be 1,

@@ -109,6 +109,10 @@ bool value_is_known(const struct value *value); /* a number in each lane */
 bool value_is_uniform(const struct value *value);
 bool value_is_of_thread(const struct value *value); /* lanes are apart by what is no data */
 
+/* Whether what lanes add stays within the low bits that are known: the bits above are the same in
+ * all lanes. */
+bool value_lanes_stay(const struct lane_tables *tables, const struct value *value);
+
 /* The same value, where it is used as anything but the high word of an address. */
 struct value value_plain(struct value value);
 
@@ -121,6 +125,9 @@ struct value value_negate(struct lane_tables *tables, struct value a);
 struct value value_multiply(struct lane_tables *tables, struct value a, struct value b);
 struct value value_shift_right(struct lane_tables *tables, struct value a, unsigned by,
                                bool is_signed);
+
+/* An unsigned quotient. False: it is not followed. */
+bool value_divide(struct lane_tables *tables, struct value a, uint32_t by, struct value *out);
 
 /* Three operands and a table of 8 results, as of LOP3. */
 struct value value_logic(struct lane_tables *tables, const struct value operands[3],

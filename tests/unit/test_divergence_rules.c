@@ -136,3 +136,149 @@ TEST(a_generic_load_may_read_the_stack_of_each_thread)
     assert_int_equal(of_generic_load(true), VARIATION_WARP);
     assert_int_equal(of_generic_load(false), VARIATION_DATA);
 }
+
+/* -- what a warp shares ------------------------------------------------------------------------ */
+
+#define NO_IN3 (7ull << 4)
+#define LESS   (1ull << 9 | 1ull << 12)
+#define SHIFT  (3ull << 9 | 1ull << 12 | 1ull << 16) /* SHF.R.U32.HI */
+#define FUNNEL (1ull << 9 | 1ull << 12) /* SHF.R.U64 */
+#define AND    (0xc0ull << 8)
+#define RESULT 4 /* the register that a lookup takes */
+#define CHOSEN 0 /* predicate */
+
+/* A lookup at one of two numbers, by a predicate. */
+static enum variation by_predicate(struct program *program)
+{
+    append(program, OPCODE_MOV, NUMBER, 6, 0, 8, 0);
+    append(program, OPCODE_MOV, NUMBER, 7, 0, 64, 0);
+    append(program, OPCODE_SEL, REGISTERS, RESULT, 6, 7, (uint64_t)CHOSEN << 23);
+    append_lookup(program, RESULT);
+    return lookup_of(program).variation;
+}
+
+static enum variation below(uint32_t limit)
+{
+    struct program program = {.architecture = 90};
+
+    append_special(&program, 2, TID_X);
+    append(&program, OPCODE_ISETP, NUMBER, 0, 2, limit, LESS | NO_IN3 | TO(CHOSEN) | NO_IN);
+    return by_predicate(&program);
+}
+
+TEST(a_limit_between_two_warps_splits_none)
+{
+    assert_int_equal(below(64), VARIATION_WARP);
+    assert_int_equal(below(65), VARIATION_THREAD);
+    assert_int_equal(below(48), VARIATION_THREAD);
+}
+
+static enum variation of_mask(uint32_t mask)
+{
+    struct program program = {.architecture = 90};
+
+    append_special(&program, 2, TID_X);
+    append(&program, OPCODE_LOP3, NUMBER, RZ, 2, mask, C_RZ | AND | TO(CHOSEN) | NO_IN);
+    return by_predicate(&program);
+}
+
+TEST(a_mask_of_bits_above_a_warp_splits_none)
+{
+    assert_int_equal(of_mask(32), VARIATION_WARP);
+    assert_int_equal(of_mask(33), VARIATION_THREAD);
+}
+
+/* threadIdx.x * factor >> 32 + by */
+static enum variation quotient(uint32_t factor, uint32_t by)
+{
+    struct program program = {.architecture = 90};
+
+    append_special(&program, 2, TID_X);
+    append(&program, OPCODE_IMAD_WIDE, NUMBER, 4, 2, factor, PRODUCT);
+    append(&program, OPCODE_SHF, NUMBER, RESULT, RZ, by, SHIFT | 5);
+    append_lookup(&program, RESULT);
+    return lookup_of(&program).variation;
+}
+
+TEST(a_quotient_by_a_multiple_of_32_is_one_of_the_warp)
+{
+    assert_int_equal(quotient(0xaaaaaaab, 6), VARIATION_WARP); /* / 96 */
+    assert_int_equal(quotient(0xaaaaaaab, 5), VARIATION_THREAD); /* / 48 */
+    assert_int_equal(quotient(0xaaaaaa00, 6), VARIATION_THREAD); /* of some numbers only */
+}
+
+/* The high word of a product of the grid and a number that differs by thread in 64 bits. */
+static enum variation high_word(uint32_t factor)
+{
+    struct program program = {.architecture = 90};
+    uint64_t *words;
+
+    append_special(&program, 2, TID_X);
+    append(&program, OPCODE_IMAD, NUMBER, 2, 2, factor, PRODUCT);
+    append(&program, OPCODE_MOV, NUMBER, 3, 0, 0, 0);
+    words = append(&program, OPCODE_LDC, BANK, 6, RZ, 0, 0);
+    set(words, 38, 16, 0x500);
+    set(words, 73, 3, SIZE_WORD);
+    append(&program, OPCODE_IMAD_WIDE, NUMBER, 8, 6, 32, 2 | TO(PT) | NO_IN);
+    append_lookup(&program, 9);
+    return lookup_of(&program).variation;
+}
+
+TEST(a_high_word_to_which_no_lane_carries_is_uniform)
+{
+    assert_int_equal(high_word(1), VARIATION_WARP);
+    assert_int_equal(high_word(2), VARIATION_THREAD); /* 2 * threadIdx.x may reach 32 and more */
+}
+
+/* {threadIdx.x * 2^30 >> 32, threadIdx.x} >> 5, masked. */
+static enum variation funnel(uint32_t mask)
+{
+    struct program program = {.architecture = 90};
+
+    append_special(&program, 2, TID_X);
+    append(&program, OPCODE_IMAD_WIDE, NUMBER, 6, 2, 1u << 30, PRODUCT);
+    append(&program, OPCODE_SHF, NUMBER, RESULT, 2, 5, FUNNEL | 7);
+    append(&program, OPCODE_LOP3, NUMBER, RESULT, RESULT, mask, C_RZ | AND | TO(PT) | NO_IN);
+    append_lookup(&program, RESULT);
+    return lookup_of(&program).variation;
+}
+
+TEST(of_a_pair_that_is_shifted_the_low_bits_are_those_of_the_low_word)
+{
+    assert_int_equal(funnel(0xff), VARIATION_WARP);
+    assert_true(funnel(UINT32_MAX) >= VARIATION_THREAD);
+}
+
+TEST(the_complement_of_an_index_counts_down)
+{
+    struct program program = {.architecture = 90};
+    struct analysed_load load;
+
+    append_special(&program, 2, TID_X);
+    append(&program, OPCODE_LOP3, REGISTERS, RESULT, RZ, 2, C_RZ | 0x33ull << 8 | TO(PT) | NO_IN);
+    append(&program, OPCODE_IMAD, NUMBER, RESULT, RESULT, 4, PRODUCT);
+    append_lookup(&program, RESULT);
+    load = lookup_of(&program);
+    assert_int_equal(load.variation, VARIATION_AFFINE);
+    assert_int_equal(load.stride_bytes, -4);
+}
+
+/* A lookup at the number of the warp in its SM. Before it, threads may wait for a part of them. */
+static enum variation of_warp_number(bool parts)
+{
+    enum { VIRTUAL_ID = 0x03, LANE_MASK_LT = 0x39 };
+    struct program program = {.architecture = 90};
+
+    append_special(&program, 3, LANE_MASK_LT);
+    if (parts)
+        append(&program, OPCODE_WARPSYNC, REGISTERS, 0, 3, 0, 0);
+    append_special(&program, RESULT, VIRTUAL_ID);
+    append_lookup(&program, RESULT);
+    return lookup_of(&program).variation;
+}
+
+TEST(the_number_of_a_warp_is_one_for_threads_that_read_it_together)
+{
+    assert_int_equal(of_warp_number(false), VARIATION_WARP);
+    assert_int_equal(of_warp_number(true), VARIATION_UNKNOWN);
+}

@@ -309,3 +309,53 @@ KERNEL left_by_data(float *out, const int *given, int n)
     ROLLED for (int i = 0; i < given[0]; i++) k = (k + i) / n + threadIdx.x;
     out[THREAD] = coefficients[k]; // load: coefficients data depth 0
 }
+
+/* A branch that splits no warp, and one that splits the second. */
+KERNEL chosen_above_a_warp(float *out, int n)
+{
+    const int k = threadIdx.x & 32 ? n + 7 : n;
+
+    out[THREAD] = coefficients[k]; // load: coefficients warp depth 0
+}
+
+KERNEL branched_between_warps(float *out, const int *given, int n)
+{
+    int k = n;
+
+    if (threadIdx.x < 64) {
+        k = given[5]; // load: given constant/grid depth 0
+        out[THREAD + 1000] = 1;
+        __threadfence();
+    }
+    out[THREAD] = coefficients[k]; // load: coefficients warp depth 0
+}
+
+KERNEL branched_within_a_warp(float *out, const int *given, int n)
+{
+    int k = n;
+
+    if (threadIdx.x < 48) {
+        k = given[5]; // load: given constant/grid depth 0
+        out[THREAD + 1000] = 1;
+        __threadfence();
+    }
+    out[THREAD] = coefficients[k]; // load: coefficients data/unknown depth 0
+}
+
+KERNEL per_three_warps(float *out)
+{
+    out[THREAD] = coefficients[THREAD / 96]; // load: coefficients warp depth 0
+}
+
+KERNEL per_warp_and_a_half(float *out)
+{
+    out[THREAD] = coefficients[THREAD / 48]; // load: coefficients thread depth 0
+}
+
+KERNEL per_warp_divided(float *out)
+{
+    const int warp = THREAD / 32;
+
+    out[THREAD] = coefficients[warp % 5] * // load: coefficients warp depth 0
+                  coefficients[warp / 3 % 5]; // load: coefficients warp depth 0
+}

@@ -183,3 +183,33 @@ KERNEL product_of_128_bits(float *out, size_t n)
 
     out[THREAD] = coefficients[(int)(product >> 64) & 63]; // load: coefficients thread depth 0
 }
+
+KERNEL backward(float *out, const float *given, long long n)
+{
+    const long long i = THREAD;
+
+    if (i < n + 500)
+        out[i] = given[n + 999 - i]; // load: given affine:-4 depth 0
+}
+
+KERNEL both_ways_in_a_loop(float *out, const float *__restrict__ given, size_t n)
+{
+    ROLLED
+    for (size_t i = THREAD; i < n + 500; i += (size_t)gridDim.x * blockDim.x)
+        out[i] = given[i] * // load: given affine:4 depth 1
+                 given[n + 1000 - i]; // load: given affine:-4 depth 1
+}
+
+KERNEL per_warp(float *out)
+{
+    const long long warp = ((long long)blockIdx.x * blockDim.x + threadIdx.x) / 32;
+
+    out[THREAD] = coefficients[warp & 63]; // load: coefficients warp depth 0
+}
+
+KERNEL of_a_shifted_pair(float *out, unsigned long long n)
+{
+    const unsigned long long i = threadIdx.x, pair = (i * (n + 3) << 30) | i;
+
+    out[i] = coefficients[pair >> 29 & 63]; // load: coefficients thread depth 0
+}
