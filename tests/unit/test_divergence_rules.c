@@ -204,30 +204,36 @@ TEST(a_quotient_by_a_multiple_of_32_is_one_of_the_warp)
 {
     assert_int_equal(quotient(0xaaaaaaab, 6), VARIATION_WARP); /* / 96 */
     assert_int_equal(quotient(0xaaaaaaab, 5), VARIATION_THREAD); /* / 48 */
-    assert_int_equal(quotient(0xaaaaaa00, 6), VARIATION_THREAD); /* of some numbers only */
+    assert_int_equal(quotient(0xaaaaaaac, 6), VARIATION_THREAD); /* of some numbers only */
 }
 
-/* The high word of a product of the grid and a number that differs by thread in 64 bits. */
-static enum variation high_word(uint32_t factor)
+/* The high word of 32 * n + rest, and what threadIdx.x makes in the low word of 64 bits. */
+static enum variation high_word(uint32_t rest, bool negated, uint32_t factor)
 {
     struct program program = {.architecture = 90};
     uint64_t *words;
 
     append_special(&program, 2, TID_X);
+    append(&program, OPCODE_IADD3, NUMBER, 2, 2, 0, SUM | (negated ? NEGATED_A : 0));
     append(&program, OPCODE_IMAD, NUMBER, 2, 2, factor, PRODUCT);
     append(&program, OPCODE_MOV, NUMBER, 3, 0, 0, 0);
     words = append(&program, OPCODE_LDC, BANK, 6, RZ, 0, 0);
     set(words, 38, 16, 0x500);
     set(words, 73, 3, SIZE_WORD);
-    append(&program, OPCODE_IMAD_WIDE, NUMBER, 8, 6, 32, 2 | TO(PT) | NO_IN);
+    append(&program, OPCODE_IMAD, NUMBER, 6, 6, 32, PRODUCT);
+    append(&program, OPCODE_IADD3, NUMBER, 6, 6, rest, SUM);
+    append(&program, OPCODE_IMAD_WIDE, NUMBER, 8, 6, 1, 2 | TO(PT) | NO_IN);
     append_lookup(&program, 9);
     return lookup_of(&program).variation;
 }
 
 TEST(a_high_word_to_which_no_lane_carries_is_uniform)
 {
-    assert_int_equal(high_word(1), VARIATION_WARP);
-    assert_int_equal(high_word(2), VARIATION_THREAD); /* 2 * threadIdx.x may reach 32 and more */
+    assert_int_equal(high_word(0, false, 1), VARIATION_WARP);
+    /* 2 * threadIdx.x may reach 32 and more. */
+    assert_int_equal(high_word(0, false, 2), VARIATION_THREAD);
+    /* 31 - threadIdx.x stays below 32, but in 64 bits it is 2^32 less where it is unsigned. */
+    assert_int_equal(high_word(31, true, 1), VARIATION_THREAD);
 }
 
 /* {threadIdx.x * 2^30 >> 32, threadIdx.x} >> 5, masked. */
