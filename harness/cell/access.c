@@ -283,9 +283,11 @@ enum status access_count(const struct cell *cell, struct access_counts *out)
     return status;
 }
 
+/* Added to offsets: a whole number of lines, so that negative ones stay above 0. */
+enum { OFFSET_BEGIN = 1u << 30 };
+
 uint32_t access_warp_wavefronts(const uint32_t offsets[CBANK_WARP_THREADS], uint32_t width)
 {
-    enum { BEGIN = 1u << 30 }; /* a whole number of lines, so that negative offsets stay above 0 */
     const uint32_t words = width / ACCESS_BANK_BYTES, unit = words > 1 ? width : ACCESS_BANK_BYTES;
     const uint32_t part = CBANK_WARP_THREADS / (words > 1 ? words : 1);
     uint32_t wavefronts = 0;
@@ -295,7 +297,7 @@ uint32_t access_warp_wavefronts(const uint32_t offsets[CBANK_WARP_THREADS], uint
         uint32_t elements[CBANK_WARP_THREADS], count = 0;
 
         for (uint32_t i = first; i < first + part; i++) {
-            const uint32_t element = (BEGIN + offsets[i]) / unit;
+            const uint32_t element = (OFFSET_BEGIN + offsets[i]) / unit;
             uint32_t k = 0;
 
             alike &= offsets[i] == offsets[0];
@@ -307,6 +309,52 @@ uint32_t access_warp_wavefronts(const uint32_t offsets[CBANK_WARP_THREADS], uint
         wavefronts += fullest_bank(elements, count, words > 1 ? words : 1);
     }
     return alike ? 1 : wavefronts;
+}
+
+/* Whether a number is none of the first `count`. */
+static bool is_new(const uint32_t *numbers, size_t count, uint32_t number)
+{
+    for (size_t i = 0; i < count; i++)
+        if (numbers[i] == number)
+            return false;
+    return true;
+}
+
+uint32_t access_warp_tag_wavefronts(const uint32_t offsets[CBANK_WARP_THREADS], uint32_t width)
+{
+    uint32_t lines[2 * CBANK_WARP_THREADS], tags[ACCESS_TAG_BANKS] = {0}, count = 0, fullest = 0;
+
+    for (size_t i = 0; i < CBANK_WARP_THREADS; i++) {
+        const uint32_t first = OFFSET_BEGIN + offsets[i], last = first + width - 1;
+
+        for (uint32_t line = first / ACCESS_TAG_BYTES; line <= last / ACCESS_TAG_BYTES; line++) {
+            if (!is_new(lines, count, line))
+                continue;
+            lines[count++] = line;
+            fullest += tags[line % ACCESS_TAG_BANKS]++ == fullest; /* it grows by one at a time */
+        }
+    }
+    return fullest;
+}
+
+uint32_t access_sectors(const uint32_t *offsets, size_t count, uint32_t width)
+{
+    uint32_t found = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t first = (OFFSET_BEGIN + offsets[i]) / ACCESS_SECTOR_BYTES,
+                       last = (OFFSET_BEGIN + offsets[i] + width - 1) / ACCESS_SECTOR_BYTES;
+
+        for (uint32_t sector = first; sector <= last; sector++) {
+            bool before = false;
+
+            for (size_t k = 0; k < i && !before; k++)
+                before = sector >= (OFFSET_BEGIN + offsets[k]) / ACCESS_SECTOR_BYTES &&
+                         sector <= (OFFSET_BEGIN + offsets[k] + width - 1) / ACCESS_SECTOR_BYTES;
+            found += !before;
+        }
+    }
+    return found;
 }
 
 double access_requests_per_load(const struct cell *cell, const struct access_counts *access)
