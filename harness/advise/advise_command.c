@@ -304,9 +304,11 @@ static enum status read_code(const struct advise_options *options, struct sessio
 static enum status rank_spaces(const struct advise_options *options, struct session *session)
 {
     const struct plan_options *plan = &options->plan;
-    const struct user_access *largest = user_code_largest(&session->code);
+    const struct user_access *largest = user_code_largest(&session->code, "constant");
     enum status status;
 
+    if (!largest && plan_options_given(plan))
+        largest = user_code_largest(&session->code, "global");
     if (options->write_path && plan->named[PARAMETER_width_bytes] &&
         !CBANK_WIDTH_IS_PLAIN((uint32_t)plan->parameters[PARAMETER_width_bytes].values[0]))
         return log_error(STATUS_USAGE, "--write has entries of 1, 2, 4, 8 or 16 bytes");
@@ -324,20 +326,95 @@ static enum status rank_spaces(const struct advise_options *options, struct sess
                        &session->advice);
 }
 
+/* The lookups that options describe, for tables of any size. */
+struct lookups {
+    const struct plan_options *options;
+    const struct card *card;
+};
+
+/* Counts the loads of a warp from global memory, which are those of a plain load. */
+static enum status count_plan(const struct lookups *lookups, const struct plan *plan,
+                              struct index_list *indices, struct described *out)
+{
+    static const struct table paths_table = TABLE("path", paths, path_count);
+    const struct path *global = table_find(&paths_table, space_rows[SPACE_GLOBAL].path);
+    const struct index_array *array;
+    struct access_counts access;
+    struct cell cell = {0};
+    double loads;
+    enum status status;
+
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->cells[i].path == global)
+            cell = plan->cells[i];
+    if (cell_obstacle(&cell, 0, out->reason))
+        return STATUS_OK;
+    card_set_grid(lookups->card, &cell);
+    status = index_list_give(indices, &cell, &array);
+    if (status == STATUS_OK)
+        status = access_count(&cell, &access);
+    if (status != STATUS_OK)
+        return status;
+    loads = (double)access.payload_loads;
+    out->counts =
+        (struct warp_counts){(double)access.addresses / loads, (double)access.wavefronts / loads,
+                             (double)access.tag_wavefronts / loads, (double)access.sectors / loads};
+    return STATUS_OK;
+}
+
+/* Counts the lookups of a table that has another size than --table-bytes says. What does not fit
+ * this size is no error, but a reason. */
+static enum status count_lookups(const void *context, uint64_t bytes, uint32_t width,
+                                 struct described *out)
+{
+    const struct lookups *lookups = context;
+    struct plan_options options = *lookups->options;
+    uint64_t width_bytes = width, table_bytes = bytes / width * width;
+    struct index_list indices = {.unhashed = true};
+    struct plan plan = {0};
+    enum status status;
+
+    options.named[PARAMETER_table_bytes] = options.named[PARAMETER_width_bytes] = false;
+    give(&options, PARAMETER_table_bytes, &table_bytes);
+    give(&options, PARAMETER_width_bytes, &width_bytes);
+    if (!parameter_allows(&parameters[PARAMETER_table_bytes], table_bytes)) {
+        snprintf(out->reason, sizeof(out->reason),
+                 "lookups have tables of %" PRIu32 " bytes or more",
+                 parameters[PARAMETER_table_bytes].min);
+        return STATUS_OK;
+    }
+    log_capture(out->reason, sizeof(out->reason));
+    status = make_plan(&options, NULL, &indices, &plan);
+    if (status == STATUS_OK)
+        status = count_plan(lookups, &plan, &indices, out);
+    log_capture(NULL, 0);
+    plan_close(&plan);
+    index_list_close(&indices);
+    if (status == STATUS_USAGE)
+        return STATUS_OK;
+    return status == STATUS_OK ? status : log_error(status, "%s", out->reason);
+}
+
 /* Judges the tables of the code. Indices that the user described stand for those that are data. */
 static enum status judge_tables(const struct advise_options *options, struct session *session)
 {
-    const struct advice *advice = &session->advice;
-    const bool of_threads = options->plan.patterns.count || options->plan.indices_path;
-    const bool described = of_threads || options->plan.sources.count;
-    const struct user_indices indices = {advice->facts.addresses, advice->facts.wavefronts,
-                                         advice->cell.parameters[PARAMETER_table_bytes],
-                                         of_threads};
+    const struct plan_options *plan = &options->plan;
+    const struct lookups lookups = {plan, &session->card};
+    const bool of_threads = plan->patterns.count || plan->indices_path;
+    const struct user_indices indices =
+        {.count = count_lookups,
+         .context = &lookups,
+         .table_bytes = {plan->named[PARAMETER_table_bytes],
+                         plan->named[PARAMETER_table_bytes]
+                             ? plan->parameters[PARAMETER_table_bytes].values[0]
+                             : 0},
+         .of_threads = of_threads};
 
     if (!session->code.path)
         return STATUS_OK;
     session->advice.code = &session->code;
-    return user_tables_judge(&session->code, &session->card, described ? &indices : NULL);
+    return user_tables_judge(&session->code, &session->card,
+                             of_threads || plan->sources.count ? &indices : NULL);
 }
 
 static enum status put_advice(const struct advise_options *options, const struct print_style *look,

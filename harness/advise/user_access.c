@@ -7,23 +7,13 @@
 #include <string.h>
 
 #include "access.h"
-#include "facts.h"
 #include "instruction.h"
 #include "log.h"
 #include "memory.h"
 #include "text.h"
-#include "user_code.h"
+#include "user_access.h"
 
-/* Read while the loads of a kernel are visited. */
-struct accesses {
-    const struct cubin *cubin;
-    const struct flow *flow;
-    const struct facts *facts;
-    struct cubin_kernel *kernel;
-    struct analysed_load *loads; /* owned: of the analysis, as many as accesses */
-    size_t count;
-    bool full;
-};
+const char user_one_dimension[] = "if blocks have one dimension; --block-dim decides it";
 
 /* Constant memory is read by 8 bytes at most, shared memory by 16. A load of one half of entries of
  * 16 bytes has half the wavefronts of such entries, if the other half is loaded nearby. `lanes` are
@@ -39,35 +29,25 @@ static void find_halves(struct accesses *all, size_t index, const uint32_t *lane
         whole &= lanes[i] % WHOLE == 0;
     for (size_t back = 1; whole && back < NEAR && back <= index; back++) {
         const struct analysed_load *before = &all->loads[index - back];
+        struct warp_counts *counts = &accesses[index].counts;
 
-        if (before->bank == USER_BANK && before->block == load->block &&
-            (before->offset ^ load->offset) == HALF &&
-            memcmp(before->lanes, lanes, sizeof(before->lanes)) == 0)
-            accesses[index].wavefronts = accesses[index - back].wavefronts =
-                access_warp_wavefronts(lanes, WHOLE) / 2.0;
+        if (before->bank != USER_BANK || before->block != load->block ||
+            (before->offset ^ load->offset) != HALF ||
+            memcmp(before->lanes, lanes, sizeof(before->lanes)) != 0)
+            continue;
+        counts->wavefronts = access_warp_wavefronts(lanes, WHOLE) / 2.0;
+        counts->tag_wavefronts = access_warp_tag_wavefronts(lanes, WHOLE) / 2.0;
+        accesses[index - back].counts = *counts;
     }
 }
 
-/* Whether the block of code stores what it loads in shared memory, as it is: kernels fill their
- * tables there so. */
-static bool is_copied(const struct flow *flow, const struct analysed_load *load)
+static struct warp_counts count_lanes(uint32_t addresses, const uint32_t lanes[CBANK_WARP_THREADS],
+                                      uint32_t width)
 {
-    struct instruction in;
-
-    instruction_decode(flow->code, load->instruction * INSTRUCTION_BYTES, flow->architecture, &in);
-    const uint32_t loaded =
-        in.transfer == TRANSFER_LOAD && in.results > 0 ? in.result[0].first : REGISTER_ZERO;
-
-    for (size_t i = load->instruction + 1;
-         loaded != REGISTER_ZERO && i <= flow->blocks[load->block].last; i++) {
-        instruction_decode(flow->code, i * INSTRUCTION_BYTES, flow->architecture, &in);
-        if (in.opcode == OPCODE_STS && in.source[SOURCE_DATA].number == loaded)
-            return true;
-        for (size_t k = 0; k < in.results; k++)
-            if (loaded - in.result[k].first < in.result[k].count)
-                return false;
-    }
-    return false;
+    return (struct warp_counts){.addresses = addresses,
+                                .wavefronts = access_warp_wavefronts(lanes, width),
+                                .tag_wavefronts = access_warp_tag_wavefronts(lanes, width),
+                                .sectors = NAN};
 }
 
 /* Counts the addresses of a warp in 'table', and the wavefronts of the same addresses in shared
@@ -96,7 +76,7 @@ static void add_addresses(struct accesses *all, size_t index, const struct cubin
     if (addresses > 1) {
         memcpy(load->lanes, lanes, sizeof(lanes));
         access->addresses = optional_of(addresses);
-        access->wavefronts = access_warp_wavefronts(lanes, access->width_bytes);
+        access->counts = count_lanes(addresses, lanes, access->width_bytes);
     }
     find_halves(all, index, load->lanes);
 }
@@ -299,15 +279,22 @@ static void write_access(struct accesses *all, size_t index)
     *access = (struct user_access){
         .variation = load->variation,
         .reason = load->reason,
-        .condition = load->condition,
+        .condition = load->condition       ? load->condition
+                     : load->one_dimension ? user_one_dimension
+                                           : NULL,
         .stride_bytes = load->stride_bytes,
         .line = optional_unless_zero(line),
         .addresses = optional_unless_zero(load->addresses),
         .address = place_in_section(all, address),
         .depth = flow_depth(all->flow, load->block),
-        .copied = is_copied(all->flow, load),
+        .code_block = load->block,
+        .offset = load->offset,
+        .copied = flow_stores_shared(all->flow, load),
+        .passed_on = flow_shuffles(all->flow, load),
         .width_bytes = width,
-        .wavefronts = load->addresses ? access_warp_wavefronts(load->lanes, width) : (double)NAN,
+        .counts = load->addresses ? count_lanes(load->addresses, load->lanes, width)
+                                  : (struct warp_counts){NAN, NAN, NAN, NAN},
+        .sectors_least = NAN,
         .memory = memory_of(load, instruction.opcode),
     };
     snprintf(access->instruction, sizeof(access->instruction), "%s", load->name);
@@ -316,22 +303,6 @@ static void write_access(struct accesses *all, size_t index)
     write_evidence(all, load, access);
     name_table(all, index, &table);
     add_addresses(all, index, &table);
-}
-
-/* Whether the code stores to the stack at an index that is known at run time alone. */
-static bool writes_local(const struct flow *flow)
-{
-    enum { STACK_POINTER = 1 };
-
-    for (size_t i = 0; i < flow->instructions; i++) {
-        struct instruction instruction;
-
-        instruction_decode(flow->code, i * INSTRUCTION_BYTES, flow->architecture, &instruction);
-        if (instruction.opcode == OPCODE_STL &&
-            instruction.source[SOURCE_ADDRESS].number != STACK_POINTER)
-            return true;
-    }
-    return false;
 }
 
 /* Says of code of an architecture that no test compiles for that nothing is proven of it. */
@@ -369,13 +340,19 @@ enum status user_accesses_read(const struct cubin *cubin, const struct cubin_fun
         goto out;
     kernel_loads_read(&flow, loads);
     kernel->calls_out = loads->calls_out;
-    kernel->local_written = writes_local(&flow);
+    kernel->local_written = flow_writes_local(&flow);
+    kernel->local_content = kernel->doubt ? LOCAL_OWN : flow_local_content(&flow);
     status = divergence_visit_loads(&flow, &facts.code, keep_load, &all);
     if (all.full)
         status = log_memory("the loads of %s", function->symbol);
     kernel->access_count = status == STATUS_OK ? all.count : 0;
     for (size_t i = 0; i < kernel->access_count; i++)
         write_access(&all, i);
+    if (status != STATUS_OK)
+        goto out;
+    accesses_count_sectors(&all);
+    kernel->works_in_loops = flow_works_in_loops(&flow, kernel);
+    status = accesses_name_shared(&all);
 out:
     free(all.loads);
     flow_close(&flow);

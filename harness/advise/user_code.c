@@ -232,7 +232,8 @@ enum status user_code_print(FILE *stream, const struct user_code *code,
             snprintf(row->varies, sizeof(row->varies),
                      access->stride_bytes ? "%s, %" PRId64 " bytes apart" : "%s",
                      variation_words[access->variation], access->stride_bytes);
-            if (access->condition)
+            /* That of one dimension is printed once for the kernel. */
+            if (access->condition && access->condition != user_one_dimension)
                 text_join(row->varies, sizeof(row->varies), ", ", "%s", access->condition);
             while (like < row &&
                    (strcmp(like->line, row->line) != 0 || strcmp(like->table, row->table) != 0 ||
@@ -296,7 +297,9 @@ static const struct field access_fields[] = {
     {FIELD(field_reference, struct user_access, "condition", condition, NULLABLE)},
     {FIELD(field_reference, struct user_access, "memory", memory, REQUIRED)},
     {FIELD(field_uint32, struct user_access, "width_bytes", width_bytes, REQUIRED)},
-    {FIELD(field_number, struct user_access, "wavefronts", wavefronts, NULLABLE)},
+    {FIELD(field_number, struct user_access, "wavefronts", counts.wavefronts, NULLABLE)},
+    {FIELD(field_number, struct user_access, "sectors", counts.sectors, NULLABLE)},
+    {FIELD(field_number, struct user_access, "sectors_least", sectors_least, NULLABLE)},
     {FIELD(field_words, struct user_access, "evidence", evidence, REQUIRED)},
 };
 static const struct objects accesses_list =

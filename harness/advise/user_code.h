@@ -7,6 +7,7 @@
 #include "field.h"
 #include "grid.h"
 #include "kernel_loads.h"
+#include "load_cost.h"
 #include "optional.h"
 
 /* Loads of one kind and width. */
@@ -17,40 +18,60 @@ struct user_load {
     struct optional in_loops;
 };
 
+/* The condition of a load in a kernel that reads threadIdx.x alone. */
+extern const char user_one_dimension[];
+
 /* One load instruction. */
 struct user_access {
     char instruction[16];
-    char table[128]; /* a symbol; "parameter 0": behind a pointer; "": not known */
+    /* a symbol; "parameter 0": behind a pointer; "offset 0x400": of shared memory; "": not known */
+    char table[128];
     char readable[128]; /* the same as C++ has it */
-    char file[64];      /* of the line; "": not known */
+    char file[64]; /* of the line; "": not known */
     enum variation variation;
     /* why it is not known, and under which condition it is; NULL: none */
     const char *reason, *condition;
     int64_t stride_bytes; /* of VARIATION_AFFINE; 0: not known */
     struct optional line, addresses;
     struct optional table_bytes; /* of a variable */
-    double wavefronts; /* that shared memory takes for the addresses of a warp; NaN: not known */
+    struct warp_counts counts; /* NaN: not known */
+    double sectors_least; /* that hold the bytes which a warp reads, of global memory; NaN */
+    int64_t offset; /* bytes: the part of the address that is known in the code */
     uint32_t address, depth, width_bytes;
+    uint32_t code_block; /* of the control flow: its loads are executed equally often */
     bool copied; /* the kernel stores what it loads in shared memory, as it is */
+    bool passed_on; /* or passes it on by a shuffle, as it is */
     const char *memory; /* the path's name, or "local", "generic", "image" */
     /* "0x90:LDC 0x40:S2R": the load, then the chain that decided its address */
     char evidence[EVIDENCE_MAX * 24];
 };
 
-/* A table of a kernel: how it is read, and whether it should live where it does. `load`: the
- * first of its loads in the deepest loop, with the greatest variation of them. */
+/* A table of a kernel: how it is read, and whether it should live where it does: see verdict.h.
+ * `load`: the first of the loads that count, with the greatest variation of them. */
 struct user_table {
     struct user_access load; /* copied: all loads fill a copy in shared memory */
-    /* of a warp, in the mean of the loads in the deepest loop; NaN: not known */
-    double addresses, wavefronts;
-    /* better: a path's name; NULL: none is known to be better */
-    const char *verdict, *better, *why;
-    double unit_time_ratio, low, high; /* see user_tables_judge; NaN: not known */
+    /* of a warp, in the means of the loads that count; NaN: not known */
+    struct warp_counts counts;
+    double wavefronts_least, sectors_least; /* what the same loads take at best */
+    double cycles[SPACES]; /* of a warp's load in each space; NaN: not known, or no room there */
+    const char *verdict;
+    const char *better; /* a path's name; NULL: none is known to be better */
+    char close[48]; /* paths that may be as good as `better`: "shared global" */
+    char why[320];
+    double unit_time_ratio, low, high; /* see verdict.h; NaN: not known */
     double gain; /* unit_time_ratio, where `better` is known; NaN */
     uint32_t count; /* load instructions */
-    uint32_t loads; /* instructions in the loop of the deepest */
-    bool indexed; /* a load of that loop is an LDC, which takes an index from a register */
-    bool assumed; /* the addresses are those of --source, --pattern or --indices */
+    uint32_t loads; /* those of them that count */
+    bool indexed; /* one of these is an LDC, which takes an index from a register */
+    bool assumed; /* the counts are those of --source, --pattern or --indices */
+    bool once; /* each thread reads it once, outside of the loops in which the kernel works */
+};
+
+/* What the kernel stores in its local memory at offsets that are known in the code. */
+enum local_content {
+    LOCAL_OWN, /* each thread its own, as far as is known */
+    LOCAL_NUMBERS, /* numbers of the code alone */
+    LOCAL_PARAMETER, /* parameters of the kernel alone */
 };
 
 struct cubin_kernel {
@@ -59,6 +80,8 @@ struct cubin_kernel {
     char *readable;
     char *doubt; /* owned: why nothing is proven of its code; NULL: nothing speaks against it */
     bool calls_out, local_written; /* local_written: at an index that is known at run time alone */
+    bool works_in_loops; /* it has loops that do more than copy tables */
+    enum local_content local_content;
     struct user_access *accesses; /* owned */
     size_t access_count;
     struct user_load *loads; /* owned: in the order of load_rows */

@@ -337,22 +337,19 @@ uint32_t access_warp_tag_wavefronts(const uint32_t offsets[CBANK_WARP_THREADS], 
     return fullest;
 }
 
-uint32_t access_sectors(const uint32_t *offsets, size_t count, uint32_t width)
+uint32_t access_sectors(const int32_t *offsets, size_t count, uint32_t width)
 {
-    uint32_t found = 0;
+    uint32_t found = 0, next = 0; /* sectors below `next` are counted */
 
     for (size_t i = 0; i < count; i++) {
-        const uint32_t first = (OFFSET_BEGIN + offsets[i]) / ACCESS_SECTOR_BYTES,
-                       last = (OFFSET_BEGIN + offsets[i] + width - 1) / ACCESS_SECTOR_BYTES;
+        const uint32_t first = (OFFSET_BEGIN + (uint32_t)offsets[i]) / ACCESS_SECTOR_BYTES,
+                       last =
+                           (OFFSET_BEGIN + (uint32_t)offsets[i] + width - 1) / ACCESS_SECTOR_BYTES;
 
-        for (uint32_t sector = first; sector <= last; sector++) {
-            bool before = false;
-
-            for (size_t k = 0; k < i && !before; k++)
-                before = sector >= (OFFSET_BEGIN + offsets[k]) / ACCESS_SECTOR_BYTES &&
-                         sector <= (OFFSET_BEGIN + offsets[k] + width - 1) / ACCESS_SECTOR_BYTES;
-            found += !before;
-        }
+        if (last < next)
+            continue;
+        found += last + 1 - (first > next ? first : next);
+        next = last + 1;
     }
     return found;
 }

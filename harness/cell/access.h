@@ -63,12 +63,13 @@ enum status access_count(const struct cell *cell, struct access_counts *out);
  * `width` bytes at these offsets in bytes, from -1 GB to 1 GB: see access_counts.wavefronts. */
 uint32_t access_warp_wavefronts(const uint32_t offsets[CBANK_WARP_THREADS], uint32_t width);
 
-/* The same of the lines of L1: see access_counts.tag_wavefronts. Offset 0 is where a line begins. */
+/* The same of the lines of L1: see access_counts.tag_wavefronts. Offset 0 is where a line begins.
+ */
 uint32_t access_warp_tag_wavefronts(const uint32_t offsets[CBANK_WARP_THREADS], uint32_t width);
 
-/* The distinct sectors that `count` parts of a table lie in, of `width` bytes each, at these offsets
- * in bytes, from -1 GB to 1 GB. Offset 0 is where a sector begins. */
-uint32_t access_sectors(const uint32_t *offsets, size_t count, uint32_t width);
+/* The distinct sectors that parts of a table lie in, of `width` bytes each, at these offsets in
+ * bytes, from -1 GB to 1 GB, in ascending order. Offset 0 is where a sector begins. */
+uint32_t access_sectors(const int32_t *offsets, size_t count, uint32_t width);
 
 /* Average number of requests that one payload load sends to the unit that answers its path. They
  * are distinct addresses for UNIT_IDC, sectors for UNIT_L1, UNIT_L2 and UNIT_TEXTURE, wavefronts

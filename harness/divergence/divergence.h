@@ -62,6 +62,9 @@ struct analysed_load {
     uint64_t index; /* of loads from constant memory: alike where their index is one value */
     const char *reason; /* why it is not known; NULL: none */
     const char *condition; /* under which all this holds; NULL: none */
+    /* and in blocks of one dimension: the kernel reads no other number of a thread, and nothing
+     * says the shape of a block */
+    bool one_dimension;
     /* instructions: the load, then each that made what decided the one before */
     uint32_t evidence[EVIDENCE_MAX];
     uint32_t evidence_count;

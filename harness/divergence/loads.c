@@ -108,6 +108,8 @@ static void classify(const struct analysis *analysis, struct address address,
         classify_apart(&analysis->machine.lanes, &address.low, load);
     if ((address.low.flags | address.high.flags) & FLAG_RELIED && load->variation < VARIATION_DATA)
         load->condition = "if blockDim.x is a multiple of 32; --block-dim decides it";
+    load->one_dimension = analysis->machine.flat && analysis->machine.facts->block[0] == 0 &&
+                          load->variation >= VARIATION_WARP && load->variation <= VARIATION_UNEVEN;
 }
 
 /* -- the address of a load --------------------------------------------------------------------- */
