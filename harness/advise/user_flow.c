@@ -13,8 +13,11 @@ static void decode(const struct flow *flow, size_t index, struct instruction *ou
     instruction_decode(flow->code, index * INSTRUCTION_BYTES, flow->architecture, out);
 }
 
+/* Whether an instruction may write a register. */
 static bool writes(const struct instruction *in, uint32_t number)
 {
+    if (in->transfer == TRANSFER_UNKNOWN)
+        return true;
     for (size_t k = 0; k < in->results; k++)
         if (number - in->result[k].first < in->result[k].count)
             return true;
@@ -67,22 +70,38 @@ bool flow_writes_local(const struct flow *flow)
     return false;
 }
 
-/* What an instruction writes: a number of the code, a parameter, or anything else. */
+/* Whether an instruction computes: what it writes follows from its operands alone. */
+static bool computes(const struct instruction *in)
+{
+    return in->transfer >= TRANSFER_FUNCTION && in->transfer <= TRANSFER_HALVES;
+}
+
+/* What an instruction writes: a number of the code, a parameter, or anything else. Compilers move a
+ * number by IMAD RZ, RZ, 3, too. */
 static enum local_content content_of(const struct instruction *in)
 {
-    const struct operand *from = &in->source[SOURCE_B];
+    bool numbers = computes(in), parameter = numbers || in->transfer == TRANSFER_LOAD;
+    uint32_t parameters = 0, operands = 0;
 
     if (in->guard != PREDICATE_TRUE)
         return LOCAL_OWN;
-    if (in->transfer == TRANSFER_LOAD && from->kind == OPERAND_CONSTANT &&
-        from->bank == PARAMETER_BANK)
-        return LOCAL_PARAMETER;
-    if (in->transfer != TRANSFER_MOVE)
-        return LOCAL_OWN;
-    if (from->kind == OPERAND_IMMEDIATE)
+    for (unsigned i = 0; i < INPUTS_MAX; i++)
+        numbers &= in->input[i].number == PREDICATE_TRUE;
+    for (unsigned i = 0; i < OPERANDS_MAX; i++) {
+        const struct operand *from = &in->source[i];
+        const bool zero = (from->kind == OPERAND_REGISTER && from->number == REGISTER_ZERO) ||
+                          (from->kind == OPERAND_UNIFORM && from->number == UNIFORM_ZERO);
+
+        operands += from->kind != OPERAND_NONE;
+        if (from->kind == OPERAND_NONE || zero)
+            continue;
+        numbers &= from->kind == OPERAND_IMMEDIATE;
+        parameter &= from->kind == OPERAND_CONSTANT && from->bank == PARAMETER_BANK;
+        parameters++;
+    }
+    if (numbers && operands > 0)
         return LOCAL_NUMBERS;
-    return from->kind == OPERAND_CONSTANT && from->bank == PARAMETER_BANK ? LOCAL_PARAMETER
-                                                                          : LOCAL_OWN;
+    return parameter && parameters == 1 ? LOCAL_PARAMETER : LOCAL_OWN;
 }
 
 /* What a store has: of each of its registers, the last instruction of the block before that wrote

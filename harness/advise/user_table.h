@@ -9,8 +9,8 @@
 enum status user_tables_judge(struct user_code *code, const struct card *card,
                               const struct user_indices *indices);
 
-/* A load of the largest table in a memory whose size is known, of those whose index is not proven if
- * there are any; NULL: there is none. */
+/* A load of the largest table in a memory whose size is known, of those whose index is not proven
+ * if there are any; NULL: there is none. */
 const struct user_access *user_code_largest(const struct user_code *code, const char *memory);
 
 /* Whether any table is `faster elsewhere`, and its unit busy longer than that of the better space

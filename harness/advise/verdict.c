@@ -1,412 +1,25 @@
 /* SPDX-License-Identifier: MIT
  * Verdicts on tables: see verdict.h. */
-#include "verdict.h"
-
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "access.h"
 #include "estimate.h"
-#include "log.h"
-#include "memory.h"
 #include "text.h"
+#include "verdict_parts.h"
 
 /* Words of the document. */
 static const char as_it_should_be[] = "as it should be", elsewhere[] = "faster elsewhere",
                   conflicts[] = "bank conflicts", uncoalesced[] = "uncoalesced",
                   depends[] = "depends", cannot_tell[] = "cannot tell", no_table[] = "no table";
 
-/* Where the code of a table's memory is told. */
-static const struct memory_row {
-    const char *memory;
-    enum space space;
-    const char *unit; /* what its loads take more of, the worse they are; with s for several */
-    const char *worse; /* the verdict, where no space is better */
-} memory_rows[] = {
+static const struct memory_row memory_rows[] = {
     {"constant", SPACE_CONSTANT, "address", cannot_tell},
     {"param", SPACE_CONSTANT, "address", cannot_tell},
     {"shared", SPACE_SHARED, "wavefront", conflicts},
     {"global", SPACE_GLOBAL, "sector", uncoalesced},
     {"texture", SPACE_TEXTURE, "wavefront", cannot_tell},
 };
-
-/* A block of code, or all that count: sums over its loads. */
-struct sums {
-    struct warp_counts counts;
-    double taken, least; /* of what the unit of the memory counts: see struct memory_row */
-    double sectors_least, wavefronts_least;
-    struct cycles cycles[SPACES];
-    uint32_t loads, open; /* open: those of them whose addresses are not known */
-    bool passed_on; /* all of them go on by a shuffle */
-};
-
-/* What is said of a block. */
-enum state { STATE_FINE, STATE_WORSE, STATE_OPEN, STATES };
-
-/* The work on one table. */
-struct work {
-    struct judge *judge;
-    const struct cubin_kernel *kernel;
-    const struct memory_row *memory;
-    const struct user_access *const *loads;
-    size_t count;
-    struct user_table *table;
-    struct sums all;
-    enum space better; /* SPACES: there is none */
-    double low, high; /* ends of the ratio over the blocks */
-    uint32_t blocks[STATES], gains; /* gains: blocks that `better` answers in less time */
-    bool in_loops; /* a load that counts is in a loop */
-    bool left_out; /* loads outside of loops do not count */
-    bool differ; /* and threads of a warp may differ there */
-    const struct user_access *most, *least, *open; /* loads that the text names */
-    double most_taken, most_best, least_taken, least_best; /* what they take, and at best */
-    const char *reason; /* why the user's indices do not stand for a load; NULL */
-};
-
-struct counted_indices {
-    uint64_t bytes;
-    uint32_t width;
-    struct described described;
-};
-
-void judge_close(struct judge *judge)
-{
-    free(judge->counted);
-    judge->counted = NULL;
-    judge->counted_count = 0;
-}
-
-/* -- counts of a load -------------------------------------------------------------------------- */
-
-/* The user's indices for a table of that size; NULL, logged, on failure. */
-static const struct described *describe(struct judge *judge, uint64_t bytes, uint32_t width)
-{
-    struct counted_indices *found;
-
-    for (size_t i = 0; i < judge->counted_count; i++)
-        if (judge->counted[i].bytes == bytes && judge->counted[i].width == width)
-            return &judge->counted[i].described;
-    if (!memory_grow(&judge->counted, judge->counted_count, sizeof(*judge->counted))) {
-        log_memory("the counts of tables");
-        return NULL;
-    }
-    found = &judge->counted[judge->counted_count];
-    *found = (struct counted_indices){.bytes = bytes, .width = width};
-    if (judge->indices->count(judge->indices->context, bytes, width, &found->described) !=
-        STATUS_OK)
-        return NULL;
-    judge->counted_count++;
-    return &found->described;
-}
-
-/* Whether the user's indices stand for those of a load, whatever the size of its table. */
-static bool may_describe(const struct work *work, const struct user_access *load)
-{
-    const struct user_indices *indices = work->judge->indices;
-
-    return indices && (load->variation == VARIATION_DATA ||
-                       (load->variation == VARIATION_THREAD && indices->of_threads));
-}
-
-/* The counts of a load: its own, or those of the user's indices. NaN: not known. */
-static enum status count_load(struct work *work, const struct user_access *load,
-                              struct warp_counts *out)
-{
-    const struct user_indices *indices = work->judge->indices;
-    const struct described *described;
-    struct optional bytes = load->table_bytes;
-
-    *out = load->counts;
-    if (!isnan(out->addresses) || !may_describe(work, load))
-        return STATUS_OK;
-    if (!bytes.known)
-        bytes = indices->table_bytes;
-    if (!bytes.known) {
-        work->reason = "its size is not known: give --table-bytes";
-        return STATUS_OK;
-    }
-    described = describe(work->judge, bytes.value, load->width_bytes);
-    if (!described)
-        return STATUS_ENVIRONMENT;
-    if (described->reason[0]) {
-        work->reason = described->reason;
-        return STATUS_OK;
-    }
-    *out = described->counts;
-    work->table->assumed = true;
-    return STATUS_OK;
-}
-
-/* The least wavefronts of a load of entries of that width: one address of a warp takes one. */
-static double least_wavefronts(const struct warp_counts *counts, uint32_t width)
-{
-    return counts->addresses > 1 && width > ACCESS_BANK_BYTES ? width / ACCESS_BANK_BYTES : 1;
-}
-
-/* What a load takes of the unit of its memory, and what it takes at best. */
-static void take(const struct work *work, const struct user_access *load,
-                 const struct warp_counts *counts, double *taken, double *least)
-{
-    *least = 1;
-    switch (work->memory->space) {
-    case SPACE_SHARED:
-        *taken = counts->wavefronts;
-        *least = least_wavefronts(counts, load->width_bytes);
-        break;
-    case SPACE_GLOBAL:
-        /* What data decide has no better order: its wavefronts count. */
-        if (isnan(load->sectors_least)) {
-            *taken = fmax(counts->tag_wavefronts, counts->wavefronts);
-            *least = least_wavefronts(counts, load->width_bytes);
-        } else {
-            *taken = counts->sectors;
-            *least = load->sectors_least;
-        }
-        break;
-    case SPACE_TEXTURE:
-        *taken = counts->tag_wavefronts;
-        break;
-    default:
-        *taken = counts->addresses;
-    }
-}
-
-static void add_load(struct work *work, const struct user_access *load,
-                     const struct warp_counts *counts, struct sums *sums)
-{
-    double taken, least;
-
-    sums->passed_on = load->passed_on && (sums->loads == 0 || sums->passed_on);
-    sums->loads++;
-    sums->open += isnan(counts->addresses);
-    take(work, load, counts, &taken, &least);
-    sums->taken += taken;
-    sums->least += least;
-    sums->counts.addresses += counts->addresses;
-    sums->counts.wavefronts += counts->wavefronts;
-    sums->counts.tag_wavefronts += counts->tag_wavefronts;
-    sums->counts.sectors += counts->sectors;
-    sums->sectors_least += load->sectors_least;
-    sums->wavefronts_least += least_wavefronts(counts, load->width_bytes);
-    for (int space = 0; space < SPACES; space++)
-        cycles_add(&sums->cycles[space],
-                   load_cycles((enum space)space, counts, load->width_bytes, work->judge->card));
-}
-
-/* -- which loads count ------------------------------------------------------------------------- */
-
-static bool is_constant(const struct work *work)
-{
-    return work->memory && work->memory->space == SPACE_CONSTANT;
-}
-
-/* A load of a table in constant memory that fills a copy in shared memory: each thread has its
- * own address. */
-static bool is_copy(const struct work *work, const struct user_access *load)
-{
-    return is_constant(work) && load->copied && load->variation >= VARIATION_AFFINE &&
-           load->variation != VARIATION_DATA;
-}
-
-/* Whether a load counts. Copies and loads outside of loops do where there are no others. */
-static bool takes_part(const struct work *work, const struct user_access *load)
-{
-    const struct user_table *table = work->table;
-
-    if (!table->load.copied && is_copy(work, load))
-        return false;
-    return load->depth > 0 || !work->left_out;
-}
-
-/* Decides which loads count, by all of them. */
-static void choose_loads(struct work *work)
-{
-    bool copies = true, once = false, loops = false;
-
-    for (size_t i = 0; i < work->count; i++)
-        copies &= is_copy(work, work->loads[i]);
-    work->table->load = *work->loads[0];
-    work->table->load.copied = copies;
-    for (size_t i = 0; i < work->count; i++)
-        if (takes_part(work, work->loads[i])) {
-            once |= work->loads[i]->depth == 0;
-            loops |= work->loads[i]->depth > 0;
-        }
-    work->in_loops = loops;
-    work->table->once = is_constant(work) && !copies && !loops && work->kernel->works_in_loops;
-    work->left_out = is_constant(work) && once && loops;
-    for (size_t i = 0; work->left_out && i < work->count; i++)
-        work->differ |= !takes_part(work, work->loads[i]) && !is_copy(work, work->loads[i]) &&
-                        work->loads[i]->counts.addresses != 1;
-}
-
-/* Notes a load that counts: the table has the greatest variation of them. */
-static void note_load(struct work *work, const struct user_access *load,
-                      const struct warp_counts *counts)
-{
-    struct user_table *table = work->table;
-    const bool first = table->loads == 0;
-    const bool copied = table->load.copied;
-    const enum variation variation =
-        first || load->variation > table->load.variation ? load->variation : table->load.variation;
-    const char *condition = load->condition ? load->condition
-                            : first         ? NULL
-                                            : table->load.condition;
-    double taken = NAN, best = NAN;
-
-    if (first)
-        table->load = *load;
-    table->load.copied = copied;
-    table->load.variation = variation;
-    table->load.condition = condition;
-    table->loads++;
-    table->indexed |= strncmp(load->instruction, "LDC", strlen("LDC")) == 0 &&
-                      strncmp(load->instruction, "LDCU", strlen("LDCU")) != 0;
-    if (isnan(counts->addresses)) {
-        if (!work->open || load->variation > work->open->variation)
-            work->open = load;
-        return;
-    }
-    if (work->memory)
-        take(work, load, counts, &taken, &best);
-    if (!work->most || taken / best > work->most_taken / work->most_best) {
-        work->most = load;
-        work->most_taken = taken;
-        work->most_best = best;
-    }
-    if (!work->least || taken / best < work->least_taken / work->least_best) {
-        work->least = load;
-        work->least_taken = taken;
-        work->least_best = best;
-    }
-}
-
-/* -- blocks of code ---------------------------------------------------------------------------- */
-
-/* Adds up the loads of a block of code that count, from load *next on, which it moves behind
- * them. */
-static enum status sum_block(struct work *work, size_t *next, struct sums *out)
-{
-    const uint32_t block = work->loads[*next]->code_block;
-
-    *out = (struct sums){0};
-    for (; *next < work->count && work->loads[*next]->code_block == block; ++*next) {
-        const struct user_access *load = work->loads[*next];
-        struct warp_counts counts;
-        enum status status;
-
-        if (!takes_part(work, load))
-            continue;
-        status = count_load(work, load, &counts);
-        if (status != STATUS_OK)
-            return status;
-        add_load(work, load, &counts, out);
-    }
-    if (out->loads > 0 && !work->in_loops)
-        for (int space = 0; space < SPACES; space++)
-            if (space_rows[space].copied && (enum space)space != work->memory->space)
-                cycles_add(&out->cycles[space], copy_cycles((enum space)space, work->judge->card));
-    return STATUS_OK;
-}
-
-/* Whether a space has room for the table. */
-static bool may_hold(const struct work *work, enum space space)
-{
-    const struct space_row *row = &space_rows[space];
-    const struct user_access *load = &work->table->load;
-    const bool parameter = strcmp(load->memory, "param") == 0;
-    struct optional bytes = load->table_bytes;
-
-    if (!bytes.known && work->table->assumed)
-        bytes = work->judge->indices->table_bytes;
-    if (space == work->memory->space || space == SPACE_TEXTURE || (!bytes.known && !parameter))
-        return false;
-    if (row->entries_most &&
-        (!bytes.known || bytes.value > (uint64_t)row->entries_most * load->width_bytes ||
-         load->width_bytes > row->width_most))
-        return false;
-    return !bytes.known || bytes.value <= row->bytes_most;
-}
-
-/* Finds the space that takes the fewest cycles for all loads. */
-static void choose_space(struct work *work)
-{
-    const struct cycles *cycles = work->all.cycles;
-
-    work->better = SPACES;
-    for (int space = 0; space < SPACES; space++)
-        if (may_hold(work, (enum space)space) && !isnan(cycles[space].value) &&
-            (work->better == SPACES || cycles[space].value < cycles[work->better].value))
-            work->better = (enum space)space;
-}
-
-/* Whether the units of two spaces are told apart by the card: the first is busy for less time. */
-static bool is_below(const struct cycles *one, const struct cycles *other)
-{
-    return one->high * TIME_MODEL_ERROR < other->low;
-}
-
-/* Judges a block of code. */
-static void judge_block(struct work *work, const struct sums *sums)
-{
-    const struct cycles *current = &sums->cycles[work->memory->space];
-    const bool counted = work->memory->space == SPACE_SHARED || work->memory->space == SPACE_GLOBAL;
-    /* Means of the user's indices are no proof of one more. */
-    const double allowed = counted && !work->table->assumed ? 1 : TIME_MODEL_ERROR;
-    enum state state;
-
-    if (sums->open > 0)
-        state = STATE_OPEN;
-    else if (sums->taken > sums->least * allowed && !(is_constant(work) && sums->passed_on))
-        state = STATE_WORSE;
-    else
-        state = STATE_FINE;
-    work->blocks[state]++;
-    if (work->better == SPACES)
-        return;
-    work->gains += state == STATE_WORSE && is_below(&sums->cycles[work->better], current);
-    work->low = fmin(work->low, current->low / sums->cycles[work->better].high);
-    work->high = fmax(work->high, current->high / sums->cycles[work->better].low);
-}
-
-/* Passes over the blocks: once for all sums, and once to judge each. */
-static enum status judge_blocks(struct work *work)
-{
-    struct sums sums;
-
-    for (size_t next = 0; next < work->count;) {
-        const enum status status = sum_block(work, &next, &sums);
-
-        if (status != STATUS_OK)
-            return status;
-        if (sums.loads == 0)
-            continue;
-        work->all.loads += sums.loads;
-        work->all.taken += sums.taken;
-        work->all.counts.addresses += sums.counts.addresses;
-        work->all.counts.wavefronts += sums.counts.wavefronts;
-        work->all.counts.tag_wavefronts += sums.counts.tag_wavefronts;
-        work->all.counts.sectors += sums.counts.sectors;
-        work->all.sectors_least += sums.sectors_least;
-        work->all.wavefronts_least += sums.wavefronts_least;
-        for (int space = 0; space < SPACES; space++)
-            cycles_add(&work->all.cycles[space], sums.cycles[space]);
-    }
-    choose_space(work);
-    work->low = INFINITY;
-    work->high = 0;
-    for (size_t next = 0; next < work->count;) {
-        const enum status status = sum_block(work, &next, &sums);
-
-        if (status != STATUS_OK)
-            return status;
-        if (sums.loads > 0)
-            judge_block(work, &sums);
-    }
-    return STATUS_OK;
-}
 
 /* -- words ------------------------------------------------------------------------------------- */
 
@@ -454,7 +67,7 @@ static void say_open(struct work *work)
     WHY(work, "%s", why ? why : "the stride is known at run time alone");
     if (load->variation == VARIATION_UNKNOWN && load->reason)
         WHY(work, ": %s", load->reason);
-    if (may_describe(work, load) && work->reason)
+    if (work_may_describe(work, load) && work->reason[0])
         WHY(work, "; %s", work->reason);
     else if (load->variation == VARIATION_DATA)
         WHY(work, ": give --source or --indices");
@@ -468,13 +81,13 @@ static void say_fine(struct work *work)
     struct user_table *table = work->table;
     const bool uniform = table->counts.addresses == 1;
     const bool passed_on =
-        is_constant(work) && work->all.taken > work->all.loads * TIME_MODEL_ERROR;
+        work_is_constant(work) && work->all.taken > work->all.loads * TIME_MODEL_ERROR;
 
     if (table->once)
         WHY(work, "each thread reads it once, outside of the loops in which the kernel works");
     else if (passed_on)
         WHY(work, "each thread reads it once, and passes it on by a shuffle");
-    else if (is_constant(work) && uniform)
+    else if (work_is_constant(work) && uniform)
         WHY(work, table->indexed ? "a warp has one address: nothing is serialized. Shared memory "
                                    "would be faster only for a kernel that does little besides "
                                    "these lookups"
@@ -499,7 +112,8 @@ static void say_gain(struct work *work)
     WHY(work, ": %.3g cycles; %.3g in %s", work->all.cycles[work->memory->space].value / loads,
         work->all.cycles[work->better].value / loads, space_rows[work->better].path);
     if (space_rows[work->better].copied)
-        WHY(work, work->in_loops ? ", once it is copied there" : ", with the copy to there");
+        WHY(work, work->in_loops || work->has_copy ? ", once it is copied there"
+                                                   : ", with the copy to there");
     if (work->table->close[0])
         WHY(work, "; too close to call: %s", work->table->close);
 }
@@ -543,16 +157,16 @@ static void write_counts(struct work *work)
     table->wavefronts_least = all->wavefronts_least / loads;
     for (int space = 0; space < SPACES; space++)
         table->cycles[space] =
-            (enum space)space == work->memory->space || may_hold(work, (enum space)space)
+            (enum space)space == work->memory->space || work_may_hold(work, (enum space)space)
                 ? all->cycles[space].value / loads
                 : NAN;
-    if (work->better == SPACES || table->load.copied || (is_constant(work) && !table->indexed))
+    if (work->better == SPACES || table->load.copied || (work_is_constant(work) && !table->indexed))
         return;
     table->unit_time_ratio =
         all->cycles[work->memory->space].value / all->cycles[work->better].value;
     table->low = work->low / TIME_MODEL_ERROR;
     /* Lines that the L1 constant cache misses come on top. */
-    if (!is_constant(work) || optional_number(table->load.table_bytes) <= capacity.low)
+    if (!work_is_constant(work) || optional_number(table->load.table_bytes) <= capacity.low)
         table->high = work->high * TIME_MODEL_ERROR;
 }
 
@@ -564,8 +178,8 @@ static void write_better(struct work *work)
 
     table->better = space_rows[work->better].path;
     for (int space = 0; space < SPACES; space++)
-        if ((enum space)space != work->better && may_hold(work, (enum space)space) &&
-            !isnan(cycles[space].value) && !is_below(&cycles[work->better], &cycles[space]))
+        if ((enum space)space != work->better && work_may_hold(work, (enum space)space) &&
+            !isnan(cycles[space].value) && !cycles_are_below(&cycles[work->better], &cycles[space]))
             text_join(table->close, sizeof(table->close), " ", "%s", space_rows[space].path);
 }
 
@@ -678,7 +292,11 @@ static void judge_local(struct work *work)
 static void judge_other(struct work *work)
 {
     struct user_table *table = work->table;
+    double addresses = 0;
 
+    for (size_t i = 0; i < work->count; i++)
+        addresses += work->loads[i]->counts.addresses;
+    table->counts.addresses = addresses / (double)work->count;
     if (strcmp(table->load.memory, "local") == 0) {
         judge_local(work);
         return;
@@ -713,24 +331,13 @@ enum status verdict_make(struct judge *judge, const struct cubin_kernel *kernel,
     for (size_t i = 0; i < sizeof(memory_rows) / sizeof(memory_rows[0]); i++)
         if (strcmp(memory_rows[i].memory, loads[0]->memory) == 0)
             work.memory = &memory_rows[i];
-    choose_loads(&work);
-    for (size_t i = 0; i < count; i++) {
-        struct warp_counts counts;
-
-        if (!takes_part(&work, loads[i]))
-            continue;
-        status = work.memory ? count_load(&work, loads[i], &counts) : STATUS_OK;
-        if (status != STATUS_OK)
-            return status;
-        note_load(&work, loads[i], work.memory ? &counts : &loads[i]->counts);
-    }
+    status = work_judge_blocks(&work);
+    if (status != STATUS_OK)
+        return status;
     if (!work.memory) {
         judge_other(&work);
         return STATUS_OK;
     }
-    status = judge_blocks(&work);
-    if (status != STATUS_OK)
-        return status;
     write_counts(&work);
     if (table->load.copied) {
         table->verdict = as_it_should_be;

@@ -758,26 +758,26 @@ __constant__ float4 q[256];
             None,
             1,
         ),
-        "own": ("o[I] = c[threadIdx.x];", "constant", "faster elsewhere", "shared", 32),
+        "own": ("o[I] = c[threadIdx.x];", "constant", "faster elsewhere", "global", 32),
         "uneven": (
             "o[I] = c[threadIdx.x & 5];",
             "constant",
             "faster elsewhere",
-            "shared",
+            "global",
             4,
         ),
         "fours": (
             "o[I] = c[threadIdx.x / 4];",
             "constant",
             "faster elsewhere",
-            "shared",
+            "global",
             8,
         ),
         "first_eight": (
             "if (threadIdx.x < 8) o[I] = eight[threadIdx.x];",
             "constant",
             "faster elsewhere",
-            "shared",
+            "global",
             8,
         ),
         "far_away": ("o[I] = far[8999];", "constant", "as it should be", None, 1),
@@ -860,7 +860,7 @@ __constant__ float4 q[256];
             ),
             "constant",
             "faster elsewhere",
-            "shared",
+            "global",
             16.5,
         ),
         "column": (
@@ -917,14 +917,14 @@ __constant__ float4 q[256];
             "float4 v = q[threadIdx.x]; o[I] = v.x + v.y * v.z - v.w;",
             "constant",
             "faster elsewhere",
-            "shared",
+            "global",
             32,
         ),
         "halves": (
             "float4 v = q[threadIdx.x]; o[I] = v.x + v.y;",
             "constant",
             "faster elsewhere",
-            "shared",
+            "global",
             32,
         ),
         "rest": (
@@ -951,8 +951,8 @@ __constant__ float4 q[256];
                 " for (int k = 0; k < n; k++) s = s * 5 + t[x[I + k] & 31]; o[I] = s;"
             ),
             "local",
-            "faster elsewhere",
-            "shared",
+            "cannot tell",
+            None,
             None,
         ),
     }
@@ -1080,25 +1080,22 @@ __constant__ float4 q[256];
         }
         self.assertEqual(chains["own"][:: len(chains["own"]) - 1], ["LDC", "S2R"])
         self.assertEqual(chains["of_argument"][0], "LDC")
-        # By the card: the cycles of an address in the constant cache, times the wavefronts of
-        # shared memory a cycle.
+        # By the card: the cycles of an address in the constant cache, over those of a load from
+        # global memory: one request, or its wavefronts.
         card = read_json(os.path.join(ROOT, "results/cards/h200.json"))["model"]
-        number = {
-            key: card[key]["value"]
-            for key in ("constant_address_cycles", "shared_wavefronts_per_cycle")
-        }
-        for name, addresses in (
-            ("own", 32),
-            ("fours", 8),
-            ("of_block", 1),
-            ("quads", 16),
-            ("halves", 8),
+        number = {key: row["value"] for key, row in card.items()}
+        request = 1 / number["l1_requests_per_cycle"]
+        for name, addresses, wavefronts in (
+            ("own", 32, 1),
+            ("fours", 8, 1),
+            ("quads", 32, 2),
+            ("halves", 32, 4),
         ):
             self.assertAlmostEqual(
                 tables[name]["constant"]["unit_time_ratio"],
                 addresses
                 * number["constant_address_cycles"]
-                * number["shared_wavefronts_per_cycle"],
+                / max(request, wavefronts / number["shared_wavefronts_per_cycle"]),
                 places=6,
             )
         # In text, where another memory would be faster alone.
@@ -1114,7 +1111,7 @@ __constant__ float4 q[256];
             tables["own"]["constant"]["low"] * 1.25,
             32
             * card["constant_address_cycles"]["low"]
-            * card["shared_wavefronts_per_cycle"]["low"],
+            * card["l1_requests_per_cycle"]["low"],
             places=6,
         )
 
@@ -1295,21 +1292,25 @@ __constant__ float4 q[256];
                 (table["variation"], table["assumed"], "--pattern" in table["why"]),
                 ("thread", assumed, not assumed),
             )
-        # Indices of a table of another size say nothing about it.
-        tables = self.tables(
-            ("advise", "--kernel", command[-1]),
-            "--table-bytes",
-            "512",
-            "--indices",
-            indices,
-        )
-        self.assertEqual(
-            (
-                tables["data"]["constant"]["verdict"],
-                tables["data"]["constant"]["assumed"],
-            ),
-            ("cannot tell", False),
-        )
+        # They stand for each table by its own size: --table-bytes is that of tables whose size is
+        # not known. One whose entries end before an index is not told.
+        write_npy(self.path("far.npy"), [[300] * 64])
+        for path, addresses, why in (
+            (indices, 4, "by your indices, a load of a warp takes 4 addresses"),
+            (self.path("far.npy"), None, "index 300"),
+        ):
+            table = self.tables(
+                ("advise", "--kernel", command[-1]),
+                "--table-bytes",
+                "2048",
+                "--indices",
+                path,
+            )["data"]["constant"]
+            self.assertEqual(
+                (table["addresses"], table["assumed"]),
+                (addresses, addresses is not None),
+            )
+            self.assertIn(why, table["why"])
 
     def test_the_table_of_the_code_is_taken(self):
         # The largest of those whose index is not proven; none: nothing is assumed.
