@@ -46,8 +46,9 @@ struct user_access {
     char evidence[EVIDENCE_MAX * 24];
 };
 
-/* A table of a kernel: how it is read, and whether it should live where it does: see verdict.h.
- * `load`: the first of the loads that count, with the greatest variation of them. */
+/* A table of a kernel: how it is read, and whether it should live where it does: see
+ * table_verdict.h. `load`: the first of the loads that count, with the greatest variation of them.
+ */
 struct user_table {
     struct user_access load; /* copied: all loads fill a copy in shared memory */
     /* of a warp, in the means of the loads that count; NaN: not known */
@@ -58,7 +59,7 @@ struct user_table {
     const char *better; /* a path's name; NULL: none is known to be better */
     char close[48]; /* paths that may be as good as `better`: "shared global" */
     char why[320];
-    double unit_time_ratio, low, high; /* see verdict.h; NaN: not known */
+    double unit_time_ratio, low, high; /* see table_verdict.h; NaN: not known */
     double gain; /* unit_time_ratio, where `better` is known; NaN */
     uint32_t count; /* load instructions */
     uint32_t loads; /* those of them that count */

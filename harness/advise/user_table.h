@@ -2,10 +2,10 @@
  * Verdicts on the tables of a user's kernel: whether each should live where it does. */
 #pragma once
 
-#include "verdict.h"
+#include "table_verdict.h"
 
-/* Finds the tables of each kernel and judges them: see verdict.h. `indices`: NULL where the user
- * described none. STATUS_ENVIRONMENT, logged, when out of memory. */
+/* Finds the tables of each kernel and judges them: see table_verdict.h. `indices`: NULL where the
+ * user described none. STATUS_ENVIRONMENT, logged, when out of memory. */
 enum status user_tables_judge(struct user_code *code, const struct card *card,
                               const struct user_indices *indices);
 

@@ -14,7 +14,7 @@ import unittest
 import jsonschema
 
 from advise import nvcc, write_npy
-from common import CBANK, ROOT, Scratch, cbank, read_json
+from common import ROOT, Scratch, cbank, read_json
 
 SOURCE = os.path.join(ROOT, "tests/data/verdicts.cu")
 CARD = {

@@ -537,3 +537,26 @@ TEST(reading_beyond_the_table_is_an_error)
                "beyond reads element 16384 of a table of 16384; correct its row in patterns.def"));
     assert_int_equal(status, STATUS_USAGE);
 }
+
+/* Of one warp's load, by hand. */
+TEST(sectors_and_lines_of_a_warp)
+{
+    uint32_t own[32], rows[32], fives[32], pages[32];
+    int32_t every_eighth[32], overlapping[4] = {-4, 0, 30, 64};
+
+    for (uint32_t i = 0; i < 32; i++) {
+        own[i] = 4 * i;
+        rows[i] = 128 * i;
+        fives[i] = 20 * i;
+        pages[i] = 4096 * i;
+        every_eighth[i] = 8 * (int32_t)i;
+    }
+    assert_int_equal(access_warp_tag_wavefronts(own, 4), 1);
+    assert_int_equal(access_warp_tag_wavefronts(rows, 4), 8); /* 32 lines over 4 banks */
+    assert_int_equal(access_warp_tag_wavefronts(fives, 4), 2); /* 5 lines */
+    assert_int_equal(access_warp_tag_wavefronts(pages, 4), 32); /* all in one bank */
+    assert_int_equal(access_sectors(every_eighth, 32, 4), 8);
+    /* One before the begin, one that crosses into the next, and one alone. */
+    assert_int_equal(access_sectors(overlapping, 4, 4), 4);
+    assert_int_equal(access_sectors(overlapping, 2, 4), 2);
+}

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Ranking of memory spaces by times that are written by hand, and a card of what a characterization
- * found. */
+ * Ranking of memory spaces by times that are written by hand, and verdicts on tables whose loads
+ * are written by hand. */
 #include <math.h>
 
 #include "advise.h"
 #include "cells.h"
+#include "random.h"
 #include "test.h"
+#include "table_verdict.h"
 
 static struct advised_space space_of(const char *path, double value, double low, double high)
 {
@@ -36,4 +38,183 @@ TEST(a_space_is_slower_where_the_intervals_lie_apart)
         assert_int_equal(spaces[i].standing, ranking[i].standing);
     }
     assert_true(spaces[3].relative == 2 && isnan(spaces[5].relative) && isnan(spaces[6].relative));
+}
+
+/* -- verdicts on the tables of a kernel -------------------------------------------------------- */
+
+#define EXACTLY(number_) {(number_), (number_), (number_)}
+
+/* A request takes 2 cycles in global memory and 4 of the texture unit, an address 3. */
+static const struct card by_hand = {.number = {
+                                        [CARD_CONSTANT_ADDRESS_CYCLES] = EXACTLY(3),
+                                        [CARD_SHARED_WAVEFRONTS_PER_CYCLE] = EXACTLY(1),
+                                        [CARD_L1_REQUESTS_PER_CYCLE] = EXACTLY(0.5),
+                                        [CARD_TEXTURE_REQUESTS_PER_CYCLE] = EXACTLY(0.25),
+                                        [CARD_CONSTANT_L1_BYTES] = EXACTLY(2048),
+                                    }};
+
+/* A load of a table of 1024 bytes in constant memory, in a loop. */
+static struct user_access load_of(uint32_t code_block, double addresses, double wavefronts)
+{
+    return (struct user_access){.instruction = "LDC",
+                                .table = "table",
+                                .variation = VARIATION_UNEVEN,
+                                .table_bytes = optional_of(1024),
+                                .counts = {addresses, wavefronts, 1, NAN},
+                                .sectors_least = NAN,
+                                .depth = 1,
+                                .width_bytes = 4,
+                                .code_block = code_block,
+                                .memory = "constant"};
+}
+
+static struct user_table judged(const struct user_access *loads, size_t count,
+                                const struct user_indices *indices)
+{
+    const struct cubin_kernel kernel = {.works_in_loops = true};
+    const struct user_access *pointers[32];
+    struct judge judge = {.card = &by_hand, .indices = indices};
+    struct user_table table;
+
+    for (size_t i = 0; i < count; i++)
+        pointers[i] = &loads[i];
+    assert_int_equal(verdict_make(&judge, &kernel, pointers, count, &table), STATUS_OK);
+    judge_close(&judge);
+    return table;
+}
+
+TEST(a_load_costs_what_the_card_says)
+{
+    const struct warp_counts counts = {.addresses = 8, .wavefronts = 3, .tag_wavefronts = 5};
+    static const double cycles[SPACES] = {[SPACE_SHUFFLE] = 2, /* two words of 8 bytes */
+                                          [SPACE_SHARED] = 3,
+                                          [SPACE_GLOBAL] = 5,
+                                          [SPACE_CONSTANT] = 24,
+                                          [SPACE_TEXTURE] = 5};
+    const struct warp_counts together = {1, 1, 1, 1};
+    struct card card = by_hand;
+
+    for (int space = 0; space < SPACES; space++)
+        assert_true(load_cycles((enum space)space, &counts, 8, &by_hand).value == cycles[space]);
+    assert_true(load_cycles(SPACE_GLOBAL, &together, 4, &by_hand).value == 2);
+    assert_true(load_cycles(SPACE_TEXTURE, &together, 4, &by_hand).value == 4);
+    assert_true(copy_cycles(SPACE_SHARED, &by_hand).value == 3);
+    assert_true(copy_cycles(SPACE_SHUFFLE, &by_hand).value == 2);
+    card.number[CARD_L1_REQUESTS_PER_CYCLE] = (struct card_number){NAN, NAN, NAN};
+    assert_true(isnan(load_cycles(SPACE_GLOBAL, &together, 4, &card).value));
+}
+
+TEST(blocks_that_disagree_decide_nothing)
+{
+    const struct user_access loads[] = {load_of(1, 32, 1), load_of(2, 1, 1)};
+    const struct user_access alike[] = {load_of(1, 32, 1), load_of(2, 16, 1)};
+    const struct user_access beside[] = {load_of(1, 32, 1), load_of(1, 1, 1)};
+    struct user_table table = judged(loads, 2, NULL);
+
+    assert_string_equal(table.verdict, "depends");
+    assert_string_equal(table.better, "shared");
+    assert_false(verdict_is_gain(&table));
+    assert_true(table.low * TIME_MODEL_ERROR == 3 && table.high / TIME_MODEL_ERROR == 96);
+    table = judged(alike, 2, NULL);
+    assert_string_equal(table.verdict, "faster elsewhere");
+    assert_true(table.low * TIME_MODEL_ERROR == 48 && table.high / TIME_MODEL_ERROR == 96);
+    table = judged(beside, 2, NULL); /* in one block, both run equally often */
+    assert_string_equal(table.verdict, "faster elsewhere");
+    assert_true(table.unit_time_ratio == (96 + 3) / 2.0);
+}
+
+/* However often each block runs, the ratio of the sums lies between the ends. */
+TEST(no_rounds_of_loops_leave_the_ends)
+{
+    uint64_t random = 7;
+
+    for (int round = 0; round < 500; round++) {
+        const uint32_t count = 1 + (uint32_t)(random_next(&random) % 12);
+        struct user_access loads[12];
+        double constant = 0, shared = 0, runs = 0;
+        struct user_table table;
+
+        for (uint32_t i = 0; i < count; i++) {
+            const bool begins = i == 0 || random_next(&random) % 2;
+            const double addresses = 2 + (double)(random_next(&random) % 31);
+
+            loads[i] = load_of(i == 0 ? 0 : loads[i - 1].code_block + begins, addresses,
+                               1 + (double)(random_next(&random) % 2));
+            runs = begins ? (double)(random_next(&random) % 100000) : runs;
+            constant += runs * 3 * addresses;
+            shared += runs * loads[i].counts.wavefronts;
+        }
+        table = judged(loads, count, NULL);
+        if (shared == 0 || !table.better || strcmp(table.better, "shared") != 0)
+            continue;
+        assert_true(constant / shared >= table.low * TIME_MODEL_ERROR * (1 - 1e-12));
+        assert_true(constant / shared <= table.high / TIME_MODEL_ERROR * (1 + 1e-12));
+    }
+}
+
+TEST(constants_that_are_read_once_do_not_count)
+{
+    struct user_access loads[] = {load_of(1, 32, 1), load_of(2, 1, 1)};
+    struct user_table table;
+
+    loads[0].depth = 0;
+    table = judged(loads, 1, NULL);
+    assert_string_equal(table.verdict, "as it should be");
+    assert_true(table.once && !table.better && table.counts.addresses == 32);
+    table = judged(loads, 2, NULL);
+    assert_string_equal(table.verdict, "as it should be");
+    assert_true(!table.once && table.loads == 1 && table.counts.addresses == 1);
+    assert_non_null(strstr(table.why, "what each thread reads once"));
+    loads[0].counts.addresses = NAN; /* nor do those that are not known */
+    loads[0].variation = VARIATION_DATA;
+    table = judged(loads, 2, NULL);
+    assert_string_equal(table.verdict, "as it should be");
+}
+
+TEST(each_load_has_its_own_least_wavefronts)
+{
+    struct user_access loads[] = {load_of(1, 32, 4), load_of(1, 32, 2)};
+    struct user_table table;
+
+    loads[0].memory = loads[1].memory = "shared";
+    loads[0].table_bytes = loads[1].table_bytes = (struct optional){0};
+    loads[0].width_bytes = 16;
+    table = judged(loads, 1, NULL);
+    assert_string_equal(table.verdict, "as it should be");
+    table = judged(loads, 2, NULL); /* 4 of 4, and 2 of 1 */
+    assert_string_equal(table.verdict, "bank conflicts");
+    assert_true(table.counts.wavefronts == 3 && table.wavefronts_least == 2.5);
+}
+
+/* Counts 5 addresses, and how often it was asked. */
+static enum status five_addresses(const void *context, uint64_t bytes, uint32_t width,
+                                  struct described *out)
+{
+    ++*(unsigned *)(uintptr_t)context;
+    assert_true(width == 4);
+    if (bytes > 1024)
+        snprintf(out->reason, sizeof(out->reason), "too large");
+    out->counts = (struct warp_counts){5, 2, 1, 3};
+    return STATUS_OK;
+}
+
+TEST(indices_are_counted_once_for_each_size)
+{
+    unsigned asked = 0;
+    const struct user_indices indices = {.count = five_addresses, .context = &asked};
+    struct user_access loads[] = {load_of(1, NAN, NAN), load_of(2, NAN, NAN)};
+    struct user_table table;
+
+    loads[0].variation = loads[1].variation = VARIATION_DATA;
+    table = judged(loads, 2, &indices);
+    assert_true(asked == 1 && table.assumed && table.counts.addresses == 5);
+    assert_string_equal(table.verdict, "faster elsewhere");
+    loads[1].variation = VARIATION_THREAD; /* not decided by data: a source does not stand for it */
+    table = judged(loads, 2, &indices);
+    assert_string_equal(table.verdict, "depends");
+    loads[0].table_bytes = loads[1].table_bytes = optional_of(2048);
+    loads[1].variation = VARIATION_DATA;
+    table = judged(loads, 2, &indices);
+    assert_string_equal(table.verdict, "cannot tell");
+    assert_non_null(strstr(table.why, "too large"));
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Verdicts on tables: see verdict.h. */
+ * Verdicts on tables: see table_verdict.h. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "estimate.h"
+#include "table_parts.h"
 #include "text.h"
-#include "verdict_parts.h"
 
 /* Words of the document. */
 static const char as_it_should_be[] = "as it should be", elsewhere[] = "faster elsewhere",

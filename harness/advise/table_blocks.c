@@ -9,7 +9,7 @@
 #include "estimate.h"
 #include "log.h"
 #include "memory.h"
-#include "verdict_parts.h"
+#include "table_parts.h"
 
 struct counted_indices {
     uint64_t bytes;

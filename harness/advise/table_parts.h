@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The work on the verdict of one table, which verdict_blocks.c and verdict.c share. */
+ * The work on the verdict of one table, which table_blocks.c and table_verdict.c share. */
 #pragma once
 
-#include "verdict.h"
+#include "table_verdict.h"
 
 /* A memory whose loads have a cost that is counted. */
 struct memory_row {
