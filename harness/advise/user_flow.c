@@ -157,23 +157,28 @@ enum local_content flow_local_content(const struct flow *flow)
 
 /* -- loops ------------------------------------------------------------------------------------- */
 
-/* Whether a loop copies a table, or reads one of the compiler. */
-static bool loop_copies(const struct flow *flow, const struct cubin_kernel *kernel, uint32_t loop)
+/* Whether a loop does more than copy tables or read those of the compiler, by its own loads. One
+ * without loads computes. */
+static bool loop_works(const struct flow *flow, const struct cubin_kernel *kernel, uint32_t loop)
 {
+    bool others = false;
+
     for (size_t i = 0; i < kernel->access_count; i++) {
         const struct user_access *access = &kernel->accesses[i];
 
-        if (flow->blocks[access->code_block].loop == loop &&
-            (access->copied || strcmp(access->memory, "compiler") == 0))
+        if (flow->blocks[access->code_block].loop != loop)
+            continue;
+        if (!access->copied && strcmp(access->memory, "compiler") != 0)
             return true;
+        others = true;
     }
-    return false;
+    return !others;
 }
 
 bool flow_works_in_loops(const struct flow *flow, const struct cubin_kernel *kernel)
 {
     for (size_t loop = 0; loop < flow->loop_count; loop++)
-        if (!loop_copies(flow, kernel, (uint32_t)loop))
+        if (loop_works(flow, kernel, (uint32_t)loop))
             return true;
     return false;
 }

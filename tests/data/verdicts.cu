@@ -63,6 +63,33 @@ KERNEL(once_before_a_loop)(float *out, const float *x, int n)
     ROLLED for (int i = 0; i < n; i++) out[i * 1024 + OWN] = x[i * 1024 + OWN] * mine;
 }
 
+// The loop copies data into shared memory, and works on them.
+// verdict: c constant as_it_should_be -
+KERNEL(once_before_a_loop_of_tiles)(float *out, const float *x, int n)
+{
+    __shared__ float tile[1024];
+    const float mine = c[threadIdx.x & 31];
+
+    ROLLED for (int i = 0; i < n; i++)
+    {
+        tile[threadIdx.x] = x[i * 1024 + OWN];
+        __syncthreads();
+        out[i * 1024 + OWN] = tile[threadIdx.x ^ 1] * mine;
+        __syncthreads();
+    }
+}
+
+// The loop does nothing but copy the table: what is read behind it counts.
+// verdict: c constant faster_elsewhere shared
+KERNEL(copied_and_read)(float *out, int n)
+{
+    __shared__ float copy[1024];
+
+    ROLLED for (int k = threadIdx.x; k < 1024; k += 64) copy[k] = c[k];
+    __syncthreads();
+    out[OWN] = copy[n] + c[threadIdx.x / 4];
+}
+
 // verdict: small constant as_it_should_be -
 KERNEL(once_then_shuffled)(float *out, const int *x)
 {
