@@ -37,7 +37,8 @@ bool flow_works_in_loops(const struct flow *flow, const struct cubin_kernel *ker
 /* -- user_group.c: what several loads say together --------------------------------------------- */
 
 /* Gives each load from shared memory the name of an array, "offset 0x400". The machine code has no
- * names of these. Loads whose bytes touch are taken to be of one array, called by its first.
+ * names of these. Loads whose bytes touch are taken to be of one array, called by its first byte,
+ * and so are loads at indices that are not known, if no array that is known begins between them.
  * STATUS_ENVIRONMENT, logged, when out of memory. */
 enum status accesses_name_shared(struct accesses *all);
 

@@ -20,13 +20,14 @@
 struct span {
     int64_t begin, end;
     size_t access;
+    bool open; /* the addresses of a warp are not known: the load may read further bytes */
 };
 
 static struct span span_of(const struct accesses *all, size_t index)
 {
     const struct analysed_load *load = &all->loads[index];
     const struct user_access *access = &all->kernel->accesses[index];
-    struct span span = {load->offset, load->offset, index};
+    struct span span = {load->offset, load->offset, index, load->addresses == 0};
 
     for (size_t i = 0; load->addresses > 1 && i < CBANK_WARP_THREADS; i++) {
         const int64_t place = load->offset + (int32_t)load->lanes[i];
@@ -51,7 +52,7 @@ enum status accesses_name_shared(struct accesses *all)
 {
     struct user_access *accesses = all->kernel->accesses;
     struct span *spans = calloc(all->count + 1, sizeof(*spans));
-    int64_t begin = 0, end = INT64_MIN;
+    struct span array = {.end = INT64_MIN};
     size_t count = 0;
 
     if (!spans)
@@ -63,10 +64,11 @@ enum status accesses_name_shared(struct accesses *all)
     for (size_t i = 0; i < count; i++) {
         struct user_access *access = &accesses[spans[i].access];
 
-        if (spans[i].begin > end)
-            begin = spans[i].begin;
-        end = spans[i].end > end ? spans[i].end : end;
-        snprintf(access->table, sizeof(access->table), "offset 0x%" PRIx64, begin);
+        /* Loads at data all over an array leave gaps that say nothing. */
+        if (spans[i].begin > array.end && !(spans[i].open && array.open))
+            array = spans[i];
+        array.end = spans[i].end > array.end ? spans[i].end : array.end;
+        snprintf(access->table, sizeof(access->table), "offset 0x%" PRIx64, array.begin);
     }
     free(spans);
     return STATUS_OK;
