@@ -11,6 +11,9 @@
 #include "memory.h"
 #include "table_parts.h"
 
+/* Loads outside of loops that count as reading a table once. */
+enum { ONCE_LOADS_MOST = 8 };
+
 struct counted_indices {
     uint64_t bytes;
     uint32_t width;
@@ -168,22 +171,24 @@ static bool takes_part(const struct work *work, const struct user_access *load)
 /* Decides which loads count, by all of them. */
 static void choose_loads(struct work *work)
 {
-    bool copies = true, once = false, loops = false;
+    size_t copies = 0, once = 0, loops = 0;
+    bool few;
 
-    for (size_t i = 0; i < work->count; i++) {
-        copies &= is_copy(work, work->loads[i]);
-        work->has_copy |= is_copy(work, work->loads[i]);
-    }
+    for (size_t i = 0; i < work->count; i++)
+        copies += is_copy(work, work->loads[i]);
+    work->has_copy = copies > 0;
     work->table->load = *work->loads[0];
-    work->table->load.copied = copies;
+    work->table->load.copied = copies == work->count;
     for (size_t i = 0; i < work->count; i++)
         if (takes_part(work, work->loads[i])) {
-            once |= work->loads[i]->depth == 0;
-            loops |= work->loads[i]->depth > 0;
+            once += work->loads[i]->depth == 0;
+            loops += work->loads[i]->depth > 0;
         }
-    work->in_loops = loops;
-    work->table->once = work_is_constant(work) && !copies && !loops && work->kernel->works_in_loops;
-    work->left_out = work_is_constant(work) && once && loops;
+    few =
+        work_is_constant(work) && once > 0 && once <= ONCE_LOADS_MOST && !work->table->load.copied;
+    work->in_loops = loops > 0;
+    work->table->once = few && loops == 0 && work->kernel->works_in_loops;
+    work->left_out = few && loops > 0;
     for (size_t i = 0; work->left_out && i < work->count; i++)
         work->differ |= !takes_part(work, work->loads[i]) && !is_copy(work, work->loads[i]) &&
                         work->loads[i]->counts.addresses != 1;

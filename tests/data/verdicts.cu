@@ -63,6 +63,18 @@ KERNEL(once_before_a_loop)(float *out, const float *x, int n)
     ROLLED for (int i = 0; i < n; i++) out[i * 1024 + OWN] = x[i * 1024 + OWN] * mine;
 }
 
+// Sixteen loads are more than one, though no loop is around them.
+// verdict: c constant faster_elsewhere shared
+KERNEL(often_before_a_loop)(float *out, const float *x, int n)
+{
+    float mine = 0;
+
+#pragma unroll
+    for (int k = 0; k < 16; k++)
+        mine = mine * 3 + c[(threadIdx.x & 31) + k * 32];
+    ROLLED for (int i = 0; i < n; i++) out[i * 1024 + OWN] = x[i * 1024 + OWN] * mine;
+}
+
 // The loop copies data into shared memory, and works on them.
 // verdict: c constant as_it_should_be -
 KERNEL(once_before_a_loop_of_tiles)(float *out, const float *x, int n)
