@@ -81,7 +81,7 @@ static bool computes(const struct instruction *in)
 static enum local_content content_of(const struct instruction *in)
 {
     bool numbers = computes(in), parameter = numbers || in->transfer == TRANSFER_LOAD;
-    uint32_t parameters = 0, operands = 0;
+    uint32_t from_bank = 0, operands = 0;
 
     if (in->guard != PREDICATE_TRUE)
         return LOCAL_OWN;
@@ -97,11 +97,11 @@ static enum local_content content_of(const struct instruction *in)
             continue;
         numbers &= from->kind == OPERAND_IMMEDIATE;
         parameter &= from->kind == OPERAND_CONSTANT && from->bank == PARAMETER_BANK;
-        parameters++;
+        from_bank++;
     }
     if (numbers && operands > 0)
         return LOCAL_NUMBERS;
-    return parameter && parameters == 1 ? LOCAL_PARAMETER : LOCAL_OWN;
+    return parameter && from_bank == 1 ? LOCAL_PARAMETER : LOCAL_OWN;
 }
 
 /* What a store has: of each of its registers, the last instruction of the block before that wrote
