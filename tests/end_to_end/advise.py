@@ -49,7 +49,9 @@ SMALL = ("--elements", str(ELEMENTS))
 def nvcc():
     """The newest toolkit's; None: there is none."""
     toolkit = os.environ.get("CBANK_CUDA") or "/usr/local/cuda"
-    return shutil.which("nvcc", path=os.pathsep.join([f"{toolkit}/bin", os.environ["PATH"]]))
+    return shutil.which(
+        "nvcc", path=os.pathsep.join([f"{toolkit}/bin", os.environ["PATH"]])
+    )
 
 
 def write_npy(path, rows):
@@ -57,7 +59,9 @@ def write_npy(path, rows):
     header = f"{{'descr': '<u4', 'fortran_order': False, 'shape': ({len(rows)}, {len(rows[0])}), }}"
     header += " " * (-(len(header) + 11) % 64) + "\n"
     with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        file.write(
+            b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
+        )
         for row in rows:
             file.write(struct.pack(f"<{len(row)}I", *row))
 
@@ -110,7 +114,9 @@ class Advise(Scratch):
         )
         for space in advice["ranking"]:
             if space["path"] in times:
-                self.assertAlmostEqual(space["time_ns"], times[space["path"]], delta=1e-6)
+                self.assertAlmostEqual(
+                    space["time_ns"], times[space["path"]], delta=1e-6
+                )
 
     def test_a_card_without_times_says_counts_alone(self):
         done = cbank("advise", "--table-bytes", "4096", "--card", "v100", *SMALL)
@@ -120,7 +126,9 @@ class Advise(Scratch):
         self.assertRegex(said, r"constant +\S+ +- +[0-9.]+ [un]s or more")
         advice = self.advise("--table-bytes", "4096", "--card", "v100", *SMALL)
         self.assertIsNone(advice["choice"])
-        self.assertEqual({space["standing"] for space in advice["ranking"]}, {"not known"})
+        self.assertEqual(
+            {space["standing"] for space in advice["ranking"]}, {"not known"}
+        )
         self.assertEqual({space["time_ns"] for space in advice["ranking"]}, {None})
 
     def test_counts_are_those_of_the_indices(self):
@@ -139,7 +147,9 @@ class Advise(Scratch):
                 "footprint_bytes": 128,
             },
         )
-        requests = {space["path"]: space["requests_per_load"] for space in advice["ranking"]}
+        requests = {
+            space["path"]: space["requests_per_load"] for space in advice["ranking"]
+        }
         self.assertEqual(
             (requests["constant"], requests["global_l2"], requests["shared"]),
             (16.5, 2.5, 1),
@@ -149,7 +159,11 @@ class Advise(Scratch):
                 "distinct addresses 16.5; lines of 64 bytes 1.5; sectors of 32 2.5; wavefronts of"
                 " shared memory 1."
             ),
-            " ".join(cbank("advise", "--table-bytes", "1024", "--indices", path).stdout.split()),
+            " ".join(
+                cbank(
+                    "advise", "--table-bytes", "1024", "--indices", path
+                ).stdout.split()
+            ),
         )
         self.assertEqual(
             (advice["configuration"]["elements"], advice["configuration"]["loads"]),
@@ -184,7 +198,9 @@ class Advise(Scratch):
             advice = read_json(file)
             jsonschema.validate(advice, schema)
             self.assertEqual(
-                sorted(space["path"] for space in advice["ranking"] + advice["excluded"]),
+                sorted(
+                    space["path"] for space in advice["ranking"] + advice["excluded"]
+                ),
                 sorted(every),
             )
 
@@ -230,7 +246,9 @@ class Advise(Scratch):
             done = cbank("advise", "--table-bytes", *words, *SMALL)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertEqual(
-                done.stdout.startswith(f"No constant bank holds {total} bytes: it has 65536"),
+                done.stdout.startswith(
+                    f"No constant bank holds {total} bytes: it has 65536"
+                ),
                 total is not None,
             )
             self.assertEqual("No constant bank" in done.stdout, total is not None)
@@ -304,10 +322,14 @@ class SeveralTables(Scratch):
     ROOM = {"constant": 65536, "shared": 49152, "param": 32640, "elsewhere": 1 << 40}
 
     def solved(self, *tables, options=()):
-        done = cbank("advise", "--tables", ",".join(tables), "--json", "-", *SMALL, *options)
+        done = cbank(
+            "advise", "--tables", ",".join(tables), "--json", "-", *SMALL, *options
+        )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         answer = json.loads(done.stdout)
-        jsonschema.validate(answer, read_json(os.path.join(ROOT, "results/tables.schema.json")))
+        jsonschema.validate(
+            answer, read_json(os.path.join(ROOT, "results/tables.schema.json"))
+        )
         return answer
 
     def taken(self, answer, places):
@@ -315,7 +337,14 @@ class SeveralTables(Scratch):
         units. None: they do not fit."""
         tables = answer["tables"]
         for place, room in self.ROOM.items():
-            if sum(table["table_bytes"] for table, at in zip(tables, places) if at == place) > room:
+            if (
+                sum(
+                    table["table_bytes"]
+                    for table, at in zip(tables, places)
+                    if at == place
+                )
+                > room
+            ):
                 return None
         if any(at not in table["busy_ns"] for table, at in zip(tables, places)):
             return None
@@ -323,7 +352,9 @@ class SeveralTables(Scratch):
             [table for table, at in zip(tables, places) if at == which]
             for which in ("shared", "elsewhere")
         )
-        step = answer["shared"][-(-sum(table["table_bytes"] for table in shared) // 1024)]
+        step = answer["shared"][
+            -(-sum(table["table_bytes"] for table in shared) // 1024)
+        ]
         copies = step["waves"] * sum(table["copy_ns"] for table in shared)
         units = {
             unit: sum(table["busy_ns"][at][unit] for table, at in zip(tables, places))
@@ -332,9 +363,12 @@ class SeveralTables(Scratch):
         if elsewhere:
             bytes_there = sum(table["table_bytes"] for table in elsewhere)
             missed, before = (
-                max(1 - of["l1_bytes"] / bytes_there, 0) for of in (step, answer["shared"][0])
+                max(1 - of["l1_bytes"] / bytes_there, 0)
+                for of in (step, answer["shared"][0])
             )
-            units["L2"] += (missed - before) * sum(table["l2_ns"] for table in elsewhere)
+            units["L2"] += (missed - before) * sum(
+                table["l2_ns"] for table in elsewhere
+            )
         return copies + max(units.values()), copies + sum(units.values())
 
     def test_no_assignment_is_better(self):
@@ -350,7 +384,9 @@ class SeveralTables(Scratch):
                 answer = self.solved(*spec)
                 tables = answer["tables"]
                 chosen = [table["chosen"].removesuffix("_large") for table in tables]
-                places = [place if place in self.ROOM else "elsewhere" for place in chosen]
+                places = [
+                    place if place in self.ROOM else "elsewhere" for place in chosen
+                ]
                 time, total = self.taken(answer, places)
                 tried = [
                     self.taken(answer, tried)
@@ -361,13 +397,19 @@ class SeveralTables(Scratch):
                 self.assertLessEqual(time, 1.01 * min(tried)[0] + 1e-6)
                 self.assertAlmostEqual(
                     total,
-                    min(other for longest, other in tried if longest <= 1.01 * min(tried)[0]),
+                    min(
+                        other
+                        for longest, other in tried
+                        if longest <= 1.01 * min(tried)[0]
+                    ),
                 )
                 for place in ("constant", "shared", "param"):
                     self.assertEqual(
                         answer[f"{place}_bytes"],
                         sum(
-                            table["table_bytes"] for table, at in zip(tables, places) if at == place
+                            table["table_bytes"]
+                            for table, at in zip(tables, places)
+                            if at == place
                         ),
                     )
 
@@ -375,9 +417,13 @@ class SeveralTables(Scratch):
         """A warp has one address in the first table, up to 32 in the second. Constant memory has
         room for one."""
         for reads in (1, 1000):
-            answer = self.solved(f"together:40000:4:{reads}:lockstep", "apart:40000:4:100:random")
+            answer = self.solved(
+                f"together:40000:4:{reads}:lockstep", "apart:40000:4:100:random"
+            )
             self.assertNotEqual(answer["tables"][1]["chosen"], "constant")
-        cell = self.solved("together:512:4:1:lockstep", "apart:512:4:1:random")["tables"]
+        cell = self.solved("together:512:4:1:lockstep", "apart:512:4:1:random")[
+            "tables"
+        ]
         # One address a load, and of 32 draws from 128 entries so many distinct ones in the mean.
         ratio = (
             cell[1]["busy_ns"]["constant"]["constant cache"]
@@ -401,9 +447,14 @@ class SeveralTables(Scratch):
         answer = self.solved(*spec, options=grid)
         self.assertAlmostEqual(
             answer["tables"][0]["copy_ns"],
-            10 * card["l2_latency_cycles"]["value"] / card["sm_clock_mhz"]["value"] * 1000,
+            10
+            * card["l2_latency_cycles"]["value"]
+            / card["sm_clock_mhz"]["value"]
+            * 1000,
         )
-        self.assertEqual([step["waves"] for step in answer["shared"]], [1] * 28 + [2] * 21)
+        self.assertEqual(
+            [step["waves"] for step in answer["shared"]], [1] * 28 + [2] * 21
+        )
         self.assertNotEqual(answer["tables"][0]["chosen"], "shared")
         small = self.solved("a:16384:4:8", options=grid)
         self.assertEqual(
@@ -558,7 +609,9 @@ class Write(Scratch):
         if not nvcc():
             self.skipTest("no nvcc")
         for loads, _, path, text in self.cases():
-            tables = "".join(f"#define CBANK_SPACE_table_{letter} ,constant\n" for letter in "abc")
+            tables = "".join(
+                f"#define CBANK_SPACE_table_{letter} ,constant\n" for letter in "abc"
+            )
             with open(self.path("whole.cu"), "w", encoding="utf-8") as file:
                 file.write(f'{tables}#include "{path}"\n')
             subprocess.run(
@@ -703,7 +756,9 @@ class Write(Scratch):
             ),
         ):
             done = cbank("advise", "--table-bytes", "4096", *SMALL, *words)
-            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1))
+            self.assertEqual(
+                (done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1)
+            )
             for word in said:
                 self.assertIn(word, done.stderr)
         with open(path, encoding="utf-8") as file:
@@ -990,7 +1045,9 @@ __constant__ float4 q[256];
         with open(self.path("tables.cu"), "w", encoding="utf-8") as file:
             file.write(
                 self.HEAD
-                + "".join(f"KERNEL({name}) {{ {row[0]} }}\n" for name, row in rows.items())
+                + "".join(
+                    f"KERNEL({name}) {{ {row[0]} }}\n" for name, row in rows.items()
+                )
             )
         subprocess.run(
             [
@@ -1007,16 +1064,25 @@ __constant__ float4 q[256];
         return "advise", *SMALL, "--kernel", self.path("tables.cubin")
 
     def tables(self, command, *words, status=0):
-        """{kernel: {memory: table}}"""
+        """{kernel: {memory: table}}; a table that has a name comes before others."""
         done = cbank(*command, *words, "--json", "-")
         self.assertEqual((done.returncode, done.stderr), (status, ""))
         advice = json.loads(done.stdout)
-        jsonschema.validate(advice, read_json(os.path.join(ROOT, "results/advice.schema.json")))
+        jsonschema.validate(
+            advice, read_json(os.path.join(ROOT, "results/advice.schema.json"))
+        )
         for kernel in advice["code"]["kernels"]:
             for load in kernel["loads"]:
-                self.assertEqual(load["evidence"][0].split(":")[0], hex(load["address"]))
+                self.assertEqual(
+                    load["evidence"][0].split(":")[0], hex(load["address"])
+                )
         return {
-            kernel["name"]: {table["memory"]: table for table in kernel["tables"]}
+            kernel["name"]: {
+                table["memory"]: table
+                for table in sorted(
+                    kernel["tables"], key=lambda table: bool(table["table"])
+                )
+            }
             for kernel in advice["code"]["kernels"]
         }
 
@@ -1045,7 +1111,8 @@ __constant__ float4 q[256];
                 (name, table["table"], table["table_bytes"])
                 for name, of in tables.items()
                 for memory, table in of.items()
-                if memory == "constant" and name not in ("copied", "quads", "halves", "rest")
+                if memory == "constant"
+                and name not in ("copied", "quads", "halves", "rest")
             },
             {
                 ("data", "lut", 1024),
@@ -1069,11 +1136,15 @@ __constant__ float4 q[256];
         )
         # There, c[5] is an operand of the product that is stored.
         self.assertEqual(
-            self.tables(self.compile("kept", architecture=80))["kept"]["constant"]["addresses"],
+            self.tables(self.compile("kept", architecture=80))["kept"]["constant"][
+                "addresses"
+            ],
             16.5,
         )
         chains = {
-            kernel["name"]: [step.split(":")[1] for step in kernel["loads"][0]["evidence"]]
+            kernel["name"]: [
+                step.split(":")[1] for step in kernel["loads"][0]["evidence"]
+            ]
             for kernel in json.loads(
                 cbank(*self.compile("own", "of_argument"), "--json", "-").stdout
             )["code"]["kernels"]
@@ -1120,7 +1191,9 @@ __constant__ float4 q[256];
         command = ("advise", "--kernel", self.compile("streamed", "row")[-1])
         self.assertEqual(sorted(self.tables(command)), ["row", "streamed"])
         self.assertTrue(
-            cbank(*command, "--json", self.path("advice.json")).stdout.startswith("\ncode: ")
+            cbank(*command, "--json", self.path("advice.json")).stdout.startswith(
+                "\ncode: "
+            )
         )
         advice = read_json(self.path("advice.json"))
         self.assertEqual(
@@ -1140,7 +1213,10 @@ __constant__ float4 q[256];
     def test_images_are_no_tables(self):
         """Nothing is proven about an image by its first coordinate, which is the same in all
         threads in three kernels."""
-        rows = {name: (body, "image", "no table", None, None) for name, body in self.IMAGES.items()}
+        rows = {
+            name: (body, "image", "no table", None, None)
+            for name, body in self.IMAGES.items()
+        }
         rows["fetched"] = (
             "o[I] = tex1Dfetch<float>(n, x[I]);",
             "texture",
@@ -1247,7 +1323,9 @@ __constant__ float4 q[256];
                     ],
                     [(by_row, condition), (by_column, condition)],
                 )
-        self.assertEqual(cbank(*command).stdout.count("if blockDim.x is a multiple of 32"), 4)
+        self.assertEqual(
+            cbank(*command).stdout.count("if blockDim.x is a multiple of 32"), 4
+        )
         self.assertIn(
             "--kernel",
             cbank("advise", "--table-bytes", "64", "--block-dim", "8").stderr,
@@ -1255,7 +1333,9 @@ __constant__ float4 q[256];
         for wrong in ("8,8,32", "8,", "a", "0,4", "1,2,3,4", "2048"):
             done = cbank(*command, "--block-dim", wrong)
             self.assertEqual((done.returncode, done.stdout), (2, ""), wrong)
-            self.assertIn(f"--block-dim {wrong}: a block has one to three dimensions", done.stderr)
+            self.assertIn(
+                f"--block-dim {wrong}: a block has one to three dimensions", done.stderr
+            )
 
     def test_the_users_indices_stand_for_data_alone(self):
         command = self.compile("data", "own", "of_block", "of_arguments")
@@ -1319,7 +1399,9 @@ __constant__ float4 q[256];
             cbank(*self.compile("data", "own")).stdout,
         )
         self.assertTrue(
-            cbank("advise", "--kernel", self.compile("own")[-1]).stdout.startswith("\ncode: ")
+            cbank("advise", "--kernel", self.compile("own")[-1]).stdout.startswith(
+                "\ncode: "
+            )
         )
         self.assertIn("table: 1024 bytes", cbank(*self.compile("data")).stdout)
         self.assertIn(
@@ -1330,16 +1412,18 @@ __constant__ float4 q[256];
             "table: 856 bytes, 107 entries of 8\n",
             cbank(*self.compile("rest"), "--loads", "2").stdout,
         )
-        # An index less 1 looks like the end of the table before, unless threads say more; that is
-        # not known then.
+        # An index less 1 looks like the end of the table before; the number beside it says more.
         rows = {
             "less_one": ("o[I] = (lut - 1)[x[I]];",),
             "own_less_one": ("o[I] = lut[threadIdx.x - 1];",),
         }
         tables = self.tables(self.compile(rows=rows))
         self.assertEqual(
-            [tables[name]["constant"]["table"] for name in ("less_one", "own_less_one")],
-            [None, "lut"],
+            [
+                tables[name]["constant"]["table"]
+                for name in ("less_one", "own_less_one")
+            ],
+            ["lut", "lut"],
         )
         # What is added to an index may lie in another table.
         rows = {"below": ("o[I] = lut[x[I] - 40];",)}
@@ -1348,14 +1432,18 @@ __constant__ float4 q[256];
         self.assertIn(
             " c ",
             cbank(
-                *self.compile(rows={"from_the_end": ("o[I] = c[1023 - threadIdx.x] + lut[n];",)})
+                *self.compile(
+                    rows={"from_the_end": ("o[I] = c[1023 - threadIdx.x] + lut[n];",)}
+                )
             ).stdout,
         )
-        self.HEAD = "__constant__ float c[64];\n#define" + self.HEAD.partition("#define")[2]
+        self.HEAD = (
+            "__constant__ float c[64];\n#define" + self.HEAD.partition("#define")[2]
+        )
         self.assertEqual(
-            self.tables(self.compile(rows={"less": ("o[I] = c[x[I] - 1];",)}))["less"]["constant"][
-                "table"
-            ],
+            self.tables(self.compile(rows={"less": ("o[I] = c[x[I] - 1];",)}))["less"][
+                "constant"
+            ]["table"],
             "c",
         )
 
@@ -1389,7 +1477,9 @@ __constant__ float4 q[256];
             ("of_thread", "faster elsewhere", 8),
             ("of_all", "as it should be", 1),
         ):
-            if "param" in tables[name]:  # one that all read may come as a plain parameter
+            if (
+                "param" in tables[name]
+            ):  # one that all read may come as a plain parameter
                 self.assertEqual(
                     (
                         tables[name]["param"]["verdict"],
@@ -1451,10 +1541,14 @@ __constant__ float4 q[256];
         self.tables(command, "--fail", status=1)
         for name in ("together", "data", "column"):
             self.assertEqual(
-                cbank(*self.compile(name), "--table-bytes", "1024", "--fail").returncode,
+                cbank(
+                    *self.compile(name), "--table-bytes", "1024", "--fail"
+                ).returncode,
                 0,
             )
-        self.assertEqual(cbank(*self.compile("data"), "--source", "random", "--fail").returncode, 1)
+        self.assertEqual(
+            cbank(*self.compile("data"), "--source", "random", "--fail").returncode, 1
+        )
         done = cbank("advise", "--table-bytes", "64", "--fail")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("--kernel", done.stderr)
@@ -1475,7 +1569,9 @@ class Kernel(Scratch):
         done = cbank(*self.ADVISE, "--kernel", path, "--json", "-", *words)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         advice = json.loads(done.stdout)
-        jsonschema.validate(advice, read_json(os.path.join(ROOT, "results/advice.schema.json")))
+        jsonschema.validate(
+            advice, read_json(os.path.join(ROOT, "results/advice.schema.json"))
+        )
         return advice
 
     def refused(self, data, saying, status=2):
@@ -1501,7 +1597,9 @@ class Kernel(Scratch):
                 row["load"]: (row["count"], row["in_loops"], row["width_bytes"])
                 for row in kernel["kinds"]
             }
-            self.assertEqual((rows["LDC c[3][register]"], rows["LDG"]), ((1, 1, 4), (1, 1, 4)))
+            self.assertEqual(
+                (rows["LDC c[3][register]"], rows["LDG"]), ((1, 1, 4), (1, 1, 4))
+            )
             # The table's index comes from an array, which each thread reads at its own place.
             loads = {load["instruction"]: load for load in kernel["loads"]}
             self.assertEqual(
@@ -1517,7 +1615,10 @@ class Kernel(Scratch):
                 (loads["LDC"]["table"], loads["LDG"]["table"]), ("table", "parameter 0")
             )
             self.assertEqual(
-                [loads["LDG"][key] for key in ("variation", "stride_bytes", "addresses", "reason")],
+                [
+                    loads["LDG"][key]
+                    for key in ("variation", "stride_bytes", "addresses", "reason")
+                ],
                 ["affine", 4, 32, None],
             )
             said = cbank(*self.ADVISE, "--kernel", self.file(architecture)).stdout
@@ -1554,8 +1655,14 @@ class Kernel(Scratch):
             (b"__global__ void k() {}\n", ["nvcc -cubin -arch=sm_90 -lineinfo FILE"]),
             (host, ["no machine code of a GPU"]),
             (b".version 9.0\n.target sm_90\n", ["PTX", "ptxas"]),
-            (b"//\n// Generated by NVIDIA\n\n.version 9.0\n.target sm_90\n", ["PTX", "ptxas"]),
-            (struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 64) + data[:32], ["fatbin", "cut off"]),
+            (
+                b"//\n// Generated by NVIDIA\n\n.version 9.0\n.target sm_90\n",
+                ["PTX", "ptxas"],
+            ),
+            (
+                struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 64) + data[:32],
+                ["fatbin", "cut off"],
+            ),
             (
                 struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 0),
                 ["cuobjdump -xptx all FILE", "ptxas -arch=sm_90"],
@@ -1668,7 +1775,10 @@ class Kernel(Scratch):
                 self.assertEqual(
                     (
                         code["architecture"],
-                        {re.sub(r"_Z\d+|Pi$", "", kernel["name"]) for kernel in code["kernels"]},
+                        {
+                            re.sub(r"_Z\d+|Pi$", "", kernel["name"])
+                            for kernel in code["kernels"]
+                        },
                     ),
                     (architecture, kernels),
                     name,
@@ -1766,7 +1876,9 @@ class Kernel(Scratch):
         code = self.advise(path)["code"]
         kernels = {kernel["name"]: kernel for kernel in code["kernels"]}
         looped = {
-            name: {row["load"]: (row["count"], row["in_loops"]) for row in kernel["kinds"]}
+            name: {
+                row["load"]: (row["count"], row["in_loops"]) for row in kernel["kinds"]
+            }
             for name, kernel in kernels.items()
         }
         self.assertEqual(set(looped), set(LOAD_OF_KERNEL))

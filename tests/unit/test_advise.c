@@ -6,8 +6,8 @@
 #include "advise.h"
 #include "cells.h"
 #include "random.h"
-#include "test.h"
 #include "table_verdict.h"
+#include "test.h"
 
 static struct advised_space space_of(const char *path, double value, double low, double high)
 {
