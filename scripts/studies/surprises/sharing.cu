@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What shares a cache with a constant table: code, and constants that are operands of arithmetic
- * instructions. One warp of one SM alternates between the two, and times one of them. */
+ * What shares a cache with a constant table: code, and constants at known addresses, which sm_90
+ * reads by ULDC. One warp of one SM alternates between the two, and times one of them. */
 #include "measure.cuh"
 
 enum { LINE_BYTES = 64, ROUNDS = 8 };
@@ -24,7 +24,7 @@ template <int KB> struct code {
     }
 };
 
-/* An operand in each of so many lines of 64 bytes, from the table's first on. */
+/* Arithmetic with a constant in each of so many lines of 64 bytes, from the table's first on. */
 template <int OPERAND_LINES> struct operands {
     __device__ __forceinline__ void operator()(float (&x)[4]) const
     {
