@@ -88,15 +88,48 @@ __global__ void before(uint64_t *ns, uint32_t *sink, uint32_t zero, uint32_t spi
     ns[blockIdx.x] = now_ns();
 }
 
-/* Reads a line over and over until it is stopped. Counts the reads that no L1 hit explains. */
-__global__ void reader(const volatile uint32_t *stop, uint32_t *slow, uint32_t zero)
+/* Cycles of a load from shared memory, as by wait_for. */
+__device__ uint32_t wait_for_shared(const uint32_t *word, uint32_t *value)
 {
-    uint32_t count = 0, value = zero;
+    const uint32_t address = (uint32_t)__cvta_generic_to_shared(word);
+    uint32_t start, end;
 
+    asm volatile("mov.u32 %0, %%clock;\n\t"
+                 "ld.shared.u32 %1, [%3];\n\t"
+                 "{.reg .pred p; setp.ne.u32 p, %1, 0; @p trap; }\n\t"
+                 "mov.u32 %2, %%clock;"
+                 : "=&r"(start), "=&r"(*value), "=&r"(end)
+                 : "r"(address + *value)
+                 : "memory");
+    return end - start;
+}
+
+/* Of a block: its reads, those that no L1 hit explains, and those that no L1.5 hit explains. */
+struct reads {
+    uint32_t all, slow, far;
+};
+
+enum { SLOW_CYCLES = 90, FAR_CYCLES = 200 };
+
+/* Reads one word over and over until it is stopped. */
+template <bool OF_CONSTANT>
+__global__ void reader(const volatile uint32_t *stop, struct reads *found, uint32_t zero)
+{
+    __shared__ uint32_t first;
+    struct reads reads = {};
+    uint32_t value = zero;
+
+    if (!OF_CONSTANT)
+        first = zero;
     wait_for(threadIdx.x * 4, &value);
-    for (uint32_t i = 0; i % 64 || !*stop; i++)
-        count += wait_for(threadIdx.x * 4, &value) > 90;
-    slow[blockIdx.x] = count;
+    for (; reads.all % 64 || !*stop; reads.all++) {
+        const uint32_t cycles =
+            OF_CONSTANT ? wait_for(threadIdx.x * 4, &value) : wait_for_shared(&first, &value);
+
+        reads.slow += cycles > SLOW_CYCLES;
+        reads.far += cycles > FAR_CYCLES;
+    }
+    found[blockIdx.x] = reads;
 }
 
 __global__ void empty()
@@ -174,10 +207,10 @@ static double dependent(const room &room, cudaStream_t stream)
 /* While `reader` reads the same line on each SM. */
 static double beside(const room &room, cudaStream_t stream, cudaStream_t of_reader)
 {
-    static uint32_t *const slow = zeros<uint32_t>(sms());
+    static struct reads *const found = zeros<struct reads>(sms());
 
     *room.stop = 0;
-    reader<<<sms(), 1, 0, of_reader>>>(room.stop, slow, 0);
+    reader<true><<<sms(), 1, 0, of_reader>>>(room.stop, found, 0);
     MUST(cudaGetLastError());
     load_first(room, sms(), 1, stream);
     MUST(cudaStreamSynchronize(stream));
@@ -186,59 +219,47 @@ static double beside(const room &room, cudaStream_t stream, cudaStream_t of_read
     return median_of(room, 0, sms());
 }
 
-/* Slow reads of `reader`, by SM, for each call of `disturb`. */
-template <class F>
-double slow_reads(const room &room, cudaStream_t stream, cudaStream_t of_reader, F disturb)
+/* The reads of all blocks of `reader` while `disturb` is called LAUNCHES times. */
+template <bool OF_CONSTANT, class F>
+struct reads disturbed(const room &room, cudaStream_t stream, cudaStream_t of_reader, F disturb)
 {
-    static uint32_t *const slow = zeros<uint32_t>(sms());
-    double sum = 0;
+    static struct reads *const found = zeros<struct reads>(sms());
+    struct reads sum = {};
 
     *room.stop = 0;
-    reader<<<sms(), 1, 0, of_reader>>>(room.stop, slow, 0);
+    reader<OF_CONSTANT><<<sms(), 1, 0, of_reader>>>(room.stop, found, 0);
     MUST(cudaGetLastError());
     for (int i = 0; i < LAUNCHES; i++)
         disturb();
     MUST(cudaStreamSynchronize(stream));
     *room.stop = 1;
     MUST(cudaStreamSynchronize(of_reader));
-    for (const uint32_t count : copied(slow, sms()))
-        sum += count;
-    return sum / sms() / LAUNCHES;
+    for (const struct reads &reads : copied(found, sms())) {
+        sum.all += reads.all;
+        sum.slow += reads.slow;
+        sum.far += reads.far;
+    }
+    return sum;
 }
 
-int main(int argc, char **argv)
+/* Of an SM, for each call. */
+static double by_call(uint32_t reads)
 {
-    const questions asked(argc, argv);
-    static const uint32_t values[64] = {};
-    const room room;
-    cudaStream_t stream, of_reader;
+    return (double)reads / sms() / LAUNCHES;
+}
 
-    MUST(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    MUST(cudaStreamCreateWithFlags(&of_reader, cudaStreamNonBlocking));
-    /* Modules are loaded here and not while `reader` runs. */
-    empty<<<1, 1, 0, stream>>>();
-    *room.stop = 1;
-    reader<<<1, 1, 0, of_reader>>>(room.stop, room.cycles, 0);
-    MUST(cudaMemcpyToSymbolAsync(other_table, values, sizeof(values), 0, cudaMemcpyHostToDevice,
-                                 stream));
-    MUST(cudaDeviceSynchronize());
+static const uint32_t no_values[64] = {};
 
+/* What is in the caches when a kernel starts. */
+static void answer_first_loads(const questions &asked, const room &room, cudaStream_t stream,
+                               cudaStream_t of_reader)
+{
     asked.answer("second_kernel_line", [&] { return behind(room, 0); });
     asked.answer("second_kernel_next_line", [&] { return behind(room, 2); });
     asked.answer("second_kernel_far_line", [&] { return behind(room, 3); });
     asked.answer("graph_line", [&] { return behind_in_graph(room, stream); });
     asked.answer("dependent_line", [&] { return dependent(room, stream); });
     asked.answer("line_beside_reader", [&] { return beside(room, stream, of_reader); });
-    asked.answer("slow_reads_alone", [&] { return slow_reads(room, stream, of_reader, [] {}); });
-    asked.answer("slow_reads_a_launch", [&] {
-        return slow_reads(room, stream, of_reader, [&] { empty<<<sms(), 32, 0, stream>>>(); });
-    });
-    asked.answer("slow_reads_a_copy", [&] {
-        return slow_reads(room, stream, of_reader, [&] {
-            MUST(cudaMemcpyToSymbolAsync(other_table, values, sizeof(values), 0,
-                                         cudaMemcpyHostToDevice, stream));
-        });
-    });
     asked.answer("cold_lines_at_once", [&] {
         load_first(room, 1, WARP, nullptr);
         return median_of(room, 0, 1);
@@ -251,4 +272,57 @@ int main(int argc, char **argv)
         load_first(room, sms(), 1, nullptr);
         return median_of(room, 0, sms()) / alone;
     });
+}
+
+/* What a launch does to a kernel that runs. */
+static void answer_disturbed(const questions &asked, const room &room, cudaStream_t stream,
+                             cudaStream_t of_reader)
+{
+    const auto nothing = [] {};
+    const auto launch = [&] { empty<<<sms(), 32, 0, stream>>>(); };
+    const auto launch_of_a_block = [&] { empty<<<1, 32, 0, stream>>>(); };
+    const auto copy = [&] {
+        MUST(cudaMemcpyToSymbolAsync(other_table, no_values, sizeof(no_values), 0,
+                                     cudaMemcpyHostToDevice, stream));
+    };
+
+    asked.answer("slow_reads_alone",
+                 [&] { return by_call(disturbed<true>(room, stream, of_reader, nothing).slow); });
+    asked.answer("slow_reads_a_launch",
+                 [&] { return by_call(disturbed<true>(room, stream, of_reader, launch).slow); });
+    asked.answer("far_reads_a_launch",
+                 [&] { return by_call(disturbed<true>(room, stream, of_reader, launch).far); });
+    asked.answer("slow_share_of_reads", [&] {
+        const struct reads reads = disturbed<true>(room, stream, of_reader, launch);
+
+        return (double)reads.slow / reads.all;
+    });
+    asked.answer("slow_reads_a_launch_of_a_block", [&] {
+        return by_call(disturbed<true>(room, stream, of_reader, launch_of_a_block).slow);
+    });
+    asked.answer("slow_shared_reads_a_launch",
+                 [&] { return by_call(disturbed<false>(room, stream, of_reader, launch).slow); });
+    asked.answer("slow_reads_a_copy",
+                 [&] { return by_call(disturbed<true>(room, stream, of_reader, copy).slow); });
+}
+
+int main(int argc, char **argv)
+{
+    const questions asked(argc, argv);
+    const room room;
+    cudaStream_t stream, of_reader;
+
+    MUST(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    MUST(cudaStreamCreateWithFlags(&of_reader, cudaStreamNonBlocking));
+    /* Modules are loaded here and not while `reader` runs. */
+    empty<<<1, 1, 0, stream>>>();
+    *room.stop = 1;
+    reader<true><<<1, 1, 0, of_reader>>>(room.stop, zeros<struct reads>(1), 0);
+    reader<false><<<1, 1, 0, of_reader>>>(room.stop, zeros<struct reads>(1), 0);
+    MUST(cudaMemcpyToSymbolAsync(other_table, no_values, sizeof(no_values), 0,
+                                 cudaMemcpyHostToDevice, stream));
+    MUST(cudaDeviceSynchronize());
+
+    answer_first_loads(asked, room, stream, of_reader);
+    answer_disturbed(asked, room, stream, of_reader);
 }

@@ -6,7 +6,7 @@
  * CHAINS of many warps are throughput. */
 #include "measure.cuh"
 
-enum { ROUNDS = 64, CHAINS = 8, BLOCK_WARPS = 16, SHARED_BYTES = 16384 };
+enum { ROUNDS = 64, MORE_ROUNDS = 192, CHAINS = 8, BLOCK_WARPS = 16, SHARED_BYTES = 16384 };
 
 __shared__ __align__(16) uint32_t shared_table[SHARED_BYTES / 4];
 
@@ -109,17 +109,18 @@ template <class MEMORY> struct work {
     uint32_t warps;
     int chains;
     uint32_t active = 0xffffffffu; /* lanes */
+    int rounds = ROUNDS;
 };
 
 template <int COUNT, class MEMORY>
-__device__ uint32_t follow(const MEMORY &memory, uint32_t offset, uint32_t value)
+__device__ uint32_t follow(const MEMORY &memory, uint32_t offset, int rounds, uint32_t value)
 {
     uint32_t entries[COUNT], sum = 0;
 
     for (int chain = 0; chain < COUNT; chain++)
         entries[chain] = value;
 #pragma unroll 1
-    for (int round = 0; round < ROUNDS / 4; round++)
+    for (int round = 0; round < rounds / 4; round++)
 #pragma unroll
         for (int step = 0; step < 4; step++)
 #pragma unroll
@@ -136,8 +137,8 @@ template <class MEMORY> __device__ uint32_t follow(const work<MEMORY> &work, uin
 
     if (!(work.active >> threadIdx.x % WARP & 1))
         return value;
-    return work.chains == 1 ? follow<1>(work.memory, offset, value)
-                            : follow<CHAINS>(work.memory, offset, value);
+    return work.chains == 1 ? follow<1>(work.memory, offset, work.rounds, value)
+                            : follow<CHAINS>(work.memory, offset, work.rounds, value);
 }
 
 /* Some warps are timed. Others do their work over and over until these are done. */
@@ -181,9 +182,9 @@ struct memory_of_block {
     uint32_t *cycles = zeros<uint32_t>(BLOCK_WARPS), *sink = zeros<uint32_t>(BLOCK_WARPS * WARP);
 };
 
-/* SM cycles for a load of each timed warp: of the slowest warp, by loads of a chain. */
+/* SM cycles until the slowest timed warp is done. */
 template <class TIMED, class RIVAL>
-double cycles_of(const work<TIMED> &timed, const work<RIVAL> &rival)
+uint32_t slowest(const work<TIMED> &timed, const work<RIVAL> &rival)
 {
     static const memory_of_block memory;
     uint32_t most = 0;
@@ -194,7 +195,16 @@ double cycles_of(const work<TIMED> &timed, const work<RIVAL> &rival)
     MUST(cudaGetLastError());
     for (const uint32_t cycles : copied(memory.cycles, BLOCK_WARPS))
         most = std::max(most, cycles);
-    return (double)most / ROUNDS;
+    return most;
+}
+
+/* SM cycles for a load of a chain: what more rounds cost. */
+template <class TIMED, class RIVAL> double cycles_of(work<TIMED> timed, const work<RIVAL> &rival)
+{
+    const uint32_t some = slowest(timed, rival);
+
+    timed.rounds = MORE_ROUNDS;
+    return (double)(slowest(timed, rival) - some) / (MORE_ROUNDS - ROUNDS);
 }
 
 template <class TIMED> double cycles_of(const work<TIMED> &timed)
