@@ -62,7 +62,10 @@ def measure(processes, folder):
     for _ in range(processes):
         for name in PROGRAMS:
             for line in run(os.path.join(folder, name)).splitlines():
-                answer = json.loads(line)
+                try:
+                    answer = json.loads(line)
+                except ValueError:
+                    trials.fail(f"{name} printed {line}")
                 found[answer["key"]].append(answer["samples"])
     unanswered = [key for key, samples in found.items() if len(samples) != processes]
     if unanswered:

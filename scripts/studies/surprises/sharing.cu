@@ -64,6 +64,8 @@ __global__ void alternate(BODY body, uint32_t first, uint32_t lines, float *foun
         const uint32_t start = clock();
 
         body(x);
+        if (x[0] + x[1] + x[2] + x[3] != 0)
+            asm volatile("trap;"); /* the clock is behind the last result */
         if (round >= 0) {
             of_body += clock() - start;
             line += took;
