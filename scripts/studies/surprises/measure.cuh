@@ -30,9 +30,10 @@ __device__ inline uint32_t constant_entry(uint32_t byte)
     return *(const uint32_t *)((const char *)constant_table + byte);
 }
 
-__device__ inline uint32_t lane_of()
+/* clock() has 64 bits, and what was kept of it 32. */
+__device__ inline uint32_t cycles_since(uint32_t start)
 {
-    return threadIdx.x % WARP;
+    return (uint32_t)clock() - start;
 }
 
 /* Memory of the GPU, filled with zeros. */

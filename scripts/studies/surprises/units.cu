@@ -161,7 +161,7 @@ __global__ void block_of(work<TIMED> timed, work<RIVAL> rival, uint32_t *cycles,
 
         value = follow(timed, value);
         __syncwarp();
-        cycles[warp] = clock() - start;
+        cycles[warp] = cycles_since(start);
         if (threadIdx.x % WARP == 0)
             atomicSub((uint32_t *)&left, 1u);
     } else if (rival.warps >> warp & 1) {
