@@ -7,11 +7,13 @@ import re
 
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../harness/code/opcodes.def")
 ROW = re.compile(
-    r'^OPCODE(?:_FROM_100)?\((0x[0-9a-f]+), (\w+), "([\w.]+)", (MAY|NOT), (\w+), ', re.M
+    r'^OPCODE(?:_FROM_100|_BEFORE_90)?\((0x[0-9a-f]+), (\w+), "([\w.]+)", (MAY|NOT), (\w+), '
+    r"(\w+), \d, ([\w |]+)\)$",
+    re.M,
 )
 OLD = re.compile(r'^NAME_BEFORE_VOLTA\("(\w+)"\)', re.M)
 
-Opcode = collections.namedtuple("Opcode", "number id name kernels loads")
+Opcode = collections.namedtuple("Opcode", "number id name kernels loads effect fields")
 
 
 def _read():

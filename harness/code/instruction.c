@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-enum { ENCODING_FIRST = 70, ENCODING_LAST = 121, LATE_FIRST = 100 }; /* architectures */
+/* architectures */
+enum { HOPPER_FIRST = 90, LATE_FIRST = 100 };
 
 /* -- the table --------------------------------------------------------------------------------- */
 
@@ -40,6 +41,9 @@ enum {
     IS_A = 1 << 26, /* where FIELD_MINMAX_PREDICATES is set, it writes predicates that are not
                      * followed */
     VARIANT = 1 << 27, /* of the first row of its name */
+    HANDLE = 1 << 28, /* a uniform register may be beside the others, as MASKED has one, too */
+    BY_FORM = 1 << 29, /* the form says which operands are registers: see fields_of */
+    TYPED = 1 << 30, /* pairs where FIELD_TYPE_64 is set, else single registers */
     PAIR_SHIFT = 3 /* from A to A2 */
 };
 
@@ -59,6 +63,7 @@ static const struct row {
 } rows[OPCODE_COUNT] = {
 #define OPCODE(...) ROW(__VA_ARGS__)
 #define OPCODE_FROM_100(...)
+#define OPCODE_BEFORE_90(...)
 #define NAME_BEFORE_VOLTA(name)
 #include "opcodes.def"
 };
@@ -66,14 +71,25 @@ static const struct row {
 static const struct row late_rows[OPCODE_COUNT] = {
 #define OPCODE(...)
 #define OPCODE_FROM_100(...) ROW(__VA_ARGS__)
+#define OPCODE_BEFORE_90(...)
+#define NAME_BEFORE_VOLTA(name)
+#include "opcodes.def"
+};
+
+static const struct row early_rows[OPCODE_COUNT] = {
+#define OPCODE(...)
+#define OPCODE_FROM_100(...)
+#define OPCODE_BEFORE_90(...) ROW(__VA_ARGS__)
 #define NAME_BEFORE_VOLTA(name)
 #include "opcodes.def"
 };
 
 static const struct row *row_of(unsigned opcode, uint32_t architecture)
 {
-    return architecture >= LATE_FIRST && late_rows[opcode].name ? &late_rows[opcode]
-                                                                : &rows[opcode];
+    if (architecture >= LATE_FIRST && late_rows[opcode].name)
+        return &late_rows[opcode];
+    return architecture < HOPPER_FIRST && early_rows[opcode].name ? &early_rows[opcode]
+                                                                  : &rows[opcode];
 }
 
 const char *opcode_name(unsigned opcode, uint32_t architecture)
@@ -90,22 +106,6 @@ unsigned opcode_base(unsigned opcode)
     while (!rows[base].name || strcmp(rows[base].name, rows[opcode].name) != 0)
         base++;
     return base;
-}
-
-bool architecture_known(uint32_t architecture)
-{
-    return architecture >= ENCODING_FIRST && architecture <= ENCODING_LAST;
-}
-
-bool architecture_seen(uint32_t architecture)
-{
-    /* tests/kernels/decoder.py compiles for each: for 70 and 72 by CUDA 11.8, else by 13.0 */
-    static const uint8_t seen[] = {70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
-
-    for (size_t i = 0; i < sizeof(seen) / sizeof(seen[0]); i++)
-        if (seen[i] == architecture)
-            return true;
-    return false;
 }
 
 /* -- fields ------------------------------------------------------------------------------------ */
@@ -125,9 +125,11 @@ static const struct place {
     [FIELD_IMMEDIATE_64_LOW] = {24, 32},
     [FIELD_B] = {32, 8},
     [FIELD_IMMEDIATE] = {32, 32},
+    [FIELD_BRANCH_KIND] = {32, 2},
     [FIELD_LDCU_OFFSET] = {37, 17},
     [FIELD_BANK_OFFSET] = {38, 16},
     [FIELD_OFFSET] = {40, 24},
+    [FIELD_HANDLE] = {40, 8},
     [FIELD_SHUFFLE_CLAMP] = {40, 13},
     [FIELD_BANK] = {54, 5},
     [FIELD_IMMEDIATE_64_HIGH] = {56, 32},
@@ -150,6 +152,7 @@ static const struct place {
     [FIELD_SIZE] = {73, 3},
     [FIELD_SHIFT_TYPE] = {73, 3},
     [FIELD_EXTENDED] = {74, 1},
+    [FIELD_TYPE_64] = {74, 1},
     [FIELD_COMPARE_COMBINED] = {74, 2},
     [FIELD_C_NEGATED] = {75, 1},
     [FIELD_TO_SIZE] = {75, 2},
@@ -225,6 +228,12 @@ static uint32_t uniform_number(uint32_t number, uint32_t architecture)
     return UNIFORM_FIRST + number;
 }
 
+/* Whether one on the uniform registers has registers, predicates and a guard of the threads. */
+static bool reads_threads(const struct row *row)
+{
+    return row->transfer == TRANSFER_WARP || row->transfer == TRANSFER_LANES;
+}
+
 /* The predicates that an instruction takes as inputs. */
 static void decode_inputs(const struct row *row, struct instruction *out)
 {
@@ -238,7 +247,7 @@ static void decode_inputs(const struct row *row, struct instruction *out)
                   {IN3, FIELD_INPUT_3, FIELD_COUNT, 2, 0},
                   {IN_RELU, FIELD_INPUT, FIELD_HAS_RELU, 0, 0},
                   {IN_LOAD, FIELD_INPUT_LOAD, FIELD_COUNT, 0, INPUT_NUMBER}};
-    const bool uniform = row->fields & U && row->transfer != TRANSFER_WARP;
+    const bool uniform = row->fields & U && !reads_threads(row);
 
     for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++) {
         const bool third = inputs[i].flag == IN3 && instruction_field(out, FIELD_INPUT_3_UNIFORM);
@@ -279,64 +288,125 @@ static struct operand decode_formed(const struct instruction *in, unsigned form,
     return out;
 }
 
+/* The fields of a row without the operands that are no registers in a form. CALL and WARPSYNC take
+ * a number in the code, or a register. Of SHFL the lane and the clamp stand in the code, or in
+ * registers. */
+static uint32_t fields_of(const struct row *row, unsigned form)
+{
+    enum { LANE_IN_REGISTER = 2, CLAMP_IN_REGISTER = 4 };
+    uint32_t fields = row->fields;
+
+    if (!(fields & BY_FORM) || form == FORM_REGISTER)
+        return fields;
+    fields &= ~(uint32_t)C;
+    if (row->transfer == TRANSFER_BRANCH || row->transfer == TRANSFER_NOTHING)
+        return fields & ~(uint32_t)A2;
+    return (form == LANE_IN_REGISTER ? fields : fields & ~(uint32_t)B) |
+           (form == CLAMP_IN_REGISTER ? C : 0);
+}
+
 /* The sources of arithmetic. */
 static void decode_arithmetic(const struct row *row, unsigned form, uint32_t architecture,
                               struct instruction *out)
 {
+    const bool fixed = row->fields & (FIXED | BY_FORM);
+    const uint32_t fields = fields_of(row, form);
     const bool third =
-        !(row->fields & FIXED) && row->fields & C &&
+        !fixed && row->fields & C &&
         (form == FORM_IMMEDIATE_C || form == FORM_CONSTANT_C || form == FORM_UNIFORM_C);
     const bool uniform = row->fields & U;
     const unsigned formed = third ? SOURCE_C : SOURCE_B, plain = third ? SOURCE_B : SOURCE_C;
 
     /* R2UR and REDUX read a register of the threads. */
     out->source[SOURCE_A] =
-        (struct operand){.kind = uniform && row->transfer != TRANSFER_WARP ? OPERAND_UNIFORM
-                                                                           : OPERAND_REGISTER,
+        (struct operand){.kind =
+                             uniform && !reads_threads(row) ? OPERAND_UNIFORM : OPERAND_REGISTER,
                          .number = instruction_field(out, FIELD_A),
                          .negated = instruction_field(out, FIELD_A_NEGATED)};
     out->source[plain] = (struct operand){.kind = uniform ? OPERAND_UNIFORM : OPERAND_REGISTER,
                                           .number = instruction_field(out, FIELD_C),
                                           .negated = instruction_field(out, FIELD_C_NEGATED)};
-    out->source[formed] = decode_formed(out, form, uniform);
+    out->source[formed] = decode_formed(out, fixed ? FORM_REGISTER : form, uniform);
     for (unsigned i = 0; i < OPERANDS_MAX; i++) {
         struct operand *source = &out->source[i];
 
-        source->words = row->fields >> (i + PAIR_SHIFT) & 1 ? 2 : 1;
-        if (!(row->fields >> i & 1))
+        source->words = fields >> (i + PAIR_SHIFT) & 1 ? 2 : 1;
+        if (!(fields >> i & 1))
             source->kind = OPERAND_NONE;
         else if (source->kind == OPERAND_UNIFORM)
             source->number = uniform_number(source->number, architecture);
     }
 }
 
+/* The uniform register beside the other operands. */
+static void decode_handle(uint32_t architecture, struct instruction *out)
+{
+    enum { FORM_HANDLE = 7, PAIR = 2 };
+    const bool texture = out->opcode >= OPCODE_TEXTURE_FIRST && out->opcode <= OPCODE_TEXTURE_LAST;
+    const bool branch = out->opcode == OPCODE_BRA;
+
+    if (branch ? !instruction_field(out, FIELD_DIVERGED) || out->form == FORM_IMMEDIATE_C
+               : out->form != FORM_HANDLE)
+        return;
+    out->handle =
+        (struct operand){.kind = OPERAND_UNIFORM,
+                         .number =
+                             uniform_number(instruction_field(out, branch ? FIELD_A : FIELD_HANDLE),
+                                            architecture),
+                         .words = texture ? PAIR : 1};
+}
+
+/* The mask of threads that WARPSYNC waits for, where it is in a register. */
+static void decode_mask(uint32_t architecture, struct instruction *out)
+{
+    if (out->form == FORM_REGISTER)
+        out->source[SOURCE_A] =
+            (struct operand){.kind = OPERAND_REGISTER,
+                             .number =
+                                 instruction_field(out, architecture >= HOPPER_FIRST ? FIELD_A
+                                                                                     : FIELD_B),
+                             .words = 1};
+}
+
+/* Registers that a load or store moves, by FIELD_SIZE; and that an atomic has, at most, whose field
+ * has the types U32, S32, U64, F32, F16x2 or 128 bits, S64, F64. */
+static const uint8_t moved_registers[] = {1, 1, 1, 1, 1, 2, 4, 4},
+                     atomic_registers[] = {1, 1, 2, 1, 4, 2, 2, 4};
+
 /* The address of a load or store, and what is stored. */
 static void decode_memory(const struct row *row, uint32_t architecture, struct instruction *out)
 {
     enum { GLOBAL_DESCRIPTOR_FIRST = 80 /* architecture */, OFFSET_SIGN = 8 /* bits above it */ };
+    const bool atomic = row->transfer == TRANSFER_ATOMIC;
     const bool global = out->opcode == OPCODE_LD || out->opcode == OPCODE_LDG ||
                         out->opcode == OPCODE_ST || out->opcode == OPCODE_STG ||
-                        row->transfer == TRANSFER_ATOMIC;
+                        (atomic && out->opcode != OPCODE_ATOMS && out->opcode != OPCODE_ATOMS_CAS);
+    /* The bit of a described address is one of the operation in atomics, which all are. */
     const bool wide = global && instruction_field(out, FIELD_WIDE_ADDRESS),
-               whole = instruction_field(out, FIELD_DESCRIBED),
-               added = instruction_field(out, FIELD_ADDED);
+               whole = atomic || instruction_field(out, FIELD_DESCRIBED),
+               added =
+                   instruction_field(out, FIELD_ADDED) && !(atomic && out->form == FORM_REGISTER);
     /* From sm_80 on, the uniform register beside an address of 64 bits describes the memory. */
     const bool described = global && architecture >= GLOBAL_DESCRIPTOR_FIRST && whole;
-    const uint32_t number = instruction_field(out, row->fields & DATA ? FIELD_C : FIELD_B);
+    const bool swapped = out->opcode == OPCODE_ST && out->form == FORM_REGISTER;
+    const uint32_t number = instruction_field(out, row->fields & DATA ? FIELD_C : FIELD_B),
+                   size = instruction_field(out, FIELD_SIZE);
 
     out->wide_address = wide;
     out->offset = (int32_t)(instruction_field(out, FIELD_OFFSET) << OFFSET_SIGN) >> OFFSET_SIGN;
     out->source[SOURCE_ADDRESS] = (struct operand){.kind = OPERAND_REGISTER,
                                                    .number = instruction_field(out, FIELD_A),
                                                    .words = wide && (!added || whole) ? 2 : 1};
-    if (added && !described)
-        out->source[SOURCE_ADDED] = (struct operand){.kind = OPERAND_UNIFORM,
-                                                     .number = uniform_number(number, architecture),
-                                                     .words = wide ? 2 : 1};
+    if (added)
+        *(described ? &out->handle : &out->source[SOURCE_ADDED]) =
+            (struct operand){.kind = OPERAND_UNIFORM,
+                             .number = uniform_number(number, architecture),
+                             .words = wide ? 2 : 1};
     if (row->fields & DATA)
-        out->source[SOURCE_DATA] = (struct operand){.kind = OPERAND_REGISTER,
-                                                    .number = instruction_field(out, FIELD_B),
-                                                    .words = RESULT_WORDS_MAX};
+        out->source[SOURCE_DATA] =
+            (struct operand){.kind = OPERAND_REGISTER,
+                             .number = instruction_field(out, swapped ? FIELD_C : FIELD_B),
+                             .words = atomic ? atomic_registers[size] : moved_registers[size]};
 }
 
 /* A load from constant memory: its index, and the bank with the offset. */
@@ -420,15 +490,12 @@ static void add_masked(struct instruction *out, uint32_t first)
 static void decode_results(const struct row *row, uint32_t count, uint32_t architecture,
                            struct instruction *out)
 {
-    /* by FIELD_SIZE */
-    static const uint8_t registers[] = {1, 1, 1, 1, 1, 2, 4, 4};
     enum { GROUP = 2 /* registers of a texture beside each other */, WIDE_CONVERSION = 3 };
     const uint32_t first = instruction_field(out, FIELD_RESULT);
     const bool uniform = row->fields & U;
-    const uint32_t predicates =
-        uniform && (row->transfer != TRANSFER_WARP || row->fields & P_UNIFORM)
-            ? UNIFORM_PREDICATE_FIRST
-            : PREDICATE_FIRST;
+    const uint32_t predicates = uniform && (!reads_threads(row) || row->fields & P_UNIFORM)
+                                    ? UNIFORM_PREDICATE_FIRST
+                                    : PREDICATE_FIRST;
 
     if (row->fields & CONVERTED) {
         count = instruction_field(out, FIELD_TO_SIZE) == WIDE_CONVERSION ? 2 : 1;
@@ -438,19 +505,28 @@ static void decode_results(const struct row *row, uint32_t count, uint32_t archi
     if (row->fields & HALF)
         count = instruction_field(out, FIELD_PAIR) ? 2 : 1;
     if (row->fields & SIZED)
-        count = registers[instruction_field(out, FIELD_SIZE)];
+        count = moved_registers[instruction_field(out, FIELD_SIZE)];
+    if (row->transfer == TRANSFER_ATOMIC && row->fields & ADDRESS && count == 1)
+        count = atomic_registers[instruction_field(out, FIELD_SIZE)];
+    /* BMOV to another of the registers of barriers */
+    if (out->opcode == OPCODE_BMOV && out->form != FORM_REGISTER)
+        count = 0;
     if (row->fields & MASKED) {
         const uint32_t mask =
             (uint32_t)__builtin_popcount(instruction_field(out, FIELD_TEXTURE_MASK));
 
-        add_result(out, instruction_field(out, FIELD_C), mask > GROUP ? mask - GROUP : 0);
-        count = mask > GROUP ? GROUP : mask;
+        /* A register that is named is written, whatever the mask says. */
+        add_result(out, instruction_field(out, FIELD_C), mask > GROUP ? mask - GROUP : 1);
+        count = mask > GROUP ? GROUP : mask > 0 ? mask : 1;
     }
     add_result(out, uniform ? uniform_number(first, architecture) : first, count);
     if (row->fields & ALL_PREDICATES)
         add_masked(out, predicates);
     if (row->fields & P || (row->fields & P_ZD && instruction_field(out, FIELD_HAS_ZD)))
         add_result(out, predicates + instruction_field(out, FIELD_OUTPUT), 1);
+    /* No compiler was seen to give a load a predicate, and nvdisasm takes it as written, too. */
+    if (row->fields & IN_LOAD)
+        add_result(out, out->input[0].number, 1);
     if (row->fields & Q)
         add_result(out, predicates + instruction_field(out, FIELD_OUTPUT_2), 1);
 }
@@ -495,7 +571,7 @@ void instruction_decode(const unsigned char *code, size_t offset, uint32_t archi
         return;
     out->uniform = row->fields & U;
     /* The guard of an instruction on uniform registers is a uniform predicate. */
-    if (out->uniform && out->opcode <= OPCODE_UNIFORM_LAST)
+    if (out->uniform && !reads_threads(row))
         out->guard = (uint16_t)(out->guard - PREDICATE_FIRST + UNIFORM_PREDICATE_FIRST);
     decode_inputs(row, out);
     if (row->fields & ADDRESS) {
@@ -505,8 +581,18 @@ void instruction_decode(const unsigned char *code, size_t offset, uint32_t archi
     } else if (row->fields & LONG && architecture >= LATE_FIRST && is_long(out)) {
         decode_long(*row, architecture, out);
         count *= 2;
+    } else if (row->fields & TYPED && !instruction_field(out, FIELD_TYPE_64)) {
+        const struct row narrow = {.transfer = row->transfer,
+                                   .fields = (row->fields & ~(uint32_t)(A2 | B2)) | A | B};
+
+        decode_arithmetic(&narrow, out->form, architecture, out);
+        count = 1;
     } else {
         decode_arithmetic(row, out->form, architecture, out);
     }
+    if (row->fields & (HANDLE | MASKED))
+        decode_handle(architecture, out);
+    if (out->opcode == OPCODE_WARPSYNC)
+        decode_mask(architecture, out);
     decode_results(row, count, architecture, out);
 }

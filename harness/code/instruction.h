@@ -22,8 +22,9 @@
 
 /* OPCODE_LDC, OPCODE_BRA ...: see opcodes.def. */
 enum opcode {
-#define OPCODE(number, id, ...)          OPCODE_##id = number,
-#define OPCODE_FROM_100(number, id, ...) OPCODE_##id = number,
+#define OPCODE(number, id, ...)           OPCODE_##id = number,
+#define OPCODE_FROM_100(number, id, ...)  OPCODE_##id = number,
+#define OPCODE_BEFORE_90(number, id, ...) OPCODE_##id = number,
 #define NAME_BEFORE_VOLTA(name)
 #include "opcodes.def"
     /* ranges */
@@ -111,6 +112,7 @@ enum bit_field {
     FIELD_TEXTURE_MASK, /* registers that it writes */
     FIELD_TEXTURE_DIMENSIONS, /* 0: one */
     FIELD_EXTENDED, /* .X: a carry comes in */
+    FIELD_TYPE_64, /* of IMNMX, from sm_100 on: S64 or U64 */
     FIELD_HIGH_WORD, /* .HI */
     FIELD_SIGNED,
     FIELD_LEA_SHIFT,
@@ -139,7 +141,9 @@ enum bit_field {
     FIELD_OUTPUT, /* predicates that are written */
     FIELD_OUTPUT_2,
     FIELD_CONDITION, /* of a branch: a predicate beside its guard */
-    FIELD_DIVERGED, /* BRA.DIV: it is taken where a warp has diverged, or by the next one */
+    FIELD_BRANCH_KIND, /* of BRA: enum branch_kind */
+    FIELD_DIVERGED, /* BRA.DIV has a uniform register; or BRA.U: by the next one */
+    FIELD_HANDLE, /* of a texture or an image: a uniform register */
     FIELD_BRANCH_INPUT, /* a uniform predicate */
     FIELD_BRANCH_NUMBER,
     FIELD_COUNT
@@ -157,6 +161,10 @@ enum {
 
 /* FIELD_SIZE */
 enum memory_size { SIZE_WORD = 4, SIZE_PAIR = 5, SIZE_QUAD = 6 };
+
+/* FIELD_BRANCH_KIND. U: by a uniform predicate, or all threads where any may. DIV and CONV: where
+ * the threads of a warp have diverged, and where they have not. */
+enum branch_kind { BRANCH_PLAIN, BRANCH_U, BRANCH_DIV, BRANCH_CONV };
 
 /* FIELD_SHIFT_TYPE */
 enum shift_type { SHIFT_S64, SHIFT_U64, SHIFT_S32, SHIFT_U32 };
@@ -219,6 +227,9 @@ struct instruction {
     uint8_t form; /* enum form */
     /* a, b, c of the arithmetic; of memory: address, its uniform part, data */
     struct operand source[OPERANDS_MAX];
+    /* a uniform register beside them: it describes the memory, a texture or an image, or has the
+     * threads that BRA.DIV asks for */
+    struct operand handle;
     struct {
         uint16_t first, count;
     } result[RESULTS_MAX]; /* registers and predicates that it may write */

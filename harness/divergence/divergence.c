@@ -335,12 +335,14 @@ static struct divergence branch_divergence(struct analysis *analysis, uint32_t b
     values[count++] = machine_inputs(machine, out, &in);
     /* Where threads of a warp have diverged, BRA.DIV leads all of them to a copy of what follows.
      */
-    if (in.opcode == OPCODE_BRA && instruction_field(&in, FIELD_DIVERGED))
-        values[count++] = in.form == FORM_IMMEDIATE_C
-                              ? machine_register(machine, out,
-                                                 UNIFORM_PREDICATE_FIRST +
-                                                     instruction_field(&in, FIELD_BRANCH_NUMBER))
-                              : value_uniform(LEVEL_WARP);
+    if (in.opcode == OPCODE_BRA && in.form == FORM_IMMEDIATE_C)
+        values[count++] =
+            machine_register(machine, out,
+                             UNIFORM_PREDICATE_FIRST + instruction_field(&in, FIELD_BRANCH_NUMBER));
+    else if (in.opcode == OPCODE_BRA &&
+             (instruction_field(&in, FIELD_DIVERGED) || instruction_field(&in, FIELD_BRANCH_KIND)))
+        values[count++] =
+            value_of_both(value_uniform(LEVEL_WARP), machine_handle(machine, out, &in));
     for (unsigned word = 0; word < 2 && in.source[SOURCE_A].kind != OPERAND_NONE; word++)
         values[count++] = machine_source(machine, out, &in, last, SOURCE_A, word);
     all = value_function(values, count);

@@ -35,9 +35,10 @@ static struct leads leads_of(const unsigned char *code, size_t index, uint32_t a
     case OPCODE_BRA:
         /* By a uniform predicate, or where the warp has diverged. */
         out.conditional =
-            guarded || (code_field(code, offset, FIELD_DIVERGED) &&
-                        (form != FORM_IMMEDIATE_C ||
-                         code_field(code, offset, FIELD_BRANCH_INPUT) != PREDICATE_ALWAYS));
+            guarded || (form == FORM_IMMEDIATE_C
+                            ? code_field(code, offset, FIELD_BRANCH_INPUT) != PREDICATE_ALWAYS
+                            : code_field(code, offset, FIELD_DIVERGED) ||
+                                  code_field(code, offset, FIELD_BRANCH_KIND) != BRANCH_PLAIN);
         out.target = true;
         out.next = out.conditional;
         break;

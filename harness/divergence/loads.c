@@ -128,6 +128,9 @@ static struct value texture_element(struct analysis *analysis, const struct inst
         return value_divergent(WHY_IMAGE);
     element = machine_source(machine, analysis->in, in, index, SOURCE_B, 0);
     element.origin = 0;
+    handle = machine_handle(machine, analysis->in, in);
+    if (!value_is_uniform(&handle))
+        return value_divergent(WHY_IMAGE);
     handle = machine_source(machine, analysis->in, in, index, SOURCE_HANDLE, 0);
     /* An element has as many bytes as the texture says. */
     return value_add(&machine->lanes, element,

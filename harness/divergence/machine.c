@@ -26,11 +26,12 @@ static struct guarded *guarded_value(struct machine *machine, const struct value
                : NULL;
 }
 
+enum { READ_MAX = (OPERANDS_MAX + 1) * RESULT_WORDS_MAX + INPUTS_MAX };
+
 /* The registers and predicates that an instruction reads, each once; returns how many. */
-static size_t registers_read(const struct instruction *in,
-                             uint32_t numbers[OPERANDS_MAX * RESULT_WORDS_MAX + INPUTS_MAX])
+static size_t registers_read(const struct instruction *in, uint32_t numbers[READ_MAX])
 {
-    uint32_t all[OPERANDS_MAX * RESULT_WORDS_MAX + INPUTS_MAX];
+    uint32_t all[READ_MAX];
     size_t count = 0, different = 0;
 
     for (unsigned i = 0; i < INPUTS_MAX; i++)
@@ -39,6 +40,8 @@ static size_t registers_read(const struct instruction *in,
         for (unsigned word = 0; word < in->source[i].words && word < RESULT_WORDS_MAX; word++)
             if (in->source[i].kind == OPERAND_REGISTER || in->source[i].kind == OPERAND_UNIFORM)
                 all[count++] = in->source[i].number + word;
+    for (unsigned word = 0; word < in->handle.words && in->handle.number != UNIFORM_ZERO; word++)
+        all[count++] = in->handle.number + word;
     for (size_t i = 0; i < count; i++) {
         size_t k = 0;
 
@@ -52,7 +55,7 @@ static size_t registers_read(const struct instruction *in,
 
 void machine_exchange(struct machine *machine, struct value *state, const struct instruction *in)
 {
-    uint32_t numbers[OPERANDS_MAX * RESULT_WORDS_MAX + INPUTS_MAX];
+    uint32_t numbers[READ_MAX];
     size_t count;
 
     if (!is_guarded(in))
@@ -76,14 +79,10 @@ void machine_exchange(struct machine *machine, struct value *state, const struct
  * part of the warp goes on alone. A mask in the code is one of all that execute it. */
 static bool is_partial(const struct step *step)
 {
-    enum { MASK_IN_A_FIRST = 90 }; /* architecture; before, it is in B */
-    const struct machine *machine = step->machine;
-    const uint32_t number =
-        instruction_field(step->in, machine->architecture >= MASK_IN_A_FIRST ? FIELD_A : FIELD_B);
-    const struct value mask = machine_register(machine, step->state, number);
+    const struct value mask =
+        machine_source(step->machine, step->state, step->in, step->index, SOURCE_A, 0);
 
-    return step->in->opcode == OPCODE_WARPSYNC && step->in->form == FORM_REGISTER &&
-           !value_is_uniform(&mask);
+    return step->in->opcode == OPCODE_WARPSYNC && !value_is_uniform(&mask);
 }
 
 /* -- execution --------------------------------------------------------------------------------- */

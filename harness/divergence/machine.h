@@ -85,6 +85,11 @@ struct value machine_source(struct machine *machine, const struct value *state,
                             const struct instruction *in, uint32_t index, unsigned i,
                             unsigned word);
 
+/* The uniform register beside the operands of an instruction: some function of its words. A number,
+ * if it has none. */
+struct value machine_handle(const struct machine *machine, const struct value *state,
+                            const struct instruction *in);
+
 /* The address of a load or store: its low word, and in *high its high word. */
 struct value machine_address(struct machine *machine, const struct value *state,
                              const struct instruction *in, uint32_t index, struct value *high);

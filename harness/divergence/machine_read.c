@@ -194,6 +194,16 @@ struct value machine_source(struct machine *machine, const struct value *state,
     }
 }
 
+struct value machine_handle(const struct machine *machine, const struct value *state,
+                            const struct instruction *in)
+{
+    struct value words[2] = {value_number(0), value_number(0)};
+
+    for (unsigned word = 0; word < in->handle.words && in->handle.number != UNIFORM_ZERO; word++)
+        words[word] = machine_register(machine, state, in->handle.number + word);
+    return value_function(words, sizeof(words) / sizeof(words[0]));
+}
+
 struct value machine_condition(struct machine *machine, const struct value *state,
                                const struct instruction *in)
 {
@@ -209,6 +219,7 @@ struct value machine_address(struct machine *machine, const struct value *state,
 {
     const struct operand *address = &in->source[SOURCE_ADDRESS], *added = &in->source[SOURCE_ADDED];
     const uint32_t scale = in->opcode == OPCODE_LDS ? instruction_field(in, FIELD_LDS_SCALE) : 0;
+    const struct value handle = machine_handle(machine, state, in);
     struct value low = machine_source(machine, state, in, index, SOURCE_ADDRESS, 0);
 
     /* LDS, before sm_90 too: the register times 4, 8 or 16. */
@@ -227,5 +238,8 @@ struct value machine_address(struct machine *machine, const struct value *state,
             *high = transfer_high(parts, sizeof(parts) / sizeof(parts[0]), NULL);
         }
     }
+    /* The memory that an address is in. All have the same, but for parts of a warp. */
+    if (!value_is_uniform(&handle))
+        low = value_of_both(low, handle);
     return value_add(&machine->lanes, low, machine_number(machine, (uint32_t)in->offset));
 }

@@ -131,7 +131,9 @@ struct value transfer_special(const struct step *step)
 
     if (narrow)
         return number == SPECIAL_ZERO ? value_number(0) : value;
-    return in->uniform && !value_is_uniform(&value) ? value_uniform(LEVEL_WARP) : value;
+    return in->uniform && !value_is_uniform(&value) && !step->machine->partial
+               ? value_uniform(LEVEL_WARP)
+               : value;
 }
 
 /* -- memory and other lanes -------------------------------------------------------------------- */
@@ -225,13 +227,11 @@ struct value transfer_shuffle(const struct step *step)
     const unsigned form = step->in->form;
     const bool known_form = form == LANE_IN_REGISTER || form == LANE_IN_CODE;
     const struct value values = step_source(step, SOURCE_A, 0);
-    const struct value lane = form == LANE_IN_CODE ? value_number(0)
-                                                   : machine_register(step->machine, step->state,
-                                                                      step_field(step, FIELD_B));
+    const struct value lane = step_source(step, SOURCE_B, 0);
     const bool given = known_form && !((values.flags | lane.flags) & FLAG_DATA);
     struct value uniform = values.why == WHY_DATA ? value_loaded() : value_uniform(LEVEL_WARP);
 
-    if (by_index && whole && known_form && value_is_uniform(&lane)) {
+    if (by_index && whole && known_form && value_is_uniform(&lane) && !step->machine->partial) {
         uniform.flags = given ? 0 : uniform.flags;
         return value_relied(uniform, lane.flags);
     }

@@ -43,8 +43,8 @@ static void print_instruction(const struct instruction *in)
 {
     printf("%s", in->transfer == TRANSFER_UNKNOWN ? "?" : in->name);
     print_predicate(in->guard);
-    for (unsigned i = 0; i < OPERANDS_MAX; i++) {
-        const struct operand *source = &in->source[i];
+    for (unsigned i = 0; i <= OPERANDS_MAX; i++) {
+        const struct operand *source = i < OPERANDS_MAX ? &in->source[i] : &in->handle;
 
         if ((source->kind == OPERAND_REGISTER || source->kind == OPERAND_UNIFORM) &&
             source->number != REGISTER_ZERO && source->number != UNIFORM_ZERO)

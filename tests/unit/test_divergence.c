@@ -1292,6 +1292,29 @@ TEST(a_warp_whose_lanes_are_apart_takes_a_copy_of_the_code)
     flow_close(&flow);
 }
 
+/* Before sm_80, BRA.DIV has no register that says so. What follows is reached all the same. */
+TEST(code_behind_a_branch_of_lanes_that_are_apart_is_reached)
+{
+    static struct program program = {.architecture = 75};
+    static struct flow flow;
+    static struct checked checked = {.program = &program, .flow = &flow};
+    const struct code_facts facts = {0};
+
+    set(append(&program, OPCODE_BRA, 4, 0, 0, 0, 0), 87, 3, PT); /* BRA.DIV */
+    set_target(&program, program.words[0], 0, 3);
+    set(program.words[0], 32, 2, 2);
+    set(append(&program, OPCODE_LDC, 5, 4, RZ, 0, 0), 54, 5, 3);
+    append_exit(&program);
+    append_exit(&program);
+    assert_int_equal(flow_open(program.words, program.count * INSTRUCTION_BYTES, 75, NULL, 0,
+                               &flow),
+                     STATUS_OK);
+    assert_int_equal(divergence_visit_loads(&flow, &facts, note_load, &checked), STATUS_OK);
+    assert_string_equal(checked.all[1].load.name, "LDC");
+    assert_int_equal(checked.all[1].load.variation, VARIATION_CONSTANT);
+    flow_close(&flow);
+}
+
 /* -- predicates as inputs ---------------------------------------------------------------------- */
 
 enum {
@@ -1584,5 +1607,21 @@ TEST(a_sum_of_part_of_a_warp_is_not_one_of_the_warp)
             assert_int_equal(variation_of(&program), VARIATION_WARP);
         else
             assert_true(variation_of(&program) >= VARIATION_THREAD);
+    }
+}
+
+/* An instruction that the table does not have may write every register. */
+TEST(nothing_is_proven_behind_an_opcode_that_is_not_in_the_table)
+{
+    enum { IN_NO_TABLE = 0x0ff };
+
+    for (unsigned known = 0; known < 2; known++) {
+        struct program program = {.architecture = 80};
+
+        set(append(&program, OPCODE_S2R, NUMBER, 2, 0, 0, 0), 72, 8, CTAID_X);
+        append(&program, known ? OPCODE_NOP : IN_NO_TABLE, NUMBER, 0, 0, 0, 0);
+        append_lookup(&program, 2);
+        append_exit(&program);
+        assert_int_equal(variation_of(&program), known ? VARIATION_BLOCK : VARIATION_UNKNOWN);
     }
 }
