@@ -60,6 +60,7 @@ SECONDS = {
     "build, simulated GPU, sanitizers": 26,
     "lint": 50,
     "fuzz": 38,
+    "fuzz, code of kernels": 1800,
     "unit tests, sanitizers": 50,
     "unit tests, sanitizers, gcc": 60,
     "unit tests": 36,
@@ -415,22 +416,29 @@ def fuzzer_links():
 
 def fuzz(found, full):
     """Each corpus, and a second of mutations of it, the same each time; `make fuzz` goes on for
-    longer. In full, a million mutations of the code of kernels."""
+    longer. The code of kernels reaches all of the analysis, and in full it is fuzzed for 30 minutes
+    of processors."""
     build, skip = (
         make("BUILD=build/asan", "CC=clang", "SANITIZE=1", "FAST=-O0", "fuzzers"),
         None if fuzzer_links() else "clang has no runtime library of fuzzers",
     )
-    return [
+    reach = Part(
+        "fuzz, reach",
+        ["scripts/fuzz_reach.sh"],
+        after=["fuzz"],
+        skip=skip
+        or (
+            None if shutil.which("llvm-symbolizer") else "no llvm-symbolizer, which names functions"
+        ),
+    )
+    parts = [
         Part(
             name,
             build,
             [
                 "scripts/fuzz.sh",
-                "--runs",
-                runs,
+                *limits,
                 "--seed",
-                "1",
-                "--jobs",
                 "1",
                 "--folder",
                 os.path.join(found, name),
@@ -438,12 +446,14 @@ def fuzz(found, full):
             ],
             after=["sanitizer build"],
             skip=skip,
+            slots=slots,
         )
-        for name, runs, *targets in (
-            ("fuzz", "20000"),
-            *([("fuzz, code of kernels", "1000000", "cubin")] if full else []),
+        for name, slots, limits, *targets in (
+            ("fuzz", 1, ("--runs", "20000", "--jobs", "1")),
+            *([("fuzz, code of kernels", 2, ("--seconds", "900", "--jobs", "2"), "cubin")] * full),
         )
     ]
+    return [*parts, reach]
 
 
 def sanitized(suffix, build, *variables):

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ * Machine code: any bytes as a cubin, with all that is said of it. No kernel has more loads than
+ * its section has instructions, and a proof fits its addresses. scripts/fuzz_reach.sh requires that
+ * this target reaches each function of the analysis. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cubin.h"
+#include "estimate.h"
+#include "fuzz.h"
+#include "kernel_parts.h"
+#include "sass.h"
+#include "sass_code.h"
+#include "user_table.h"
+
+/* A proven class has its addresses, and any other a reason. */
+static void require_access(const struct user_access *access)
+{
+    require(access->variation < VARIATION_AFFINE    ? access->addresses.value == 1
+            : access->variation == VARIATION_AFFINE ? access->addresses.value != 1
+            : access->variation == VARIATION_UNEVEN
+                ? access->addresses.value >= 2
+                : access->reason != NULL && !access->addresses.known,
+            "a class that does not fit its addresses", variation_names.names[access->variation]);
+    require(!(access->wavefronts < 1 || access->wavefronts > 32), "wavefronts of a warp",
+            access->instruction);
+}
+
+/* The loads of each kernel are no more than its instructions. Code may be compressed, by 1,024 at
+ * most. */
+static void require_loads(const struct user_code *code, size_t bytes)
+{
+    enum { COMPRESSED_MAX = 128 };
+
+    for (size_t i = 0; i < code->count; i++) {
+        const struct cubin_kernel *kernel = &code->kernels[i];
+        uint64_t sum = 0;
+
+        for (size_t k = 0; k < kernel->load_count; k++) {
+            sum += kernel->loads[k].count;
+            require(kernel->loads[k].in_loops.value <= kernel->loads[k].count,
+                    "more in loops than there are", kernel->loads[k].name);
+        }
+        for (size_t k = 0; k < kernel->access_count; k++)
+            require_access(&kernel->accesses[k]);
+        require(sum <= bytes * COMPRESSED_MAX, "more loads than instructions", kernel->name);
+    }
+}
+
+/* The kernels, as text and as a document. */
+static void show_code(struct user_code *code, size_t bytes)
+{
+    const struct print_style look = {.width = 80};
+    const struct user_indices indices = {.addresses = 1 + (double)(bytes % 32),
+                                         .wavefronts = 1 + (double)(bytes % 8),
+                                         .table_bytes = 256,
+                                         .of_threads = bytes % 2};
+    struct card card = {0};
+    cJSON *json = cJSON_CreateObject();
+
+    card.number[CARD_CONSTANT_ADDRESS_CYCLES] = card.number[CARD_SHARED_WAVEFRONTS_PER_CYCLE] =
+        (struct card_number){1, 1, 1};
+    require(code->count > 0, "neither a kernel nor a message", "");
+    require_loads(code, bytes);
+    capture_begin(&fuzz_stdout);
+    require(json && user_tables_judge(code, &card, bytes % 4 ? &indices : NULL) == STATUS_OK &&
+                user_code_print(stdout, code, &look) == STATUS_OK,
+            "no verdict", "");
+    capture_end(&fuzz_stdout);
+    user_code_largest(code);
+    user_tables_gain(code, 1);
+    fields_write(json, &user_code_fields, code);
+    json_free(json);
+}
+
+/* The code of each function, as that of a kernel of this program. */
+static void compare_code(const char *data, size_t bytes)
+{
+    enum { OPCODES_SHOWN = 64 };
+    char reason[CUBIN_REASON_BYTES], loads[CELL_REASON_BYTES];
+    struct cubin_function function;
+    struct kernel_sass sass;
+    struct sass_code code;
+    struct cubin cubin;
+    char *text;
+
+    cubin_find(data, bytes, "crc", &function);
+    if (!cubin_open(data, bytes, &cubin, reason))
+        return;
+    for (uint64_t place = 0; cubin_next(&cubin, &place, &function);) {
+        sass_read(function.code, function.bytes, function.architecture, &sass);
+        sass_classes_text(&sass, loads);
+        if (!sass.known)
+            continue;
+        text = sass_code_text(function.code, function.bytes, function.architecture);
+        if (text && text[0]) {
+            require(sass_code_parse(text, &code), "a text of code is refused", text);
+            for (size_t i = 0; i < OPCODES_SHOWN && sass_code_opcode(&code, i)[0]; i++)
+                ;
+        }
+        free(text);
+    }
+}
+
+void fuzz_cubin(const char *text, size_t bytes)
+{
+    const struct kernel_build build = {.kernel = {.name = "crc32"},
+                                       .cubin = (void *)text,
+                                       .cubin_bytes = bytes};
+    struct kernel_file file = {.path = FUZZ_FILE};
+    char reason[KERNEL_REASON_BYTES];
+    struct user_code code;
+    const uint32_t block[3] = {bytes % 3 ? (uint32_t)(bytes % 65) : 0, 1 + bytes % 7,
+                               1 + bytes % 2};
+    enum status status;
+
+    /* The same cubin as one of a kernel file. */
+    kernel_symbol(&build, reason);
+    kernel_constant_symbol(&build, "grid");
+    capture_begin(&fuzz_stderr);
+    status = kernel_info_read(text, bytes, &file);
+    capture_end(&fuzz_stderr);
+    require_said(status);
+    compare_code(text, bytes);
+    capture_begin(&fuzz_stderr);
+    status = user_code_parse(FUZZ_FILE, text, bytes, 0, block, &code);
+    capture_end(&fuzz_stderr);
+    /* An architecture that cannot be read is 3. */
+    require_said(status == STATUS_ENVIRONMENT ? STATUS_USAGE : status);
+    if (status != STATUS_OK)
+        return;
+    show_code(&code, bytes);
+    user_code_close(&code);
+}
