@@ -6,8 +6,8 @@
 
 const struct load_row load_rows[LOAD_ROWS] = {
     {SASS_LDC, "LDC", " c[3][register]",
-     "a __constant__ table, at indices that may differ: each distinct address of a warp takes "
-     "its own cycles"},
+     "a __constant__ table, at an index in a register: where a warp has several addresses, each "
+     "takes its own cycles"},
     {SASS_ULDC, "ULDC/LDCU", " c[3][register]",
      "a __constant__ table, at an index that is the same in all threads of a warp: nothing is "
      "serialized"},
@@ -18,8 +18,8 @@ const struct load_row load_rows[LOAD_ROWS] = {
      "a __constant__ table, at an index that is known when the kernel is compiled: nothing is "
      "serialized"},
     {SASS_LDC_PARAMETER, "LDC", " c[0][register]",
-     "an array in the parameters, at indices that may differ: each distinct address of a warp "
-     "takes its own cycles"},
+     "an array in the parameters, at an index in a register: where a warp has several addresses, "
+     "each takes its own cycles"},
     {LOAD_ARGUMENT_UNIFORM, "ULDC/LDCU", " c[0][register]",
      "an array in the parameters, at an index that is the same in all threads of a warp: "
      "nothing is serialized"},

@@ -283,8 +283,11 @@ static void judge_local(struct work *work)
             "an array of each thread's own, indexed at run time: if all threads have the same "
             "entries, declare it outside of the kernel");
     } else {
-        WHY(work, "an array of each thread's own, indexed at run time: registers hold it if loops "
-                  "are unrolled in full");
+        table->verdict = depends;
+        table->better = "registers";
+        WHY(work,
+            "it depends on whether the loops that index it can be unrolled in full: registers "
+            "then hold the array of each thread, and no load is left");
     }
 }
 

@@ -56,7 +56,7 @@ struct user_table {
     double wavefronts_least, sectors_least; /* what the same loads take at best */
     double cycles[SPACES]; /* of a warp's load in each space; NaN: not known, or no room there */
     const char *verdict;
-    const char *better; /* a path's name; NULL: none is known to be better */
+    const char *better; /* a path's name, or "registers"; NULL: none is known to be better */
     char close[48]; /* paths that may be as good as `better`: "shared global" */
     char why[320];
     double unit_time_ratio, low, high; /* see table_verdict.h; NaN: not known */

@@ -257,6 +257,19 @@ KERNEL(own_data)(float *out, const float *x, const int *y, int n)
     out[threadIdx.x] = sum;
 }
 
+// A loop that is unrolled leaves an array of registers.
+// verdict: - local depends registers
+KERNEL(own_data_at_a_counter)(float *out, const float *x, int n)
+{
+    float own[32], sum = 0;
+
+#pragma unroll
+    for (int i = 0; i < 32; i++)
+        own[i] = x[threadIdx.x + i * 256];
+    ROLLED for (int i = 0; i < n; i++) sum = sum * 3 + own[i & 31];
+    out[threadIdx.x] = sum;
+}
+
 // All threads store the same.
 // verdict: - local faster_elsewhere global
 KERNEL(numbers_of_the_code)(int *out, const int *y)
