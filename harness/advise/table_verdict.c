@@ -63,6 +63,7 @@ static void say_open(struct work *work)
     };
     const struct user_access *load = work->open;
     const char *why = whys[load->variation];
+    const char *size = load->table_bytes.known ? "" : ", and --table-bytes";
 
     WHY(work, "%s", why ? why : "the stride is known at run time alone");
     if (load->variation == VARIATION_UNKNOWN && load->reason)
@@ -70,9 +71,9 @@ static void say_open(struct work *work)
     if (work_may_describe(work, load) && work->reason[0])
         WHY(work, "; %s", work->reason);
     else if (load->variation == VARIATION_DATA)
-        WHY(work, ": give --source or --indices");
+        WHY(work, ": give --source or --indices%s", size);
     else if (load->variation == VARIATION_THREAD)
-        WHY(work, ": give --pattern or --indices");
+        WHY(work, ": give --pattern or --indices%s", size);
 }
 
 /* What a load takes, and why that is as it should be. */
@@ -118,19 +119,24 @@ static void say_gain(struct work *work)
         WHY(work, "; too close to call: %s", work->table->close);
 }
 
+/* "line 9, 32 addresses of a warp's load where 1 would do" */
+static void say_against_best(struct work *work, const struct user_access *load, double taken,
+                             double best)
+{
+    say_place(work, load);
+    WHY(work, ", ");
+    say_taken(work, taken);
+    WHY(work, " of a warp's load where %.3g would do", best);
+}
+
 /* How the worst of the loads and the best of them differ. */
 static void say_depends(struct work *work)
 {
     WHY(work, "it depends on which loads run most: ");
-    say_place(work, work->most);
-    WHY(work, ", ");
-    say_taken(work, work->most_taken);
-    WHY(work, " of a warp's load where %.3g would do", work->most_best);
+    say_against_best(work, work->most, work->most_taken, work->most_best);
     if (work->blocks[STATE_FINE] > 0) {
         WHY(work, "; ");
-        say_place(work, work->least);
-        WHY(work, ", ");
-        say_taken(work, work->least_taken);
+        say_against_best(work, work->least, work->least_taken, work->least_best);
     }
     if (work->blocks[STATE_OPEN] > 0) {
         WHY(work, "; ");

@@ -58,7 +58,7 @@ struct user_table {
     const char *verdict;
     const char *better; /* a path's name, or "registers"; NULL: none is known to be better */
     char close[48]; /* paths that may be as good as `better`: "shared global" */
-    char why[320];
+    char why[640];
     double unit_time_ratio, low, high; /* see table_verdict.h; NaN: not known */
     double gain; /* unit_time_ratio, where `better` is known; NaN */
     uint32_t count; /* load instructions */
