@@ -305,11 +305,12 @@ static void judge_block(struct work *work, const struct sums *sums)
     const bool counted = work->memory->space == SPACE_SHARED || work->memory->space == SPACE_GLOBAL;
     /* Means of the user's indices are no proof of one more. */
     const double allowed = counted && !work->table->assumed ? 1 : TIME_MODEL_ERROR;
+    const bool passed_on = work_is_constant(work) && sums->passed_on && !work->in_loops;
     enum state state;
 
     if (sums->open > 0)
         state = STATE_OPEN;
-    else if (sums->taken > sums->least * allowed && !(work_is_constant(work) && sums->passed_on))
+    else if (sums->taken > sums->least * allowed && !passed_on)
         state = STATE_WORSE;
     else
         state = STATE_FINE;

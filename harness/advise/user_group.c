@@ -78,7 +78,7 @@ enum status accesses_name_shared(struct accesses *all)
 
 /* Loads that are looked at before and behind one, those that are taken together, and the bytes that
  * they are apart at most. */
-enum { NEAR = 32, PARTS_MAX = 8, APART_MOST = 1024 };
+enum { NEAR = 32, PARTS_MAX = 8, APART_MOST = 1024, OFFSET_MOST = 1 << 29 };
 
 /* Whether an instruction writes a register of an address, which has two words. */
 static bool writes_address(const struct instruction *in, const struct operand *address)
@@ -157,7 +157,7 @@ static uint32_t take_offsets(const struct accesses *all, size_t index, int32_t *
 }
 
 /* Counts the sectors of load `index`, and of those beside it: the least over all begins of the
- * table. */
+ * table. Threads that are a GB apart have sectors of their own. */
 static void count_sectors(struct accesses *all, size_t index)
 {
     struct user_access *access = &all->kernel->accesses[index];
@@ -166,6 +166,11 @@ static void count_sectors(struct accesses *all, size_t index)
     const uint32_t parts = take_offsets(all, index, offsets), count = parts * CBANK_WARP_THREADS;
     uint32_t bytes = 0, least = UINT32_MAX;
 
+    if (offsets[0] < -OFFSET_MOST || offsets[count - 1] > OFFSET_MOST) {
+        access->counts.sectors = access->counts.addresses;
+        access->sectors_least = ceil(access->counts.addresses * width / ACCESS_SECTOR_BYTES);
+        return;
+    }
     /* Of an entry of a word, compilers read the byte that they need. */
     for (uint32_t i = 0; i < count; i++)
         bytes += width >= ACCESS_BANK_BYTES

@@ -108,6 +108,17 @@ KERNEL(once_then_shuffled)(float *out, const int *x)
     out[OWN] = __shfl_sync(~0u, small[threadIdx.x & 31], x[OWN]);
 }
 
+// Each round reads the table again.
+// verdict: small constant faster_elsewhere shuffle
+KERNEL(shuffled_in_a_loop)(float *out, const int *x, int n)
+{
+    float sum = 0;
+
+    ROLLED for (int i = 0; i < n; i++) sum +=
+        __shfl_sync(~0u, small[(threadIdx.x & 7) + (i & 3) * 8], x[i]);
+    out[OWN] = sum;
+}
+
 // One address in the loop; before it each thread reads once what data say.
 // verdict: c constant as_it_should_be -
 KERNEL(data_before_the_loop)(float *out, const int *q, const float *x, int n)
