@@ -210,6 +210,9 @@ static void note_load(struct work *work, const struct user_access *load,
 
     if (first)
         table->load = *load;
+    work->narrowest =
+        first || load->width_bytes < work->narrowest ? load->width_bytes : work->narrowest;
+    work->widest = load->width_bytes > work->widest ? load->width_bytes : work->widest;
     table->load.copied = copied;
     table->load.variation = variation;
     table->load.condition = condition;
@@ -275,8 +278,8 @@ bool work_may_hold(const struct work *work, enum space space)
     if (space == work->memory->space || space == SPACE_TEXTURE || (!bytes.known && !parameter))
         return false;
     if (row->entries_most &&
-        (!bytes.known || bytes.value > (uint64_t)row->entries_most * load->width_bytes ||
-         load->width_bytes > row->width_most))
+        (!bytes.known || bytes.value > (uint64_t)row->entries_most * work->narrowest ||
+         work->widest > row->width_most))
         return false;
     return !bytes.known || bytes.value <= row->bytes_most;
 }

@@ -37,6 +37,7 @@ struct work {
     enum space better; /* SPACES: there is none */
     double low, high; /* ends of the ratio over the blocks */
     uint32_t blocks[STATES], gains; /* gains: blocks that `better` answers in less time */
+    uint32_t narrowest, widest; /* bytes that a thread reads by a load that counts */
     bool in_loops; /* a load that counts is in a loop */
     bool has_copy; /* other loads fill a copy in shared memory */
     bool left_out; /* loads outside of loops do not count */

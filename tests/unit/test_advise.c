@@ -186,6 +186,23 @@ TEST(each_load_has_its_own_least_wavefronts)
     assert_true(table.counts.wavefronts == 3 && table.wavefronts_least == 2.5);
 }
 
+/* A warp has 32 registers for 32 entries. */
+TEST(a_warp_holds_as_many_entries_as_the_narrowest_load_says)
+{
+    struct user_access loads[] = {load_of(1, 32, 1), load_of(1, 32, 1)};
+    struct user_table table;
+
+    loads[0].table_bytes = loads[1].table_bytes = optional_of(128);
+    table = judged(loads, 2, NULL);
+    assert_string_equal(table.better, "shuffle");
+    loads[1].width_bytes = 2; /* 64 entries */
+    table = judged(loads, 2, NULL);
+    assert_string_equal(table.better, "shared");
+    loads[1].width_bytes = 8; /* two registers */
+    table = judged(loads, 2, NULL);
+    assert_string_equal(table.better, "shared");
+}
+
 /* Counts 5 addresses, and how often it was asked. */
 static enum status five_addresses(const void *context, uint64_t bytes, uint32_t width,
                                   struct described *out)
