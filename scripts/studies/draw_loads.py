@@ -248,11 +248,13 @@ def judge(reader, program):
     ours, theirs = reader - program, program - reader
     if not ours and not theirs:
         return SAME
-    if not theirs or any(strength(answer) is None for answer in ours | theirs):
+    if any(strength(answer) is None for answer in ours | theirs):
         return ELSE
-    if min(map(strength, theirs)) > max(map(strength, ours or reader)):
-        return LESS
-    return ELSE
+    if theirs:
+        best, worst = min(map(strength, theirs)), max(map(strength, ours or reader))
+    else:  # of some of the loads it says what the reader says of others
+        best, worst = max(map(strength, program)), max(map(strength, ours))
+    return LESS if best > worst else ELSE
 
 
 def judge_table(reader, program):

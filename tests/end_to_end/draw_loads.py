@@ -143,6 +143,8 @@ class Drawn(Scratch):
         # The program says less of one of two, something else, and more.
         self.assertEqual(counts(self.judged("affine 4 | grid")[-2]), [29, 1, 0])
         self.assertEqual(counts(self.judged("affine 4")[-2]), [29, 1, 0])
+        told = self.judged("affine 4 | data | thread")
+        self.assertEqual(counts(told[-2]), [29, 1, 0])
         for answer in (
             "affine 8 | data",
             "data",
