@@ -132,6 +132,7 @@ static void add_load(struct work *work, const struct user_access *load,
     take(work, load, counts, &taken, &least);
     sums->taken += taken;
     sums->least += least;
+    sums->ordered_least += isnan(load->counts.addresses) ? taken : least;
     sums->counts.addresses += counts->addresses;
     sums->counts.wavefronts += counts->wavefronts;
     sums->counts.tag_wavefronts += counts->tag_wavefronts;
@@ -301,26 +302,31 @@ bool cycles_are_below(const struct cycles *less, const struct cycles *more)
     return less->high * TIME_MODEL_ERROR < more->low;
 }
 
+/* Whether only another space helps a load of the memory that takes more than at best. */
+static bool is_serial(const struct work *work)
+{
+    return work->memory->space == SPACE_CONSTANT || work->memory->space == SPACE_TEXTURE;
+}
+
 /* Judges a block of code. */
 static void judge_block(struct work *work, const struct sums *sums)
 {
     const struct cycles *current = &sums->cycles[work->memory->space];
-    const bool counted = work->memory->space == SPACE_SHARED || work->memory->space == SPACE_GLOBAL;
-    /* Means of the user's indices are no proof of one more. */
-    const double allowed = counted && !work->table->assumed ? 1 : TIME_MODEL_ERROR;
+    const bool has_better = work->better != SPACES;
+    const bool gains = has_better && cycles_are_below(&sums->cycles[work->better], current);
     const bool passed_on = work_is_constant(work) && sums->passed_on && !work->in_loops;
-    enum state state;
+    /* Less than the error of the model is not told. */
+    const bool serial = sums->taken > sums->least * TIME_MODEL_ERROR && !passed_on;
+    enum state state = STATE_FINE;
 
     if (sums->open > 0)
         state = STATE_OPEN;
-    else if (sums->taken > sums->least * allowed && !passed_on)
+    else if (is_serial(work) ? serial : sums->taken > sums->ordered_least || (serial && gains))
         state = STATE_WORSE;
-    else
-        state = STATE_FINE;
     work->blocks[state]++;
-    if (work->better == SPACES)
+    work->gains += state == STATE_WORSE && gains;
+    if (!has_better)
         return;
-    work->gains += state == STATE_WORSE && cycles_are_below(&sums->cycles[work->better], current);
     work->low = fmin(work->low, current->low / sums->cycles[work->better].high);
     work->high = fmax(work->high, current->high / sums->cycles[work->better].low);
 }
@@ -362,6 +368,7 @@ enum status work_judge_blocks(struct work *work)
             continue;
         work->all.loads += sums.loads;
         work->all.taken += sums.taken;
+        work->all.least += sums.least;
         work->all.counts.addresses += sums.counts.addresses;
         work->all.counts.wavefronts += sums.counts.wavefronts;
         work->all.counts.tag_wavefronts += sums.counts.tag_wavefronts;

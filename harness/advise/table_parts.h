@@ -16,6 +16,9 @@ struct memory_row {
 struct sums {
     struct warp_counts counts;
     double taken, least; /* of what the unit of the memory counts: see struct memory_row */
+    /* the least by padding or another order, which help where the code decides the index, and not
+     * where data do */
+    double ordered_least;
     double sectors_least, wavefronts_least;
     struct cycles cycles[SPACES];
     uint32_t loads, open; /* open: those of them whose addresses are not known */

@@ -101,6 +101,8 @@ static void say_fine(struct work *work)
         WHY(work, "a load of a warp takes the fewest sectors that hold what it reads");
     else
         say_load(work);
+    if (table->assumed && work->all.taken > work->all.least * TIME_MODEL_ERROR)
+        WHY(work, ", and no memory space is told to take less time");
     if (work->differ)
         WHY(work, "; what each thread reads once, outside of loops, does not count");
 }
@@ -195,11 +197,7 @@ static void judge_worse(struct work *work)
     struct user_table *table = work->table;
 
     table->verdict = work->memory->worse;
-    if (table->assumed && table->verdict != cannot_tell) {
-        table->verdict = as_it_should_be;
-        say_load(work);
-        WHY(work, ", and no memory space is told to take less time");
-    } else if (table->verdict == conflicts) {
+    if (table->verdict == conflicts) {
         WHY(work,
             "threads of a warp meet in a bank: a load takes %.3g wavefronts where %.3g would do; "
             "pad the rows, or copy the table",

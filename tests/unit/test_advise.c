@@ -226,7 +226,17 @@ TEST(indices_are_counted_once_for_each_size)
     table = judged(loads, 2, &indices);
     assert_true(asked == 1 && table.assumed && table.counts.addresses == 5);
     assert_string_equal(table.verdict, "faster elsewhere");
+    loads[0].memory = loads[1].memory = "shared"; /* wavefronts of data have no better order */
+    table = judged(loads, 2, &indices);
+    assert_string_equal(table.verdict, "as it should be");
+    loads[1] = load_of(1, 32, 32); /* those that the code decides have one */
+    loads[1].memory = "shared";
+    table = judged(loads, 2, &indices);
+    assert_string_equal(table.verdict, "bank conflicts");
+    loads[0].memory = "constant";
+    loads[1] = loads[0];
     loads[1].variation = VARIATION_THREAD; /* not decided by data: a source does not stand for it */
+    loads[1].code_block = 2;
     table = judged(loads, 2, &indices);
     assert_string_equal(table.verdict, "depends");
     loads[0].table_bytes = loads[1].table_bytes = optional_of(2048);
