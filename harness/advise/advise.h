@@ -61,6 +61,7 @@ struct advice {
     char *measure;
     struct advised_facts facts;
     const struct user_code *code; /* of --kernel; NULL: not given; not owned */
+    bool all_loads; /* of the code, all loads and tables are printed */
 };
 
 /* Counts and estimates the cells of a plan, which differ by their path alone, and ranks them. The

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "advise.h"
+#include "code_print.h"
 #include "command.h"
 #include "document.h"
 #include "engine.h"
@@ -20,9 +21,9 @@
 struct advise_options {
     struct plan_options plan;
     /* NULL: not given */
-    const char *card_path, *json_path, *kernel_path, *block, *write_path, *tables;
+    const char *card_path, *json_path, *kernel_path, *kernel_name, *block, *write_path, *tables;
     uint64_t architecture; /* 0: not given */
-    bool fail;
+    bool fail, all_loads;
     double threshold_percent;
     struct output_options look;
 };
@@ -40,9 +41,21 @@ static const struct option_row rows[] = {
     {.name = "kernel",
      .topic = TOPIC_KERNEL,
      .argument = "FILE",
-     .help = "code of your own: a cubin, a fatbin, or a program, library or object that has one",
+     .help = "code of your own: a cubin, a fatbin, or a program, library, archive or object that "
+             "has one",
      .kind = &option_text,
      MEMBER(kernel_path)},
+    {.name = "kernel-name",
+     .topic = TOPIC_KERNEL,
+     .argument = "GLOB",
+     .help = "with --kernel: only kernels of this name; * stands for any text",
+     .kind = &option_text,
+     MEMBER(kernel_name)},
+    {.name = "all-loads",
+     .topic = TOPIC_KERNEL,
+     .help = "with --kernel: print all tables and the loads of every kernel",
+     .kind = &option_flag,
+     MEMBER(all_loads)},
     {.name = "arch",
      .topic = TOPIC_KERNEL,
      .argument = "NUMBER",
@@ -276,9 +289,11 @@ static enum status check_options(const struct advise_options *options)
     if (options->fail && !options->kernel_path)
         return log_error(STATUS_USAGE,
                          "--fail judges the tables of your own code: name it by --kernel FILE");
-    if (options->block && !options->kernel_path)
-        return log_error(STATUS_USAGE, "--block-dim is of the launches of your own code: name it "
-                                       "by --kernel FILE");
+    if (!options->kernel_path && (options->block || options->kernel_name || options->all_loads))
+        return log_error(STATUS_USAGE, "%s is of your own code: name it by --kernel FILE",
+                         options->block         ? "--block-dim"
+                         : options->kernel_name ? "--kernel-name"
+                                                : "--all-loads");
     return STATUS_OK;
 }
 
@@ -286,8 +301,9 @@ static enum status check_options(const struct advise_options *options)
 static enum status read_code(const struct advise_options *options, struct session *session)
 {
     enum { KERNEL_BYTES_MAX = 1 << 28 };
-    uint32_t block[3] = {0};
-    enum status status = options->block ? read_block(options->block, block) : STATUS_OK;
+    struct code_choice choice = {.architecture = (uint32_t)options->architecture,
+                                 .kernel_name = options->kernel_name};
+    enum status status = options->block ? read_block(options->block, choice.block) : STATUS_OK;
     size_t bytes;
 
     if (status != STATUS_OK || !options->kernel_path)
@@ -295,12 +311,10 @@ static enum status read_code(const struct advise_options *options, struct sessio
     status = file_read(options->kernel_path, KERNEL_BYTES_MAX, &session->cubin, &bytes);
     if (status != STATUS_OK)
         return status;
-    return user_code_parse(options->kernel_path, session->cubin, bytes,
-                           (uint32_t)options->architecture, block, &session->code);
+    return user_code_parse(options->kernel_path, session->cubin, bytes, &choice, &session->code);
 }
 
-/* Ranks the memory spaces for the lookups. Code without a __constant__ table is read, too. Then
- * there are no lookups to rank, unless they were asked for. */
+/* Ranks the memory spaces for the lookups. Beside code, they must be asked for. */
 static enum status rank_spaces(const struct advise_options *options, struct session *session)
 {
     const struct plan_options *plan = &options->plan;
@@ -313,10 +327,8 @@ static enum status rank_spaces(const struct advise_options *options, struct sess
         !CBANK_WIDTH_IS_PLAIN((uint32_t)plan->parameters[PARAMETER_width_bytes].values[0]))
         return log_error(STATUS_USAGE, "--write has entries of 1, 2, 4, 8 or 16 bytes");
     session->advice.card = session->card;
-    /* Where all indices are proven, there is nothing to assume about them. */
-    session->advice.facts.given = !session->code.path ||
-                                  (largest && largest->variation >= VARIATION_THREAD) ||
-                                  options->write_path || plan_options_given(plan);
+    session->advice.facts.given =
+        !session->code.path || options->write_path || plan_options_given(plan);
     if (!session->advice.facts.given)
         return STATUS_OK;
     status = make_plan(plan, largest, &session->indices, &session->plan);
@@ -413,6 +425,7 @@ static enum status judge_tables(const struct advise_options *options, struct ses
     if (!session->code.path)
         return STATUS_OK;
     session->advice.code = &session->code;
+    session->advice.all_loads = options->all_loads;
     return user_tables_judge(&session->code, &session->card,
                              of_threads || plan->sources.count ? &indices : NULL);
 }
@@ -454,9 +467,8 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
         status = judge_tables(options, &session);
     if (status == STATUS_OK)
         status = put_advice(options, &look, &session);
-    if (status == STATUS_OK && options->fail &&
-        user_tables_gain(&session.code, options->threshold_percent / 100))
-        status = STATUS_FINDING;
+    if (status == STATUS_OK && options->fail)
+        status = user_code_fail(&session.code, options->threshold_percent / 100);
     session_close(&session);
     return status;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * Advice as text and as a document. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "advise.h"
+#include "code_print.h"
 #include "document.h"
 #include "memory.h"
 #include "text.h"
 #include "text_print.h"
-#include "user_code.h"
 #include "version_json.h"
 
 enum { LINE_BYTES = 1024 };
@@ -146,11 +147,42 @@ static void print_choice(FILE *stream, const struct advice *advice, const struct
                missing);
 }
 
+/* Prints a command line of a shell, continued by backslashes where it is too wide. A word stays
+ * whole, so that the command can be copied. */
+static void print_command(FILE *stream, const char *before, const char *command,
+                          const struct print_style *look)
+{
+    enum { INDENT = 4, CONTINUED = 2 /* columns of " \\" */ };
+    char text[4 * PATH_MAX + 16]; /* a path, whose quotes take four bytes */
+    size_t column = strlen(before);
+
+    fputs(before, stream);
+    for (const char *word = command; *word;) {
+        bool quoted = false;
+        size_t bytes = 0;
+
+        for (; word[bytes] && (quoted || word[bytes] != ' '); bytes++)
+            quoted ^= word[bytes] == '\'';
+        if (word != command && column + 1 + bytes + CONTINUED > (size_t)look->width) {
+            fprintf(stream, " \\\n%*s", INDENT, "");
+            column = INDENT;
+        } else if (word != command) {
+            fputc(' ', stream);
+            column++;
+        }
+        snprintf(text, sizeof(text), "%.*s", (int)bytes, word);
+        text_put(stream, escapes_none, text);
+        column += bytes;
+        word += bytes + (word[bytes] == ' ');
+    }
+    fputc('\n', stream);
+}
+
 /* How to measure the lookups, and the kernel around them. */
 static void print_commands(FILE *stream, const struct advice *advice,
                            const struct print_style *look)
 {
-    advise_put(stream, look, "measure: %s", advice->measure);
+    print_command(stream, "measure: ", advice->measure, look);
     fputc('\n', stream);
     /* The numbers are of an H100: thirteen tables of public code, in kernels with their
      * arithmetic. */
@@ -170,8 +202,12 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
     const struct grid grid = grid_of(advice, TEXT_COLUMNS);
     enum status status;
 
-    if (!advice->facts.given)
-        return user_code_print(stream, advice->code, look);
+    if (advice->code) {
+        status = user_code_print(stream, advice->code, advice->all_loads, look);
+        if (status != STATUS_OK || !advice->facts.given)
+            return status;
+        fputc('\n', stream);
+    }
     print_lookups(stream, advice, look);
     status = grid_print(stream, &grid, look);
     if (status != STATUS_OK)
@@ -183,7 +219,7 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
     fputc('\n', stream);
     print_choice(stream, advice, look);
     print_commands(stream, advice, look);
-    return advice->code ? user_code_print(stream, advice->code, look) : STATUS_OK;
+    return STATUS_OK;
 }
 
 /* -- the document ------------------------------------------------------------------------------ */

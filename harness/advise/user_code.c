@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The kernels of a file, as text and as a document. */
+ * The kernels of a file, read, and as a document. */
 #include "user_code.h"
 
 #include <dlfcn.h>
@@ -11,6 +11,7 @@
 #include "cubin.h"
 #include "fatbin.h"
 #include "instruction.h"
+#include "kernel_name.h"
 #include "log.h"
 #include "memory.h"
 #include "text.h"
@@ -38,26 +39,39 @@ static char *readable_name(const struct user_code *code, const char *symbol)
     return readable ? readable : strdup(symbol);
 }
 
+static void close_kernel(struct cubin_kernel *kernel)
+{
+    free(kernel->name);
+    free(kernel->readable);
+    free(kernel->doubt);
+    free(kernel->loads);
+    free(kernel->accesses);
+    free(kernel->tables);
+}
+
 /* Writes the kinds of loads that a kernel has, in words. */
-static void list_loads(const struct kernel_loads *loads, struct cubin_kernel *kernel)
+static enum status list_loads(const struct kernel_loads *loads, struct cubin_kernel *kernel)
 {
     static const char *const widths[SASS_WIDTH_COUNT] = {".U8", ".U16", "", ".64", ".128"};
 
     for (size_t i = 0; i < (size_t)LOAD_ROWS * SASS_WIDTH_COUNT; i++) {
         const struct load_row *row = &load_rows[i / SASS_WIDTH_COUNT];
         const uint32_t width = i % SASS_WIDTH_COUNT;
-        struct user_load *load = &kernel->loads[kernel->load_count];
+        struct user_load *load;
 
         if (!loads->all[row->kind][width])
             continue;
+        if (!memory_grow(&kernel->loads, kernel->load_count, sizeof(*kernel->loads)))
+            return log_memory("the loads of %s", kernel->name);
+        load = &kernel->loads[kernel->load_count++];
         *load =
             (struct user_load){.means = row->means,
                                .bytes = 1u << width,
                                .count = loads->all[row->kind][width],
                                .in_loops = {loads->loops_known, loads->in_loops[row->kind][width]}};
         snprintf(load->name, sizeof(load->name), "%s%s%s", row->before, widths[width], row->behind);
-        kernel->load_count++;
     }
+    return STATUS_OK;
 }
 
 /* Names the tables of a kernel as C++ has them. */
@@ -75,34 +89,47 @@ static enum status name_tables(const struct user_code *code, struct cubin_kernel
     return STATUS_OK;
 }
 
-static enum status add_kernel(const struct cubin *cubin, const struct cubin_function *function,
-                              const uint32_t block[3], struct user_code *out)
+/* Reads the loads of a kernel that has its names. */
+static enum status read_kernel(const struct cubin *cubin, const struct cubin_function *function,
+                               const uint32_t block[3], const struct user_code *code,
+                               struct cubin_kernel *kernel)
 {
-    struct cubin_kernel *kernel;
     struct kernel_loads loads;
     enum status status;
+
+    kernel_usage_read(cubin, function, &kernel->usage);
+    status = user_accesses_read(cubin, function, block, kernel, &loads);
+    if (status == STATUS_OK)
+        status = list_loads(&loads, kernel);
+    return status == STATUS_OK ? name_tables(code, kernel) : status;
+}
+
+static enum status add_kernel(const struct cubin *cubin, const struct cubin_function *function,
+                              const struct code_choice *choice, struct user_code *out)
+{
+    struct cubin_kernel *kernel;
 
     if (!memory_grow(&out->kernels, out->count, sizeof(*out->kernels)))
         return log_memory("the kernels of %s", out->path);
     kernel = &out->kernels[out->count++];
-    *kernel = (struct cubin_kernel){.name = strdup(function->symbol),
-                                    .loads = calloc(LOAD_ROWS * SASS_WIDTH_COUNT,
-                                                    sizeof(*kernel->loads))};
-    if (!kernel->name || !kernel->loads)
-        return log_memory("the loads of %s", function->symbol);
+    *kernel = (struct cubin_kernel){.name = strdup(function->symbol)};
+    if (!kernel->name)
+        return log_memory("the name of %s", function->symbol);
     text_clean(kernel->name, 0);
     kernel->readable = readable_name(out, kernel->name);
     if (!kernel->readable)
         return log_memory("the name of %s", function->symbol);
-    status = user_accesses_read(cubin, function, block, kernel, &loads);
-    if (status != STATUS_OK)
-        return status;
-    list_loads(&loads, kernel);
-    return name_tables(out, kernel);
+    if (!choice->kernel_name ||
+        kernel_name_matches(choice->kernel_name, kernel->name, kernel->readable))
+        return read_kernel(cubin, function, choice->block, out, kernel);
+    close_kernel(kernel);
+    out->count--;
+    out->left_out++;
+    return STATUS_OK;
 }
 
 /* Adds the kernels of a cubin. */
-static enum status add_kernels(const struct cubin_image *image, const uint32_t block[3],
+static enum status add_kernels(const struct cubin_image *image, const struct code_choice *choice,
                                struct user_code *out)
 {
     char reason[CUBIN_REASON_BYTES];
@@ -122,7 +149,7 @@ static enum status add_kernels(const struct cubin_image *image, const uint32_t b
                          out->path);
     for (uint64_t place = 0; cubin_next(&cubin, &place, &function);) {
         const enum status status =
-            function.kernel ? add_kernel(&cubin, &function, block, out) : STATUS_OK;
+            function.kernel ? add_kernel(&cubin, &function, choice, out) : STATUS_OK;
 
         if (status != STATUS_OK)
             return status;
@@ -130,11 +157,11 @@ static enum status add_kernels(const struct cubin_image *image, const uint32_t b
     return STATUS_OK;
 }
 
-enum status user_code_parse(const char *path, const void *data, size_t bytes, uint32_t architecture,
-                            const uint32_t block[3], struct user_code *out)
+enum status user_code_parse(const char *path, const void *data, size_t bytes,
+                            const struct code_choice *choice, struct user_code *out)
 {
     struct cubin_images images;
-    enum status status = cubin_images_open(path, data, bytes, architecture, &images);
+    enum status status = cubin_images_open(path, data, bytes, choice->architecture, &images);
     void *symbol;
 
     *out = (struct user_code){.path = path, .architecture = images.architecture};
@@ -149,8 +176,13 @@ enum status user_code_parse(const char *path, const void *data, size_t bytes, ui
                            "or look at what nvdisasm prints of this one",
                            path, images.architecture);
     for (size_t i = 0; status == STATUS_OK && i < images.count; i++)
-        status = add_kernels(&images.all[i], block, out);
+        status = add_kernels(&images.all[i], choice, out);
     cubin_images_close(&images);
+    if (status == STATUS_OK && out->count == 0)
+        status = log_error(STATUS_USAGE,
+                           "%s: none of %zu kernels of sm_%" PRIu32
+                           " is named %s; without --kernel-name, the answer names them",
+                           path, out->left_out, out->architecture, choice->kernel_name);
     if (status != STATUS_OK)
         user_code_close(out);
     return status;
@@ -158,105 +190,12 @@ enum status user_code_parse(const char *path, const void *data, size_t bytes, ui
 
 void user_code_close(struct user_code *code)
 {
-    for (size_t i = 0; i < code->count; i++) {
-        free(code->kernels[i].name);
-        free(code->kernels[i].readable);
-        free(code->kernels[i].doubt);
-        free(code->kernels[i].loads);
-        free(code->kernels[i].accesses);
-        free(code->kernels[i].tables);
-    }
+    for (size_t i = 0; i < code->count; i++)
+        close_kernel(&code->kernels[i]);
     free(code->kernels);
     if (code->library)
         dlclose(code->library);
     *code = (struct user_code){0};
-}
-
-/* -- text -------------------------------------------------------------------------------------- */
-
-#define LOAD(kind, name) .value = kind, .member = GRID_MEMBER(struct user_load, name)
-
-static const struct grid_column columns[] = {
-    {.key = "load", .heading = "load", LOAD(grid_array, name), .head = true},
-    {.key = "count", .heading = "number", .format = text_count, LOAD(grid_integer, count)},
-    {.key = "in_loops", .heading = "in loops", .format = text_count, LOAD(grid_optional, in_loops)},
-    {.key = "means", .heading = "of", LOAD(grid_text, means), .below = true},
-};
-
-/* Loads of one line that are alike. */
-struct access_row {
-    uint32_t count;
-    char line[96], table[sizeof(((struct user_access *)0)->table)], varies[96];
-};
-
-#define ACCESS(kind, name) .value = kind, .member = GRID_MEMBER(struct access_row, name)
-
-static const struct grid_column access_columns[] = {
-    {.key = "line", .heading = "load", ACCESS(grid_array, line), .head = true},
-    {.key = "table", .heading = "table", ACCESS(grid_array, table)},
-    {.key = "varies", .heading = "address", ACCESS(grid_array, varies)},
-    {.key = "count", .heading = "number", .format = text_count, ACCESS(grid_integer, count)},
-};
-
-enum status user_code_print(FILE *stream, const struct user_code *code,
-                            const struct print_style *look)
-{
-    enum { NEAR = 64 }; /* rows: loads of unrolled rounds alternate */
-    enum status status = STATUS_OK;
-
-    fputs("\ncode: ", stream);
-    text_put(stream, escapes_none, code->path);
-    fprintf(stream, ", sm_%" PRIu32, code->architecture);
-    fprintf(stream, code->others[0] ? "; the file also has %s, which --arch chooses\n" : "\n",
-            code->others);
-    for (size_t i = 0; status == STATUS_OK && i < code->count; i++) {
-        const struct cubin_kernel *kernel = &code->kernels[i];
-        const struct grid grid = {GRID_COLUMNS(columns),
-                                  GRID_ROWS(kernel->loads, kernel->load_count)};
-        struct access_row *rows = calloc(kernel->access_count + 1, sizeof(*rows));
-        struct grid accesses = {GRID_COLUMNS(access_columns), GRID_ROWS(rows, 0)};
-
-        for (size_t k = 0; rows && k < kernel->access_count; k++) {
-            const struct user_access *access = &kernel->accesses[k];
-            struct access_row *row = &rows[accesses.row_count];
-            struct access_row *like = accesses.row_count > NEAR ? row - NEAR : rows;
-
-            row->count = 1;
-            snprintf(row->line, sizeof(row->line), "%s", access->instruction);
-            if (access->line.known)
-                text_join(row->line, sizeof(row->line), ", ",
-                          access->file[0] ? "%s:%" PRIu64 : "%sline %" PRIu64, access->file,
-                          access->line.value);
-            snprintf(row->table, sizeof(row->table), "%s",
-                     access->table[0] ? access->readable : "-");
-            snprintf(row->varies, sizeof(row->varies),
-                     access->stride_bytes ? "%s, %" PRId64 " bytes apart" : "%s",
-                     variation_words[access->variation], access->stride_bytes);
-            /* That of one dimension is printed once for the kernel. */
-            if (access->condition && access->condition != user_one_dimension)
-                text_join(row->varies, sizeof(row->varies), ", ", "%s", access->condition);
-            while (like < row &&
-                   (strcmp(like->line, row->line) != 0 || strcmp(like->table, row->table) != 0 ||
-                    strcmp(like->varies, row->varies) != 0))
-                like++;
-            like->count += like < row;
-            accesses.row_count += like == row;
-        }
-        fprintf(stream, "\nkernel %s\n", kernel->readable);
-        status =
-            rows ? grid_print(stream, &grid, look) : log_memory("the loads of %s", kernel->name);
-        if (status == STATUS_OK && kernel->access_count > 0) {
-            fputs("\nhow the addresses of a warp vary:\n", stream);
-            status = grid_print(stream, &accesses, look);
-        }
-        free(rows);
-        if (status == STATUS_OK)
-            status = user_tables_print(stream, kernel, look);
-        if (kernel->calls_out)
-            fputs("it calls functions whose code is elsewhere: their loads are not counted\n",
-                  stream);
-    }
-    return status;
 }
 
 /* -- document ---------------------------------------------------------------------------------- */
@@ -314,6 +253,13 @@ static const struct field kernel_fields[] = {
     {FIELD(field_list, struct cubin_kernel, "tables", tables, REQUIRED),
      .elements = &user_tables_list},
     {FIELD(field_bool, struct cubin_kernel, "calls_out", calls_out, REQUIRED)},
+    {FIELD(field_optional, struct cubin_kernel, "registers", usage.registers, NULLABLE)},
+    {FIELD(field_optional, struct cubin_kernel, "stack_bytes", usage.stack_bytes, NULLABLE)},
+    {FIELD(field_uint32, struct cubin_kernel, "local_loads", usage.local_loads, REQUIRED)},
+    {FIELD(field_uint32, struct cubin_kernel, "local_stores", usage.local_stores, REQUIRED)},
+    {FIELD(field_optional, struct cubin_kernel, "constant_bytes", usage.constant_bytes, NULLABLE)},
+    {FIELD(field_optional, struct cubin_kernel, "parameter_bytes", usage.parameter_bytes,
+           NULLABLE)},
 };
 static const struct objects kernels =
     OBJECTS_OF(kernel_fields, struct cubin_kernel, struct user_code, count);

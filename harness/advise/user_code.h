@@ -7,6 +7,7 @@
 #include "field.h"
 #include "grid.h"
 #include "kernel_loads.h"
+#include "kernel_usage.h"
 #include "load_cost.h"
 #include "optional.h"
 
@@ -80,6 +81,7 @@ struct cubin_kernel {
     /* owned: as C++ has it; the same where it is no name of C++, or libstdc++ is not there */
     char *readable;
     char *doubt; /* owned: why nothing is proven of its code; NULL: nothing speaks against it */
+    struct kernel_usage usage;
     bool calls_out, local_written; /* local_written: at an index that is known at run time alone */
     bool works_in_loops; /* it has loops that do more than copy tables */
     enum local_content local_content;
@@ -95,6 +97,7 @@ struct user_code {
     const char *path;
     uint32_t architecture; /* 90 for sm_90 */
     char others[128]; /* what the file has in addition: "sm_75 sm_80" */
+    size_t left_out; /* kernels that `name` of the choice does not match */
     struct cubin_kernel *kernels; /* owned */
     size_t count;
     void *library; /* owned: libstdc++, which knows the names of C++; NULL: it is not there */
@@ -102,22 +105,24 @@ struct user_code {
     char *(*demangle)(const char *name, char *room, size_t *bytes, int *status);
 };
 
-/* Reads the kernels of an architecture in a file in memory, called `path`: see cubin_images_open,
- * whose errors it has. `block`: the shape of a block where the code has none, as in dim3; zeros:
- * not known. STATUS_ENVIRONMENT also for an architecture whose code cannot be read. On success the
- * caller closes *out. */
-enum status user_code_parse(const char *path, const void *data, size_t bytes, uint32_t architecture,
-                            const uint32_t block[3], struct user_code *out);
+/* What is read of a file. */
+struct code_choice {
+    uint32_t architecture; /* 0: the newest, see cubin_images_open */
+    uint32_t block[3]; /* the shape of a block where the code has none, as in dim3; 0: not known */
+    const char *kernel_name; /* see kernel_name_matches; NULL: all kernels */
+};
+
+/* Reads the kernels of a file in memory, called `path`: see cubin_images_open, whose errors it has.
+ * STATUS_USAGE, logged, also where no kernel has the name. STATUS_ENVIRONMENT also for an
+ * architecture whose code cannot be read. On success the caller closes *out. */
+enum status user_code_parse(const char *path, const void *data, size_t bytes,
+                            const struct code_choice *choice, struct user_code *out);
 
 /* Reads the loads of one kernel into its accesses, and counts them. STATUS_ENVIRONMENT, logged,
  * when out of memory. */
 enum status user_accesses_read(const struct cubin *cubin, const struct cubin_function *function,
                                const uint32_t block[3], struct cubin_kernel *kernel,
                                struct kernel_loads *loads);
-
-/* Prints the loads of each kernel. STATUS_ENVIRONMENT when out of memory. */
-enum status user_code_print(FILE *stream, const struct user_code *code,
-                            const struct print_style *look);
 
 /* Releases; accepts a zeroed struct. */
 void user_code_close(struct user_code *code);

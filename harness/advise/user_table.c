@@ -84,70 +84,7 @@ const struct user_access *user_code_largest(const struct user_code *code, const 
     return found;
 }
 
-bool user_tables_gain(const struct user_code *code, double share)
-{
-    for (size_t k = 0; k < code->count; k++)
-        for (size_t t = 0; t < code->kernels[k].table_count; t++)
-            if (verdict_is_gain(&code->kernels[k].tables[t]) &&
-                code->kernels[k].tables[t].low > 1 + share)
-                return true;
-    return false;
-}
-
-/* -- output ------------------------------------------------------------------------------------ */
-
-#define TABLE_OF(kind, name) .value = kind, .member = GRID_MEMBER(struct user_table, name)
-
-static const struct grid_column columns[] = {
-    {.key = "table", .heading = "table", TABLE_OF(grid_array, load.readable), .head = true},
-    {.key = "memory", .heading = "in", TABLE_OF(grid_text, load.memory)},
-    {.key = "table_bytes",
-     .heading = "bytes",
-     .format = text_count,
-     TABLE_OF(grid_optional, load.table_bytes)},
-    {.key = "addresses",
-     .heading = "addresses a load",
-     .format = text_tenths,
-     TABLE_OF(grid_number, counts.addresses)},
-    {.key = "verdict", .heading = "verdict", TABLE_OF(grid_text, verdict)},
-    {.key = "better", .heading = "better", TABLE_OF(grid_text, better)},
-    {.key = "unit_time_ratio",
-     .heading = "unit time",
-     .format = text_ratio,
-     TABLE_OF(grid_number, gain)},
-    {.key = "why", .heading = "because", TABLE_OF(grid_array, why), .below = true},
-};
-
-static bool condition_note(const void *row, size_t index, char *out, size_t bytes)
-{
-    const struct user_table *table = row;
-
-    if (index > 0 || !table->load.condition || table->load.condition == user_one_dimension)
-        return false;
-    snprintf(out, bytes, "%s", table->load.condition);
-    return true;
-}
-
-enum status user_tables_print(FILE *stream, const struct cubin_kernel *kernel,
-                              const struct print_style *look)
-{
-    const struct grid grid = {GRID_COLUMNS(columns), GRID_ROWS(kernel->tables, kernel->table_count),
-                              .note = condition_note};
-    enum status status;
-
-    if (kernel->table_count == 0)
-        return STATUS_OK;
-    fputs("\nshould each table live where it does? unit time: how long its unit is busy, over that "
-          "of `better`\n",
-          stream);
-    status = grid_print(stream, &grid, look);
-    for (size_t t = 0; status == STATUS_OK && t < kernel->table_count; t++)
-        if (kernel->tables[t].load.condition == user_one_dimension) {
-            fprintf(stream, "addresses of a warp: %s\n", user_one_dimension);
-            break;
-        }
-    return status;
-}
+/* -- document ---------------------------------------------------------------------------------- */
 
 static const struct field fields[] = {
     {FIELD(field_text, struct user_table, "table", load.table, NULLABLE)},

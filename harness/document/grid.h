@@ -100,6 +100,8 @@ struct grid {
     /* Note number `index` of a row, printed below it in text; false after the last.
      * NULL: no row has notes. */
     bool (*note)(const void *row, size_t index, char *out, size_t bytes);
+    /* in text that is too wide, names of rows have lines of their own before there are blocks */
+    bool stack;
     bool continued; /* CSV: an earlier grid had the line of keys */
 };
 

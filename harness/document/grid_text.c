@@ -123,7 +123,7 @@ static bool place_columns(struct layout *layout)
         }
     }
     layout->lines = line + 1;
-    if (!layout->stacked && !fits && 2 * heads > room) {
+    if (!layout->stacked && !fits && (layout->grid->stack || 2 * heads > room)) {
         layout->stacked = true;
         place_columns(layout);
     }

@@ -5,6 +5,7 @@ program (default build/cbank)."""
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import unittest
@@ -117,6 +118,115 @@ class Archives(Scratch):
             self.MAGIC + member("//", self.LONG) + member("/0", self.object[:-64]),
             "(a_name_of_more_than_fifteen_bytes.o): an ELF file that is cut off or damaged",
         )
+
+
+class Answer(Scratch):
+    """The text of a file with several kernels: those of tests/data/answer.cu."""
+
+    CUBIN = os.path.join(CORPUS, "answer_sm_90.cubin")
+
+    def said(self, *words, status=0):
+        done = cbank("advise", "--kernel", self.CUBIN, *words)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stdout.replace(self.CUBIN, "FILE")
+
+    def test_it_reads_as_it_did(self):
+        """At 80 columns no line is longer, and no word or row is divided."""
+        for name, words in (("answer", ()), ("answer_loads", ("--all-loads",))):
+            said = self.said(*words)
+            with open(os.path.join(ROOT, f"tests/golden/{name}.txt"), encoding="utf-8") as file:
+                self.assertEqual(said, file.read(), name)
+            self.assertLessEqual(max(map(len, said.splitlines())), 80)
+
+    def test_the_summary_counts_what_the_document_has(self):
+        code = json.loads(self.said("--json", "-"))["code"]
+        verdicts = {}
+        for kernel in code["kernels"]:
+            for table in kernel["tables"]:
+                variable = table["table_bytes"] is not None
+                template = kernel["name"].split("I")[0]
+                key = (None if variable else template, table["table"], table["memory"])
+                verdicts.setdefault(key, set()).add(table["verdict"])
+        said = self.said()
+        self.assertIn(f"\n5 kernels of 3 names, {len(verdicts)} tables\n", said)
+        worse = [key for key, told in verdicts.items() if "faster elsewhere" in told]
+        self.assertEqual(worse, [(None, "lut", "constant")])
+        self.assertIn("\n    1 would be faster elsewhere: lut in 2 kernels of scale<...>\n", said)
+        fine = [key for key, told in verdicts.items() if told == {"as it should be"}]
+        self.assertIn(f"\n    {len(fine)} are as they should be\n", said)
+
+    def test_bytes_of_constant_banks(self):
+        """256 and 64 floats, and 1,000 bytes; two pointers and, in one kernel, an integer behind
+        the 528 bytes that the driver has on sm_90."""
+        kernels = json.loads(self.said("--json", "-"))["code"]["kernels"]
+        self.assertEqual({kernel["constant_bytes"] for kernel in kernels}, {1024 + 256 + 1000})
+        self.assertEqual(
+            {kernel["parameter_bytes"] - 528 for kernel in kernels if "mean" in kernel["name"]},
+            {8 + 8 + 4},
+        )
+        self.assertIn("constant bank: 2280 bytes of 65536 in use", self.said())
+
+    def test_a_kernel_is_chosen(self):
+        for glob, kernels, left_out in (
+            ("scale*", 3, 2),
+            ("scale", 3, 2),
+            ("scale<...>", 3, 2),
+            ("*<float, 3>*", 1, 4),
+            ("mean", 1, 4),
+            ("filters::mean", 1, 4),
+            ("filters::*", 1, 4),
+            ("filters::mean(float const[*], float[*], int)", 1, 4),
+            ("_Z5scaleIiLi1EEvPKT_PS0_", 1, 4),
+            ("*", 5, 0),
+        ):
+            code = json.loads(self.said("--kernel-name", glob, "--json", "-"))["code"]
+            self.assertEqual(len(code["kernels"]), kernels, glob)
+            if left_out:
+                self.assertIn(
+                    f"(--kernel-name leaves out {left_out})", self.said("--kernel-name", glob)
+                )
+        done = cbank("advise", "--kernel", self.CUBIN, "--kernel-name", "nothing")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("none of 5 kernels of sm_90 is named nothing", done.stderr)
+
+    def test_loads_of_one_template_are_printed(self):
+        """Those of instances with the same loads once."""
+        said = self.said("--kernel-name", "scale")
+        self.assertEqual(said.count("\nkernel "), 2)
+        self.assertIn("\nand 1 more of scale<...>, whose loads are alike\n", said)
+        self.assertNotIn("\nkernel ", self.said())
+        self.assertEqual(self.said("--all-loads").count("\nkernel "), 4)
+
+    def test_fail_names_the_table(self):
+        done = cbank("advise", "--kernel", self.CUBIN, "--fail")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(
+            done.stderr, r"\Acbank: --fail: lut in 2 kernels of scale<...>: constant keeps .*x\n\Z"
+        )
+        self.assertEqual(done.stdout, cbank("advise", "--kernel", self.CUBIN).stdout)
+        done = cbank("advise", "--kernel", self.CUBIN, "--fail", "--kernel-name", "mean")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_a_command_is_printed_so_that_a_shell_takes_it(self):
+        said = cbank("advise", "--table-bytes", "64", "--elements", "1024").stdout
+        command = said.split("\nmeasure: ")[1].split("\n\n")[0]
+        self.assertIn(" \\\n", command)
+        self.assertEqual(
+            shlex.split(command.replace("\\\n", "")),
+            shlex.split(
+                json.loads(
+                    cbank(
+                        "advise", "--table-bytes", "64", "--elements", "1024", "--json", "-"
+                    ).stdout
+                )["measure"]
+            ),
+        )
+
+    def test_options_of_code(self):
+        for words in (("--kernel-name", "x"), ("--all-loads",), ("--fail",)):
+            done = cbank("advise", "--table-bytes", "64", *words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("--kernel", done.stderr)
 
 
 if __name__ == "__main__":

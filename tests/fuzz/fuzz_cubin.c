@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code_print.h"
 #include "cubin.h"
 #include "estimate.h"
 #include "fuzz.h"
@@ -23,8 +24,8 @@ static void require_access(const struct user_access *access)
                 ? access->addresses.value >= 2
                 : access->reason != NULL && !access->addresses.known,
             "a class that does not fit its addresses", variation_names.names[access->variation]);
-    require(!(access->wavefronts < 1 || access->wavefronts > 32), "wavefronts of a warp",
-            access->instruction);
+    require(!(access->counts.wavefronts < 1 || access->counts.wavefronts > 32),
+            "wavefronts of a warp", access->instruction);
 }
 
 /* The loads of each kernel are no more than its instructions. Code may be compressed, by 1,024 at
@@ -48,13 +49,22 @@ static void require_loads(const struct user_code *code, size_t bytes)
     }
 }
 
+/* Counts of lookups that a user may describe. */
+static enum status count_any(const void *context, uint64_t bytes, uint32_t width,
+                             struct described *out)
+{
+    (void)context;
+    *out = (struct described){.counts = {1 + (double)(bytes % 32), 1 + (double)(bytes % 8),
+                                         1 + (double)(width % 8), 1 + (double)(bytes % 32)}};
+    return STATUS_OK;
+}
+
 /* The kernels, as text and as a document. */
 static void show_code(struct user_code *code, size_t bytes)
 {
     const struct print_style look = {.width = 80};
-    const struct user_indices indices = {.addresses = 1 + (double)(bytes % 32),
-                                         .wavefronts = 1 + (double)(bytes % 8),
-                                         .table_bytes = 256,
+    const struct user_indices indices = {.count = count_any,
+                                         .table_bytes = {true, 256},
                                          .of_threads = bytes % 2};
     struct card card = {0};
     cJSON *json = cJSON_CreateObject();
@@ -65,11 +75,13 @@ static void show_code(struct user_code *code, size_t bytes)
     require_loads(code, bytes);
     capture_begin(&fuzz_stdout);
     require(json && user_tables_judge(code, &card, bytes % 4 ? &indices : NULL) == STATUS_OK &&
-                user_code_print(stdout, code, &look) == STATUS_OK,
+                user_code_print(stdout, code, bytes % 2, &look) == STATUS_OK,
             "no verdict", "");
     capture_end(&fuzz_stdout);
-    user_code_largest(code);
-    user_tables_gain(code, 1);
+    user_code_largest(code, "constant");
+    capture_begin(&fuzz_stderr);
+    require(user_code_fail(code, 1) <= STATUS_FINDING, "tables that fail are not told", "");
+    capture_end(&fuzz_stderr);
     fields_write(json, &user_code_fields, code);
     json_free(json);
 }
@@ -111,8 +123,8 @@ void fuzz_cubin(const char *text, size_t bytes)
     struct kernel_file file = {.path = FUZZ_FILE};
     char reason[KERNEL_REASON_BYTES];
     struct user_code code;
-    const uint32_t block[3] = {bytes % 3 ? (uint32_t)(bytes % 65) : 0, 1 + bytes % 7,
-                               1 + bytes % 2};
+    const struct code_choice choice = {
+        .block = {bytes % 3 ? (uint32_t)(bytes % 65) : 0, 1 + bytes % 7, 1 + bytes % 2}};
     enum status status;
 
     /* The same cubin as one of a kernel file. */
@@ -124,7 +136,7 @@ void fuzz_cubin(const char *text, size_t bytes)
     require_said(status);
     compare_code(text, bytes);
     capture_begin(&fuzz_stderr);
-    status = user_code_parse(FUZZ_FILE, text, bytes, 0, block, &code);
+    status = user_code_parse(FUZZ_FILE, text, bytes, &choice, &code);
     capture_end(&fuzz_stderr);
     /* An architecture that cannot be read is 3. */
     require_said(status == STATUS_ENVIRONMENT ? STATUS_USAGE : status);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ * The loads of kernels as text. */
+#pragma once
+
+#include "code_groups.h"
+
+/* Prints the loads of each kernel; those of instances of one template that have the same loads,
+ * once. Then it prints what the kinds of loads are. STATUS_ENVIRONMENT, logged, when out of
+ * memory. */
+enum status code_loads_print(FILE *stream, const struct user_code *code,
+                             const struct kernel_groups *groups,
+                             const struct conditions *conditions, const struct print_style *look);
+
+/* Loads that are alike, for people. */
+struct access_row {
+    uint32_t count;
+    char line[96]; /* "LDC, k.cu:12" */
+    char table[sizeof(((struct user_access *)0)->readable)];
+    char varies[160];
+};
+
+/* Makes the rows of a kernel's loads; without their lines where `lines` is false. The caller frees
+ * *rows. STATUS_ENVIRONMENT, logged, when out of memory. */
+enum status access_rows(const struct cubin_kernel *kernel, const struct conditions *conditions,
+                        bool lines, struct access_row **rows, size_t *count);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ * Names of kernels: which are of one template, and which a user means. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The part of a mangled name that instances of a template share: namespaces and the name itself,
+ * without the arguments of the template and the parameters. Overloads share it, too. A name that is
+ * not mangled is shared whole. Returns its bytes. */
+size_t kernel_base_bytes(const char *name);
+
+/* The same for people: "filters::blur<...>", or without "<...>" where it is no template. A long one
+ * is cut. */
+void kernel_base_name(const char *name, char *out, size_t bytes);
+
+/* Whether a pattern of the shell matches a kernel: its mangled name, the name as C++ has it, that
+ * of its template, or the last part of that. */
+bool kernel_name_matches(const char *glob, const char *name, const char *readable);
