@@ -15,7 +15,7 @@ enum status code_loads_print(FILE *stream, const struct user_code *code,
 struct access_row {
     uint32_t count;
     char line[96]; /* "LDC, k.cu:12" */
-    char table[sizeof(((struct user_access *)0)->readable)];
+    char table[128];
     char varies[160];
 };
 

@@ -200,7 +200,7 @@ static bool find_table(const struct accesses *all, size_t index, uint32_t width,
 
 /* Names the table of a load: a variable, or what is behind a parameter. *table: the variable in
  * constant memory. */
-static void name_table(const struct accesses *all, size_t index, struct cubin_variable *table)
+static void name_table(struct accesses *all, size_t index, struct cubin_variable *table)
 {
     const struct analysed_load *load = &all->loads[index];
     struct user_access *access = &all->kernel->accesses[index];
@@ -208,7 +208,8 @@ static void name_table(const struct accesses *all, size_t index, struct cubin_va
     const uint32_t place = load->instruction * INSTRUCTION_BYTES;
     const struct code_fact *fact = code_fact_before(&all->facts->code.relocated, place);
     uint32_t symbol = load->origin >= ORIGIN_SYMBOL ? load->origin - ORIGIN_SYMBOL : UINT32_MAX;
-    const char *name;
+    const char *name = "";
+    char parameter[32];
     size_t bytes;
 
     /* In code that is not linked, a relocation names the table. */
@@ -216,19 +217,19 @@ static void name_table(const struct accesses *all, size_t index, struct cubin_va
         symbol = fact->value;
     else if ((load->bank == USER_BANK || load->origin == ORIGIN_CONSTANT) &&
              find_table(all, index, access->width_bytes, table)) {
-        snprintf(access->table, sizeof(access->table), "%s", table->symbol);
+        name = table->symbol;
         access->table_bytes = optional_of(table->bytes);
     }
     if (symbol != UINT32_MAX && cubin_symbol_at(all->cubin, symbol, &name, &bytes)) {
-        snprintf(access->table, sizeof(access->table), "%s", name);
         access->table_bytes = optional_unless_zero(bytes);
     } else if (load->origin >= ORIGIN_PARAMETER) {
-        snprintf(access->table, sizeof(access->table), "parameter %" PRIu32,
+        snprintf(parameter, sizeof(parameter), "parameter %" PRIu32,
                  load->origin - ORIGIN_PARAMETER);
+        name = parameter;
     }
-    if (strncmp(access->table, library_tables, strlen(library_tables)) == 0)
+    if (strncmp(name, library_tables, strlen(library_tables)) == 0)
         access->memory = "compiler";
-    text_clean(access->table, 0);
+    access->table = accesses_keep(all, name);
 }
 
 /* A place in the code, as a place in its section. */
@@ -237,17 +238,36 @@ static uint32_t place_in_section(const struct accesses *all, uint32_t address)
     return address - callees_at(&all->facts->callees, address)->begin;
 }
 
-static void write_evidence(const struct accesses *all, const struct analysed_load *load,
+static void write_evidence(struct accesses *all, const struct analysed_load *load,
                            struct user_access *access)
 {
+    char text[FIELD_WORDS_BYTES] = "";
+
     for (size_t i = 0; i < load->evidence_count; i++) {
         const uint32_t address = load->evidence[i] * INSTRUCTION_BYTES;
         struct instruction instruction;
 
         instruction_decode(all->flow->code, address, all->flow->architecture, &instruction);
-        text_join(access->evidence, sizeof(access->evidence), " ", "0x%" PRIx32 ":%s",
-                  place_in_section(all, address), instruction.name);
+        text_join(text, sizeof(text), " ", "0x%" PRIx32 ":%s", place_in_section(all, address),
+                  instruction.name);
     }
+    access->evidence = "";
+    if (texts_take(&all->kernel->evidence, strdup(text)))
+        access->evidence = all->kernel->evidence.items[all->kernel->evidence.count - 1];
+    else
+        all->full = true;
+}
+
+const char *accesses_keep(struct accesses *all, const char *text)
+{
+    char clean[128];
+    const char *kept;
+
+    snprintf(clean, sizeof(clean), "%s", text);
+    text_clean(clean, 0);
+    kept = texts_share(&all->kernel->texts, clean);
+    all->full |= !kept;
+    return kept ? kept : "";
 }
 
 /* Keeps a load: tables are named when all are known. */
@@ -297,9 +317,8 @@ static void write_access(struct accesses *all, size_t index)
         .sectors_least = NAN,
         .memory = memory_of(load, instruction.opcode),
     };
-    snprintf(access->instruction, sizeof(access->instruction), "%s", load->name);
-    snprintf(access->file, sizeof(access->file), "%s", file);
-    text_clean(access->file, 0);
+    access->instruction = load->name;
+    access->file = accesses_keep(all, file);
     write_evidence(all, load, access);
     name_table(all, index, &table);
     add_addresses(all, index, &table);
@@ -325,6 +344,7 @@ enum status user_accesses_read(const struct cubin *cubin, const struct cubin_fun
 {
     struct facts facts;
     struct flow flow = {0};
+    struct user_access *kept; /* in as much memory as they need */
     struct accesses all = {.cubin = cubin, .flow = &flow, .facts = &facts, .kernel = kernel};
     enum status status = facts_read(cubin, function, &facts);
 
@@ -348,11 +368,15 @@ enum status user_accesses_read(const struct cubin *cubin, const struct cubin_fun
     kernel->access_count = status == STATUS_OK ? all.count : 0;
     for (size_t i = 0; i < kernel->access_count; i++)
         write_access(&all, i);
+    if (status == STATUS_OK && all.full)
+        status = log_memory("the loads of %s", function->symbol);
     if (status != STATUS_OK)
         goto out;
     accesses_count_sectors(&all);
     kernel->works_in_loops = flow_works_in_loops(&flow, kernel);
     status = accesses_name_shared(&all);
+    kept = realloc(kernel->accesses, (kernel->access_count + 1) * sizeof(*kernel->accesses));
+    kernel->accesses = kept ? kept : kernel->accesses;
 out:
     free(all.loads);
     flow_close(&flow);

@@ -17,6 +17,10 @@ struct accesses {
     bool full;
 };
 
+/* A text of an access that the kernel keeps, once, in characters that can be printed. Out of
+ * memory, it is "" and `full` is set. */
+const char *accesses_keep(struct accesses *all, const char *text);
+
 /* -- user_flow.c: what the code does beside its loads ------------------------------------------ */
 
 /* Whether the block of code stores what a load brings in shared memory, or passes it on by a

@@ -46,6 +46,8 @@ static void close_kernel(struct cubin_kernel *kernel)
     free(kernel->doubt);
     free(kernel->loads);
     free(kernel->accesses);
+    texts_close(&kernel->texts);
+    texts_close(&kernel->evidence);
     free(kernel->tables);
 }
 
@@ -79,12 +81,16 @@ static enum status name_tables(const struct user_code *code, struct cubin_kernel
 {
     for (size_t i = 0; i < kernel->access_count; i++) {
         struct user_access *access = &kernel->accesses[i];
-        char *name = readable_name(code, access->table);
+        char *name;
 
-        if (!name)
-            return log_memory("the tables of %s", kernel->name);
-        snprintf(access->readable, sizeof(access->readable), "%s", name);
+        access->readable = access->table;
+        if (strncmp(access->table, "_Z", 2) != 0)
+            continue;
+        name = readable_name(code, access->table);
+        access->readable = name ? texts_share(&kernel->texts, name) : NULL;
         free(name);
+        if (!access->readable)
+            return log_memory("the tables of %s", kernel->name);
     }
     return STATUS_OK;
 }
@@ -175,8 +181,18 @@ enum status user_code_parse(const char *path, const void *data, size_t bytes,
                            ", which cannot be read here; compile the kernel for sm_70 to sm_121, "
                            "or look at what nvdisasm prints of this one",
                            path, images.architecture);
-    for (size_t i = 0; status == STATUS_OK && i < images.count; i++)
-        status = add_kernels(&images.all[i], choice, out);
+    /* One at a time: together, those of a library take more memory than all that is said of them.
+     */
+    while (status == STATUS_OK) {
+        struct cubin_image image;
+        bool end;
+
+        status = cubin_images_next(&images, &image, &end);
+        if (status != STATUS_OK || end)
+            break;
+        status = add_kernels(&image, choice, out);
+        free(image.unpacked);
+    }
     cubin_images_close(&images);
     if (status == STATUS_OK && out->count == 0)
         status = log_error(STATUS_USAGE,
@@ -222,15 +238,15 @@ static const struct field_kind field_stride = {.write = write_stride};
 
 static const struct field access_fields[] = {
     {FIELD(field_uint32, struct user_access, "address", address, REQUIRED)},
-    {FIELD(field_text, struct user_access, "instruction", instruction, REQUIRED)},
-    {FIELD(field_text, struct user_access, "table", table, NULLABLE)},
+    {FIELD(field_reference, struct user_access, "instruction", instruction, REQUIRED)},
+    {FIELD(field_reference, struct user_access, "table", table, NULLABLE)},
     {FIELD(field_name, struct user_access, "variation", variation, REQUIRED),
      .names = &variation_names},
     {FIELD(field_stride, struct user_access, "stride_bytes", stride_bytes, NULLABLE)},
     {FIELD(field_optional, struct user_access, "addresses", addresses, NULLABLE)},
     {FIELD(field_uint32, struct user_access, "depth", depth, REQUIRED)},
     {FIELD(field_bool, struct user_access, "copied", copied, REQUIRED)},
-    {FIELD(field_text, struct user_access, "file", file, NULLABLE)},
+    {FIELD(field_reference, struct user_access, "file", file, NULLABLE)},
     {FIELD(field_optional, struct user_access, "line", line, NULLABLE)},
     {FIELD(field_reference, struct user_access, "reason", reason, NULLABLE)},
     {FIELD(field_reference, struct user_access, "condition", condition, NULLABLE)},
@@ -239,7 +255,7 @@ static const struct field access_fields[] = {
     {FIELD(field_number, struct user_access, "wavefronts", counts.wavefronts, NULLABLE)},
     {FIELD(field_number, struct user_access, "sectors", counts.sectors, NULLABLE)},
     {FIELD(field_number, struct user_access, "sectors_least", sectors_least, NULLABLE)},
-    {FIELD(field_words, struct user_access, "evidence", evidence, REQUIRED)},
+    {FIELD(field_word_list, struct user_access, "evidence", evidence, REQUIRED)},
 };
 static const struct objects accesses_list =
     OBJECTS_OF(access_fields, struct user_access, struct cubin_kernel, access_count);

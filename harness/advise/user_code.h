@@ -10,6 +10,7 @@
 #include "kernel_usage.h"
 #include "load_cost.h"
 #include "optional.h"
+#include "texts.h"
 
 /* Loads of one kind and width. */
 struct user_load {
@@ -24,11 +25,11 @@ extern const char user_one_dimension[];
 
 /* One load instruction. */
 struct user_access {
-    char instruction[16];
+    const char *instruction;
     /* a symbol; "parameter 0": behind a pointer; "offset 0x400": of shared memory; "": not known */
-    char table[128];
-    char readable[128]; /* the same as C++ has it */
-    char file[64]; /* of the line; "": not known */
+    const char *table;
+    const char *readable; /* the same as C++ has it */
+    const char *file; /* of the line; "": not known */
     enum variation variation;
     /* why it is not known, and under which condition it is; NULL: none */
     const char *reason, *condition;
@@ -44,7 +45,7 @@ struct user_access {
     bool passed_on; /* or passes it on by a shuffle, as it is */
     const char *memory; /* the path's name, or "local", "generic", "image" */
     /* "0x90:LDC 0x40:S2R": the load, then the chain that decided its address */
-    char evidence[EVIDENCE_MAX * 24];
+    const char *evidence;
 };
 
 /* A table of a kernel: how it is read, and whether it should live where it does: see
@@ -85,6 +86,8 @@ struct cubin_kernel {
     bool calls_out, local_written; /* local_written: at an index that is known at run time alone */
     bool works_in_loops; /* it has loops that do more than copy tables */
     enum local_content local_content;
+    struct texts texts; /* of the accesses, shared by those that have the same one */
+    struct texts evidence;
     struct user_access *accesses; /* owned */
     size_t access_count;
     struct user_load *loads; /* owned: in the order of load_rows */

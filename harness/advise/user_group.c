@@ -63,15 +63,17 @@ enum status accesses_name_shared(struct accesses *all)
     qsort(spans, count, sizeof(*spans), compare_spans);
     for (size_t i = 0; i < count; i++) {
         struct user_access *access = &accesses[spans[i].access];
+        char name[32];
 
         /* Loads at data all over an array leave gaps that say nothing. */
         if (spans[i].begin > array.end && !(spans[i].open && array.open))
             array = spans[i];
         array.end = spans[i].end > array.end ? spans[i].end : array.end;
-        snprintf(access->table, sizeof(access->table), "offset 0x%" PRIx64, array.begin);
+        snprintf(name, sizeof(name), "offset 0x%" PRIx64, array.begin);
+        access->table = accesses_keep(all, name);
     }
     free(spans);
-    return STATUS_OK;
+    return all->full ? log_memory("the arrays of %s", all->kernel->name) : STATUS_OK;
 }
 
 /* -- global memory ----------------------------------------------------------------------------- */

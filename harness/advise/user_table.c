@@ -87,7 +87,7 @@ const struct user_access *user_code_largest(const struct user_code *code, const 
 /* -- document ---------------------------------------------------------------------------------- */
 
 static const struct field fields[] = {
-    {FIELD(field_text, struct user_table, "table", load.table, NULLABLE)},
+    {FIELD(field_reference, struct user_table, "table", load.table, NULLABLE)},
     {FIELD(field_reference, struct user_table, "memory", load.memory, REQUIRED)},
     {FIELD(field_optional, struct user_table, "table_bytes", load.table_bytes, NULLABLE)},
     {FIELD(field_uint32, struct user_table, "width_bytes", load.width_bytes, REQUIRED)},

@@ -63,13 +63,15 @@ static bool take(struct bytes from, uint64_t offset, void *out, size_t bytes)
 
 /* -- where code is ----------------------------------------------------------------------------- */
 
+struct cubin_found {
+    struct fatbin_entry entry;
+    struct bytes payload;
+};
+
 /* The cubins of a file, of all architectures. */
 struct search {
     const char *path;
-    struct found {
-        struct fatbin_entry entry;
-        struct bytes payload;
-    } *all; /* owned */
+    struct cubin_found *all; /* owned */
     size_t count;
 };
 
@@ -94,7 +96,7 @@ static enum status read_fatbins(struct search *search, struct bytes from)
         offset += header.header_bytes;
         entries = (struct bytes){from.data, offset + (size_t)header.entry_bytes};
         while (offset < entries.count) {
-            struct found found = {0};
+            struct cubin_found found = {0};
 
             if (!take(entries, offset, &found.entry, sizeof(found.entry)) ||
                 found.entry.header_bytes < sizeof(found.entry) ||
@@ -133,8 +135,8 @@ static enum status read_sections(struct search *search, const struct cubin *file
 
 /* Unpacks what was found, where it is compressed, by a library that is opened for it.
  * *unpacked_bytes are of all. */
-static enum status unpack(const char *path, const struct found *found, uint64_t *unpacked_bytes,
-                          struct cubin_image *out)
+static enum status unpack(const char *path, const struct cubin_found *found,
+                          uint64_t *unpacked_bytes, struct cubin_image *out)
 {
     struct unpackers {
         /* errors are negative */
@@ -220,7 +222,7 @@ static enum status search_cubin(struct search *search, struct bytes file)
         return log_error(STATUS_USAGE, "%s: %s", search->path, reason);
     if (!memory_grow(&search->all, search->count, sizeof(*search->all)))
         return log_memory("the cubin of %s", search->path);
-    search->all[search->count++] = (struct found){{.architecture = cubin.architecture}, file};
+    search->all[search->count++] = (struct cubin_found){{.architecture = cubin.architecture}, file};
     return STATUS_OK;
 }
 
@@ -362,90 +364,68 @@ static bool has_kernel(const struct cubin_image *image)
     return false;
 }
 
-/* Unpacks the cubins of the architecture that have kernels. */
-static enum status take_images(const struct search *search, struct cubin_images *out)
-{
-    uint64_t unpacked_bytes = 0;
-
-    for (size_t i = 0; i < search->count; i++) {
-        struct cubin_image *image = &out->all[out->count];
-        enum status status;
-
-        if (search->all[i].entry.architecture != out->architecture)
-            continue;
-        out->count++;
-        status = unpack(search->path, &search->all[i], &unpacked_bytes, image);
-        if (status != STATUS_OK)
-            return status;
-        if (has_kernel(image))
-            continue;
-        free(image->unpacked);
-        out->count--;
-    }
-    return STATUS_OK;
-}
-
 /* Names the other architectures of a file. Whether it has the one that was asked for. */
-static bool list_others(const struct search *search, struct cubin_images *out)
+static bool list_others(struct cubin_images *images)
 {
     bool there[ARCHITECTURES] = {false};
 
-    for (size_t i = 0; i < search->count; i++) {
-        const uint32_t architecture = search->all[i].entry.architecture;
+    for (size_t i = 0; i < images->count; i++) {
+        const uint32_t architecture = images->found[i].entry.architecture;
 
         there[architecture < ARCHITECTURES ? architecture : 0] = true;
     }
     for (uint32_t i = 1; i < ARCHITECTURES; i++)
-        if (there[i] && i != out->architecture)
-            text_join(out->others, sizeof(out->others), " ", "sm_%" PRIu32, i);
-    return there[out->architecture % ARCHITECTURES];
-}
-
-/* Why a file has no cubin that can be taken. */
-static enum status refuse(const struct search *search, const struct cubin_images *images,
-                          bool there)
-{
-    if (!there)
-        return log_error(STATUS_USAGE, "%s: no machine code of sm_%" PRIu32 "; it has %s",
-                         search->path, images->architecture, images->others);
-    return log_error(STATUS_USAGE,
-                     "%s: code of sm_%" PRIu32
-                     " without kernels; name a file with a __global__ function",
-                     search->path, images->architecture);
+        if (there[i] && i != images->architecture)
+            text_join(images->others, sizeof(images->others), " ", "sm_%" PRIu32, i);
+    return there[images->architecture % ARCHITECTURES];
 }
 
 enum status cubin_images_open(const char *path, const void *data, size_t bytes,
                               uint32_t architecture, struct cubin_images *out)
 {
     struct search search = {.path = path};
-    enum status status;
-    bool there;
+    enum status status = search_file(&search, (struct bytes){data, bytes});
 
-    *out = (struct cubin_images){0};
-    status = search_file(&search, (struct bytes){data, bytes});
-    if (status != STATUS_OK)
-        goto out;
-    out->architecture = architecture ? architecture : newest_of(&search);
-    out->all = calloc(search.count, sizeof(*out->all));
-    if (!out->all) {
-        status = log_memory("%zu cubins", search.count);
-        goto out;
+    *out = (struct cubin_images){.path = path, .found = search.all, .count = search.count};
+    if (status == STATUS_OK) {
+        out->architecture = architecture ? architecture : newest_of(&search);
+        if (!list_others(out))
+            status = log_error(STATUS_USAGE, "%s: no machine code of sm_%" PRIu32 "; it has %s",
+                               path, out->architecture, out->others);
     }
-    status = take_images(&search, out);
-    there = list_others(&search, out);
-    if (status == STATUS_OK && out->count == 0)
-        status = refuse(&search, out, there);
-out:
-    free(search.all);
     if (status != STATUS_OK)
         cubin_images_close(out);
     return status;
 }
 
+enum status cubin_images_next(struct cubin_images *images, struct cubin_image *out, bool *end)
+{
+    *end = false;
+    while (images->next < images->count) {
+        const struct cubin_found *found = &images->found[images->next++];
+        enum status status;
+
+        if (found->entry.architecture != images->architecture)
+            continue;
+        status = unpack(images->path, found, &images->unpacked_bytes, out);
+        if (status == STATUS_OK && has_kernel(out)) {
+            images->taken++;
+            return STATUS_OK;
+        }
+        free(out->unpacked);
+        if (status != STATUS_OK)
+            return status;
+    }
+    *end = true;
+    return images->taken > 0 ? STATUS_OK
+                             : log_error(STATUS_USAGE,
+                                         "%s: code of sm_%" PRIu32
+                                         " without kernels; name a file with a __global__ function",
+                                         images->path, images->architecture);
+}
+
 void cubin_images_close(struct cubin_images *images)
 {
-    for (size_t i = 0; i < images->count; i++)
-        free(images->all[i].unpacked);
-    free(images->all);
+    free(images->found);
     *images = (struct cubin_images){0};
 }

@@ -81,7 +81,9 @@ const struct field_kind field_text = {.write = write_text,
 
 static void write_reference(cJSON *object, const struct field *field, const void *base)
 {
-    write_string(object, field, *(const char *const *)field_member_of(field, base));
+    const char *text = *(const char *const *)field_member_of(field, base);
+
+    write_string(object, field, text && (*text || field->presence == REQUIRED) ? text : NULL);
 }
 
 static void read_reference(const struct node *node, const struct field *field, void *base)
@@ -99,15 +101,26 @@ const struct field_kind field_reference = {.write = write_reference,
                                            .schema = schema_text,
                                            .value = grid_text};
 
-static void write_words(cJSON *object, const struct field *field, const void *base)
+/* Adds an array of the words of a text. */
+static void add_words(cJSON *object, const char *key, const char *text)
 {
-    cJSON *array = json_add(object, field->key, cJSON_CreateArray());
+    cJSON *array = json_add(object, key, cJSON_CreateArray());
     char words[FIELD_WORDS_BYTES], *rest = words, *word;
 
-    snprintf(words, sizeof(words), "%s", (const char *)field_member_of(field, base));
+    snprintf(words, sizeof(words), "%s", text);
     while ((word = strsep(&rest, " ")))
         if (*word)
             json_append(array, cJSON_CreateString(word));
+}
+
+static void write_words(cJSON *object, const struct field *field, const void *base)
+{
+    add_words(object, field->key, field_member_of(field, base));
+}
+
+static void write_word_list(cJSON *object, const struct field *field, const void *base)
+{
+    add_words(object, field->key, *(const char *const *)field_member_of(field, base));
 }
 
 static void read_words(const struct node *node, const struct field *field, void *base)
@@ -134,6 +147,7 @@ static void read_words(const struct node *node, const struct field *field, void 
 const struct field_kind field_words = {.write = write_words,
                                        .read = read_words,
                                        .schema = schema_words};
+const struct field_kind field_word_list = {.write = write_word_list, .schema = schema_words};
 
 static void write_texts(cJSON *object, const struct field *field, const void *base)
 {

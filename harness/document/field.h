@@ -95,6 +95,7 @@ extern const struct field_kind field_text; /* char array; read without control c
 extern const struct field_kind field_reference; /* const char *: text of the file's tree */
 /* char array of FIELD_WORDS_BYTES at most: words with blanks between, as an array */
 extern const struct field_kind field_words;
+extern const struct field_kind field_word_list; /* const char *: the same; it is only written */
 /* array of const char *, as an object of those that are not NULL: `texts` has the keys */
 extern const struct field_kind field_texts;
 extern const struct field_kind field_uint32;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Fatbins made by hand: where code is, and what LZ4 blocks unpack to. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "capture.h"
@@ -47,17 +48,31 @@ static struct file fatbin(uint32_t architecture, const void *payload, size_t byt
     return file;
 }
 
+/* The first cubin of an architecture. */
+static enum status take_first(const struct file *file, uint32_t architecture,
+                              struct cubin_images *images, struct cubin_image *image)
+{
+    bool end = false;
+    enum status status = cubin_images_open("FILE", file->bytes, file->count, architecture, images);
+
+    if (status == STATUS_OK)
+        status = cubin_images_next(images, image, &end);
+    assert_false(end);
+    return status;
+}
+
 static void refuse(const struct file *file, uint32_t architecture, const char *said)
 {
     struct cubin_images images;
+    struct cubin_image image;
     struct capture capture;
     enum status status;
 
     capture_begin(&capture, stderr);
-    status = cubin_images_open("FILE", file->bytes, file->count, architecture, &images);
+    status = take_first(file, architecture, &images, &image);
     assert_non_null(strstr(capture_end(&capture), said));
     assert_int_equal(status, STATUS_USAGE);
-    assert_null(images.all);
+    cubin_images_close(&images);
 }
 
 TEST(one_architecture_is_chosen)
@@ -66,6 +81,8 @@ TEST(one_architecture_is_chosen)
                 unknown = fatbin(200, "new", 3, 0);
     const size_t first = file.count;
     struct cubin_images images;
+    struct cubin_image image;
+    bool end;
 
     /* One behind the other, as in a program, with zeros between. */
     file.count += 2;
@@ -74,15 +91,17 @@ TEST(one_architecture_is_chosen)
     memcpy(file.bytes + file.count, unknown.bytes, unknown.count);
     file.count += unknown.count;
     /* The newest that can be read. */
-    assert_int_equal(cubin_images_open("FILE", file.bytes, file.count, 0, &images), STATUS_OK);
+    assert_int_equal(take_first(&file, 0, &images, &image), STATUS_OK);
     assert_int_equal(images.architecture, 90);
-    assert_int_equal(images.count, 1);
-    assert_memory_equal(images.all[0].data, "ninety!", 7);
-    assert_int_equal(images.all[0].bytes, 7);
+    assert_memory_equal(image.data, "ninety!", 7);
+    assert_int_equal(image.bytes, 7);
+    assert_null(image.unpacked);
+    assert_int_equal(cubin_images_next(&images, &image, &end), STATUS_OK);
+    assert_true(end);
     assert_string_equal(images.others, "sm_80 sm_200");
     cubin_images_close(&images);
-    assert_int_equal(cubin_images_open("FILE", file.bytes, file.count, 80, &images), STATUS_OK);
-    assert_int_equal(images.all[0].bytes, 6);
+    assert_int_equal(take_first(&file, 80, &images, &image), STATUS_OK);
+    assert_int_equal(image.bytes, 6);
     assert_string_equal(images.others, "sm_90 sm_200");
     cubin_images_close(&images);
     refuse(&file, 75, "FILE: no machine code of sm_75; it has sm_80 sm_90 sm_200");
@@ -138,6 +157,7 @@ TEST(lz4_blocks_unpack)
          4, NULL, 5}, /* no literals at the end */
     };
     struct cubin_images images;
+    struct cubin_image image;
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct file file = fatbin(90, rows[i].block, rows[i].bytes, rows[i].text_bytes);
@@ -146,9 +166,10 @@ TEST(lz4_blocks_unpack)
             refuse(&file, 0, "FILE: a damaged fatbin: its compressed code cannot be unpacked");
             continue;
         }
-        assert_int_equal(cubin_images_open("FILE", file.bytes, file.count, 0, &images), STATUS_OK);
-        assert_int_equal(images.all[0].bytes, rows[i].text_bytes);
-        assert_memory_equal(images.all[0].data, rows[i].text, rows[i].text_bytes);
+        assert_int_equal(take_first(&file, 0, &images, &image), STATUS_OK);
+        assert_int_equal(image.bytes, rows[i].text_bytes);
+        assert_memory_equal(image.data, rows[i].text, rows[i].text_bytes);
+        free(image.unpacked);
         cubin_images_close(&images);
     }
 }
