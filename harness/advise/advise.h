@@ -9,6 +9,7 @@
 #include "plan.h"
 
 struct document;
+struct code_comparison;
 struct user_code;
 
 /* Times that differ by at most this share count as equal. */
@@ -61,6 +62,7 @@ struct advice {
     char *measure;
     struct advised_facts facts;
     const struct user_code *code; /* of --kernel; NULL: not given; not owned */
+    const struct code_comparison *comparison; /* of --against; NULL: not given; not owned */
     bool all_loads; /* of the code, all loads and tables are printed */
 };
 

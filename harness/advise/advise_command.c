@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "advise.h"
+#include "code_compare.h"
 #include "code_print.h"
 #include "command.h"
 #include "document.h"
@@ -21,7 +22,8 @@
 struct advise_options {
     struct plan_options plan;
     /* NULL: not given */
-    const char *card_path, *json_path, *kernel_path, *kernel_name, *block, *write_path, *tables;
+    const char *card_path, *json_path, *kernel_path, *kernel_name, *against, *block, *write_path,
+        *tables;
     uint64_t architecture; /* 0: not given */
     bool fail, all_loads;
     double threshold_percent;
@@ -51,6 +53,13 @@ static const struct option_row rows[] = {
      .help = "with --kernel: only kernels of this name; * stands for any text",
      .kind = &option_text,
      MEMBER(kernel_name)},
+    {.name = "against",
+     .topic = TOPIC_KERNEL,
+     .argument = "OLD",
+     .help = "with --kernel: which loads, tables, registers and local memory differ from those of "
+             "this file, kernel by kernel",
+     .kind = &option_text,
+     MEMBER(against)},
     {.name = "all-loads",
      .topic = TOPIC_KERNEL,
      .help = "with --kernel: print all tables and the loads of every kernel",
@@ -265,16 +274,21 @@ struct session {
     struct index_list indices;
     struct plan plan;
     struct card card;
-    char *cubin;
+    char *cubin, *old_cubin;
     struct user_code code; /* its path is NULL where --kernel was not given */
+    struct user_code old; /* of --against; likewise */
+    struct code_comparison comparison;
     struct advice advice;
 };
 
 static void session_close(struct session *session)
 {
     advise_close(&session->advice);
+    code_comparison_close(&session->comparison);
     user_code_close(&session->code);
+    user_code_close(&session->old);
     free(session->cubin);
+    free(session->old_cubin);
     plan_close(&session->plan);
     index_list_close(&session->indices);
 }
@@ -289,10 +303,12 @@ static enum status check_options(const struct advise_options *options)
     if (options->fail && !options->kernel_path)
         return log_error(STATUS_USAGE,
                          "--fail judges the tables of your own code: name it by --kernel FILE");
-    if (!options->kernel_path && (options->block || options->kernel_name || options->all_loads))
+    if (!options->kernel_path &&
+        (options->block || options->kernel_name || options->against || options->all_loads))
         return log_error(STATUS_USAGE, "%s is of your own code: name it by --kernel FILE",
                          options->block         ? "--block-dim"
                          : options->kernel_name ? "--kernel-name"
+                         : options->against     ? "--against"
                                                 : "--all-loads");
     return STATUS_OK;
 }
@@ -309,9 +325,16 @@ static enum status read_code(const struct advise_options *options, struct sessio
     if (status != STATUS_OK || !options->kernel_path)
         return status;
     status = file_read(options->kernel_path, KERNEL_BYTES_MAX, &session->cubin, &bytes);
-    if (status != STATUS_OK)
+    if (status == STATUS_OK)
+        status =
+            user_code_parse(options->kernel_path, session->cubin, bytes, &choice, &session->code);
+    if (status != STATUS_OK || !options->against)
         return status;
-    return user_code_parse(options->kernel_path, session->cubin, bytes, &choice, &session->code);
+    status = file_read(options->against, KERNEL_BYTES_MAX, &session->old_cubin, &bytes);
+    if (status == STATUS_OK)
+        status =
+            user_code_parse(options->against, session->old_cubin, bytes, &choice, &session->old);
+    return status;
 }
 
 /* Ranks the memory spaces for the lookups. Beside code, they must be asked for. */
@@ -407,7 +430,8 @@ static enum status count_lookups(const void *context, uint64_t bytes, uint32_t w
     return status == STATUS_OK ? status : log_error(status, "%s", out->reason);
 }
 
-/* Judges the tables of the code. Indices that the user described stand for those that are data. */
+/* Judges the tables of the code, and compares it with the older one. Indices that the user
+ * described stand for those that are data. */
 static enum status judge_tables(const struct advise_options *options, struct session *session)
 {
     const struct plan_options *plan = &options->plan;
@@ -422,12 +446,21 @@ static enum status judge_tables(const struct advise_options *options, struct ses
                              : 0},
          .of_threads = of_threads};
 
+    const struct user_indices *described = of_threads || plan->sources.count ? &indices : NULL;
+    enum status status;
+
     if (!session->code.path)
         return STATUS_OK;
     session->advice.code = &session->code;
     session->advice.all_loads = options->all_loads;
-    return user_tables_judge(&session->code, &session->card,
-                             of_threads || plan->sources.count ? &indices : NULL);
+    status = user_tables_judge(&session->code, &session->card, described);
+    if (status != STATUS_OK || !session->old.path)
+        return status;
+    status = user_tables_judge(&session->old, &session->card, described);
+    if (status == STATUS_OK)
+        status = code_comparison_open(&session->old, &session->code, &session->comparison);
+    session->advice.comparison = &session->comparison;
+    return status;
 }
 
 static enum status put_advice(const struct advise_options *options, const struct print_style *look,

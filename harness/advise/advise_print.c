@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "advise.h"
+#include "code_compare.h"
 #include "code_print.h"
 #include "document.h"
 #include "memory.h"
@@ -203,7 +204,9 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
     enum status status;
 
     if (advice->code) {
-        status = user_code_print(stream, advice->code, advice->all_loads, look);
+        status = advice->comparison
+                     ? code_comparison_print(stream, advice->comparison, look)
+                     : user_code_print(stream, advice->code, advice->all_loads, look);
         if (status != STATUS_OK || !advice->facts.given)
             return status;
         fputc('\n', stream);
@@ -279,6 +282,8 @@ static const struct field root_rows[] = {
     {FIELD(field_reference, struct advice, "choice", choice, NULLABLE)},
     {FIELD(field_reference, struct advice, "measure", measure, NULLABLE)},
     {FIELD(field_pointer, struct advice, "code", code, NULLABLE), .fields = &user_code_fields},
+    {FIELD(field_pointer, struct advice, "against", comparison, NULLABLE),
+     .fields = &code_comparison_fields},
 };
 
 const struct document advise_document = {.schema = "cbank-advice",

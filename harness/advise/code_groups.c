@@ -109,9 +109,11 @@ const char *condition_mark(const struct conditions *conditions, const char *text
     static const char *const marks[CONDITIONS_MAX + 1] = {" *", " **", " ***", " ?"};
     size_t known = 0;
 
-    while (text && known < conditions->count && strcmp(conditions->texts[known], text) != 0)
+    if (!text || !conditions)
+        return "";
+    while (known < conditions->count && strcmp(conditions->texts[known], text) != 0)
         known++;
-    return text ? marks[known] : "";
+    return marks[known];
 }
 
 /* Of memory that has no name. */

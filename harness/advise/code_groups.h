@@ -15,7 +15,7 @@ struct conditions {
 
 void conditions_find(const struct user_code *code, struct conditions *out);
 
-/* " *" for the first, " **" for the second; "" for NULL. */
+/* " *" for the first, " **" for the second; "" for NULL, of either. */
 const char *condition_mark(const struct conditions *conditions, const char *text);
 
 /* Whether what a load reads is a variable or an argument. */

@@ -48,7 +48,7 @@ static void fill_row(const struct user_access *access, const struct conditions *
               condition_mark(conditions, access->condition));
 }
 
-static bool is_alike(const struct access_row *a, const struct access_row *b)
+bool access_rows_are_alike(const struct access_row *a, const struct access_row *b)
 {
     return strcmp(a->line, b->line) == 0 && strcmp(a->table, b->table) == 0 &&
            strcmp(a->varies, b->varies) == 0;
@@ -68,7 +68,7 @@ enum status access_rows(const struct cubin_kernel *kernel, const struct conditio
         struct access_row *like = *count > NEAR ? row - NEAR : *rows;
 
         fill_row(&kernel->accesses[i], conditions, lines, row);
-        while (like < row && !is_alike(like, row))
+        while (like < row && !access_rows_are_alike(like, row))
             like++;
         like->count += like < row;
         *count += like == row;

@@ -5,12 +5,15 @@ program (default build/cbank)."""
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import unittest
 
-from common import ROOT, Scratch, cbank, read_bytes
+import jsonschema
+
+from common import ROOT, Scratch, cbank, read_bytes, read_json
 
 CORPUS = os.path.join(ROOT, "tests/corpus/cubin")
 os.environ["COLUMNS"] = "80"
@@ -227,6 +230,115 @@ class Answer(Scratch):
             done = cbank("advise", "--table-bytes", "64", *words)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertIn("--kernel", done.stderr)
+
+
+class Against(Scratch):
+    """--against OLD: what differs between two files."""
+
+    HEAD = """__constant__ float lut[256];
+#define KERNEL(name) extern "C" __global__ void name(const float *x, float *o, int n)
+"""
+    OLD = """KERNEL(kept) { o[threadIdx.x] = x[threadIdx.x]; }
+KERNEL(moved) { o[threadIdx.x] = lut[threadIdx.x] * x[threadIdx.x]; }
+KERNEL(gone) { o[threadIdx.x] = 2 * x[threadIdx.x]; }
+"""
+    NEW = """KERNEL(kept) { o[threadIdx.x] = x[threadIdx.x]; }
+KERNEL(moved) { o[threadIdx.x] = lut[blockIdx.x] * x[threadIdx.x]; }
+KERNEL(added) { o[threadIdx.x] = 2 * x[threadIdx.x]; }
+"""
+    # 64 values that are all in use across a barrier: 32 registers do not hold them.
+    PRESSED = """KERNEL(pressed) {
+    float v[64], s = 0;
+#pragma unroll
+    for (int i = 0; i < 64; i++) v[i] = x[threadIdx.x + 64 * i];
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < 64; i++) { s = s * v[i] + v[63 - i]; o[threadIdx.x + 64 * i] = s; }
+}
+"""
+
+    def compile(self, name, code, *options):
+        with open(self.path("kernels.cu"), "w", encoding="utf-8") as file:
+            file.write(self.HEAD + code)
+        subprocess.run(
+            [nvcc(), "-cubin", "-arch=sm_90", *options, "-o", f"{name}.cubin", "kernels.cu"],
+            check=True,
+            capture_output=True,
+            cwd=self.path(""),
+        )
+        return self.path(f"{name}.cubin")
+
+    def compared(self, new, old):
+        done = cbank("advise", "--kernel", new, "--against", old, "--json", "-")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        advice = json.loads(done.stdout)
+        jsonschema.validate(advice, read_json(os.path.join(ROOT, "results/advice.schema.json")))
+        text = cbank("advise", "--kernel", new, "--against", old)
+        self.assertEqual((text.returncode, text.stderr), (0, ""))
+        return advice["against"], text.stdout
+
+    def test_a_file_beside_itself(self):
+        path = os.path.join(CORPUS, "answer_sm_90.cubin")
+        against, said = self.compared(path, path)
+        self.assertEqual((against["changes"], against["only_in_one"]), ([], []))
+        self.assertIn("\n5 kernels are in both, 0 of them changed", said)
+        self.assertEqual(against["architecture"], 90)
+
+    def test_files_without_a_common_kernel(self):
+        names = [os.path.join(CORPUS, f"{name}_sm_90.cubin") for name in ("answer", "lookup")]
+        done = cbank("advise", "--kernel", names[0], "--against", names[1])
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertIn(f"no kernel is in both {names[0]} and {names[1]}", done.stderr)
+        done = cbank("advise", "--kernel", names[0], "--against", self.path("none"))
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+
+    def test_loads_and_tables(self):
+        """A table is read at another index; a kernel is in one file alone."""
+        if not nvcc():
+            self.skipTest("no nvcc")
+        for options in ((), ("-lineinfo",)):
+            old = self.compile("old", self.OLD, *options)
+            against, said = self.compared(self.compile("new", self.NEW, *options), old)
+            self.assertEqual(against["file"], old)
+            self.assertEqual({change["kernel"] for change in against["changes"]}, {"moved"})
+            (table,) = [change for change in against["changes"] if change["kind"] == "table"]
+            self.assertEqual(
+                [table[key] for key in ("name", "verdict_before", "verdict_after")],
+                ["lut in constant", "faster elsewhere", "as it should be"],
+            )
+            loads = {
+                re.sub(", kernels.cu:4", "", change["name"]): (change["before"], change["after"])
+                for change in against["changes"]
+                if change["kind"] == "load"
+            }
+            self.assertEqual(
+                loads,
+                {"LDC: lut, affine, 4 bytes apart": (1, 0), "ULDC: lut, block": (0, 1)},
+            )
+            self.assertEqual(
+                sorted((kernel["kernel"], kernel["before"]) for kernel in against["only_in_one"]),
+                [("added", False), ("gone", True)],
+            )
+            self.assertIn("\n2 kernels are in both, 1 of them changed", said)
+            self.assertIn("\nonly before: gone\nonly after: added\n", said)
+            self.assertIn("\nkernel moved\n", said)
+            self.assertNotIn("kernel kept", said)
+
+    def test_spills(self):
+        """The same source with 32 registers: the rest is in local memory."""
+        if not nvcc():
+            self.skipTest("no nvcc")
+        old = self.compile("old", self.PRESSED)
+        against, said = self.compared(self.compile("new", self.PRESSED, "-maxrregcount=32"), old)
+        changes = {change["name"]: change for change in against["changes"]}
+        self.assertLessEqual(changes["registers"]["after"], 32)
+        self.assertGreater(changes["registers"]["before"], 64)
+        for name in ("bytes of local memory", "loads from local memory", "stores to local memory"):
+            self.assertEqual(changes[name]["before"], 0)
+            self.assertGreater(changes[name]["after"], 0)
+        # Half of the 64 values at least.
+        self.assertGreaterEqual(changes["bytes of local memory"]["after"], 4 * 32)
+        self.assertIn("\n  local memory: - -> ", said)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT
+ * Compares what was said of two files: kernels by their mangled names, within these tables by name
+ * and memory, and loads by their rows. */
+#include "code_compare.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "code_loads.h"
+#include "log.h"
+#include "memory.h"
+#include "text.h"
+
+/* -- changes of a kernel ----------------------------------------------------------------------- */
+
+/* The two sides of a kernel, and where its changes go. */
+struct sides {
+    const struct cubin_kernel *before, *after;
+    struct code_comparison *out;
+};
+
+static enum status add_change(const struct sides *sides, const struct code_change *change)
+{
+    struct code_comparison *out = sides->out;
+
+    if (!memory_grow(&out->changes, out->change_count, sizeof(*out->changes)))
+        return log_memory("the changes of %s", sides->after->name);
+    out->changes[out->change_count] = *change;
+    out->changes[out->change_count++].kernel = sides->after->readable;
+    return STATUS_OK;
+}
+
+static enum status compare_usage(const struct sides *sides)
+{
+    const struct kernel_usage *before = &sides->before->usage, *after = &sides->after->usage;
+    const struct {
+        const char *name;
+        struct optional before, after;
+    } rows[] = {
+        {"registers", before->registers, after->registers},
+        {"bytes of local memory", before->stack_bytes, after->stack_bytes},
+        {"loads from local memory", optional_of(before->local_loads),
+         optional_of(after->local_loads)},
+        {"stores to local memory", optional_of(before->local_stores),
+         optional_of(after->local_stores)},
+        {"bytes of parameters", before->parameter_bytes, after->parameter_bytes},
+        {"bytes of __constant__ variables", before->constant_bytes, after->constant_bytes},
+    };
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; status == STATUS_OK && i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct code_change change = {.kind = "use",
+                                     .before = rows[i].before,
+                                     .after = rows[i].after};
+
+        if (rows[i].before.known == rows[i].after.known &&
+            rows[i].before.value == rows[i].after.value)
+            continue;
+        snprintf(change.name, sizeof(change.name), "%s", rows[i].name);
+        status = add_change(sides, &change);
+    }
+    return status;
+}
+
+/* The table of another kernel with the same name in the same memory; NULL: there is none. */
+static const struct user_table *same_table(const struct cubin_kernel *kernel,
+                                           const struct user_table *table)
+{
+    for (size_t t = 0; t < kernel->table_count; t++)
+        if (strcmp(kernel->tables[t].load.table, table->load.table) == 0 &&
+            strcmp(kernel->tables[t].load.memory, table->load.memory) == 0)
+            return &kernel->tables[t];
+    return NULL;
+}
+
+static bool is_same_verdict(const struct user_table *before, const struct user_table *after)
+{
+    return strcmp(before->verdict, after->verdict) == 0 &&
+           strcmp(before->better ? before->better : "", after->better ? after->better : "") == 0;
+}
+
+/* One of both may be NULL. */
+static enum status compare_table(const struct sides *sides, const struct user_table *before,
+                                 const struct user_table *after)
+{
+    struct code_change change = {.kind = "table",
+                                 .verdict_before = before ? before->verdict : NULL,
+                                 .verdict_after = after ? after->verdict : NULL,
+                                 .better_before = before ? before->better : NULL,
+                                 .better_after = after ? after->better : NULL};
+    const struct user_access *load = after ? &after->load : &before->load;
+
+    if (before && after && is_same_verdict(before, after))
+        return STATUS_OK;
+    load_table_name(load, change.name, sizeof(change.name));
+    if (load_is_named(load))
+        text_join(change.name, sizeof(change.name), "", " in %s", load->memory);
+    return add_change(sides, &change);
+}
+
+static enum status compare_tables(const struct sides *sides)
+{
+    enum status status = STATUS_OK;
+
+    for (size_t t = 0; status == STATUS_OK && t < sides->after->table_count; t++)
+        status = compare_table(sides, same_table(sides->before, &sides->after->tables[t]),
+                               &sides->after->tables[t]);
+    for (size_t t = 0; status == STATUS_OK && t < sides->before->table_count; t++)
+        if (!same_table(sides->after, &sides->before->tables[t]))
+            status = compare_table(sides, &sides->before->tables[t], NULL);
+    return status;
+}
+
+static enum status add_load(const struct sides *sides, const struct access_row *row,
+                            uint32_t before, uint32_t after)
+{
+    struct code_change change = {.kind = "load",
+                                 .before = optional_of(before),
+                                 .after = optional_of(after)};
+
+    if (before == after)
+        return STATUS_OK;
+    text_join(change.name, sizeof(change.name), "", "%s: %s, %s", row->line, row->table,
+              row->varies);
+    return add_change(sides, &change);
+}
+
+/* Takes the rows of `before` that are like a row, and returns their number of instructions. */
+static uint32_t take_alike(const struct access_row *row, struct access_row *before, size_t count)
+{
+    uint32_t sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (before[i].count > 0 && access_rows_are_alike(row, &before[i])) {
+            sum += before[i].count;
+            before[i].count = 0;
+        }
+    return sum;
+}
+
+/* The file of the first line that is known; "": none is. */
+static const char *file_of(const struct cubin_kernel *kernel)
+{
+    for (size_t i = 0; i < kernel->access_count; i++)
+        if (kernel->accesses[i].line.known)
+            return kernel->accesses[i].file;
+    return "";
+}
+
+static enum status compare_loads(const struct sides *sides)
+{
+    const char *file = file_of(sides->before);
+    const bool lines = file[0] && strcmp(file, file_of(sides->after)) == 0;
+    struct access_row *before = NULL, *after = NULL;
+    size_t before_count, after_count;
+    enum status status = access_rows(sides->before, NULL, lines, &before, &before_count);
+
+    if (status == STATUS_OK)
+        status = access_rows(sides->after, NULL, lines, &after, &after_count);
+    for (size_t i = 0; status == STATUS_OK && i < after_count; i++) {
+        const uint32_t count =
+            after[i].count + take_alike(&after[i], after + i + 1, after_count - i - 1);
+
+        if (after[i].count > 0)
+            status = add_load(sides, &after[i], take_alike(&after[i], before, before_count), count);
+    }
+    for (size_t i = 0; status == STATUS_OK && i < before_count; i++) {
+        const uint32_t count =
+            before[i].count + take_alike(&before[i], before + i + 1, before_count - i - 1);
+
+        if (before[i].count > 0)
+            status = add_load(sides, &before[i], count, 0);
+    }
+    free(before);
+    free(after);
+    return status;
+}
+
+static enum status compare_kernels(const struct sides *sides)
+{
+    const size_t changes = sides->out->change_count;
+    enum status status = compare_usage(sides);
+
+    if (status == STATUS_OK)
+        status = compare_tables(sides);
+    if (status == STATUS_OK)
+        status = compare_loads(sides);
+    sides->out->both++;
+    sides->out->changed += sides->out->change_count > changes;
+    return status;
+}
+
+/* -- pairs of kernels -------------------------------------------------------------------------- */
+
+static int compare_names(const void *left, const void *right)
+{
+    const struct cubin_kernel *const *a = left, *const *b = right;
+    const int order = strcmp((*a)->name, (*b)->name);
+
+    return order != 0 ? order : (*a > *b) - (*a < *b);
+}
+
+/* The kernels of a file by name; owned. NULL, logged, when out of memory. */
+static const struct cubin_kernel **sort_kernels(const struct user_code *code)
+{
+    const struct cubin_kernel **sorted =
+        calloc(code->count + 1, sizeof(const struct cubin_kernel *));
+
+    if (!sorted) {
+        log_memory("the kernels of %s", code->path);
+        return NULL;
+    }
+    for (size_t i = 0; i < code->count; i++)
+        sorted[i] = &code->kernels[i];
+    qsort(sorted, code->count, sizeof(const struct cubin_kernel *), compare_names);
+    return sorted;
+}
+
+static enum status add_lone(struct code_comparison *out, const struct cubin_kernel *kernel,
+                            bool before)
+{
+    if (!memory_grow(&out->lone, out->lone_count, sizeof(*out->lone)))
+        return log_memory("the kernels of two files");
+    out->lone[out->lone_count++] = (struct lone_kernel){kernel->readable, before};
+    return STATUS_OK;
+}
+
+/* Walks two sorted lists side by side. pairs[i]: the kernel of `before` for kernel i of `after`. */
+static enum status pair_kernels(const struct cubin_kernel **before,
+                                const struct cubin_kernel **after, struct code_comparison *out,
+                                const struct cubin_kernel **pairs)
+{
+    size_t b = 0, a = 0;
+    enum status status = STATUS_OK;
+
+    while (status == STATUS_OK && (b < out->before->count || a < out->after->count)) {
+        const int order = b == out->before->count  ? 1
+                          : a == out->after->count ? -1
+                                                   : strcmp(before[b]->name, after[a]->name);
+
+        if (order < 0)
+            status = add_lone(out, before[b++], true);
+        else if (order > 0)
+            status = add_lone(out, after[a++], false);
+        else
+            pairs[after[a++] - out->after->kernels] = before[b++];
+    }
+    return status;
+}
+
+enum status code_comparison_open(const struct user_code *before, const struct user_code *after,
+                                 struct code_comparison *out)
+{
+    const struct cubin_kernel **from = sort_kernels(before), **to = sort_kernels(after);
+    const struct cubin_kernel **pairs = calloc(after->count + 1, sizeof(*pairs));
+    enum status status = STATUS_OK;
+
+    *out = (struct code_comparison){.before = before, .after = after};
+    if (!from || !to || !pairs)
+        status = log_memory("the kernels of two files");
+    else
+        status = pair_kernels(from, to, out, pairs);
+    for (size_t i = 0; status == STATUS_OK && i < after->count; i++) {
+        const struct sides sides = {pairs[i], &after->kernels[i], out};
+
+        if (pairs[i])
+            status = compare_kernels(&sides);
+    }
+    if (status == STATUS_OK && out->both == 0)
+        status = log_error(STATUS_ENVIRONMENT,
+                           "no kernel is in both %s and %s: there is nothing to compare; kernels "
+                           "are matched by their mangled names",
+                           after->path, before->path);
+    free(from);
+    free(to);
+    free(pairs);
+    if (status != STATUS_OK)
+        code_comparison_close(out);
+    return status;
+}
+
+void code_comparison_close(struct code_comparison *comparison)
+{
+    free(comparison->changes);
+    free(comparison->lone);
+    *comparison = (struct code_comparison){0};
+}
+
+/* -- document ---------------------------------------------------------------------------------- */
+
+static const struct field change_fields[] = {
+    {FIELD(field_reference, struct code_change, "kernel", kernel, REQUIRED)},
+    {FIELD(field_reference, struct code_change, "kind", kind, REQUIRED)},
+    {FIELD(field_text, struct code_change, "name", name, REQUIRED)},
+    {FIELD(field_optional, struct code_change, "before", before, NULLABLE)},
+    {FIELD(field_optional, struct code_change, "after", after, NULLABLE)},
+    {FIELD(field_reference, struct code_change, "verdict_before", verdict_before, NULLABLE)},
+    {FIELD(field_reference, struct code_change, "verdict_after", verdict_after, NULLABLE)},
+    {FIELD(field_reference, struct code_change, "better_before", better_before, NULLABLE)},
+    {FIELD(field_reference, struct code_change, "better_after", better_after, NULLABLE)},
+};
+static const struct objects changes =
+    OBJECTS_OF(change_fields, struct code_change, struct code_comparison, change_count);
+
+static const struct field lone_fields[] = {
+    {FIELD(field_reference, struct lone_kernel, "kernel", name, REQUIRED)},
+    {FIELD(field_bool, struct lone_kernel, "before", before, REQUIRED)},
+};
+static const struct objects lone =
+    OBJECTS_OF(lone_fields, struct lone_kernel, struct code_comparison, lone_count);
+
+/* The older file. */
+static void write_file(cJSON *object, const struct field *field, const void *base)
+{
+    const struct code_comparison *comparison = base;
+
+    json_add_text(object, field->key, comparison->before->path);
+    json_add_integer(object, "architecture", comparison->before->architecture);
+}
+
+static const struct field_kind kind_file = {.write = write_file};
+
+static const struct field comparison_fields[] = {
+    {.key = "file", .kind = &kind_file},
+    {FIELD(field_list, struct code_comparison, "changes", changes, REQUIRED), .elements = &changes},
+    {FIELD(field_list, struct code_comparison, "only_in_one", lone, REQUIRED), .elements = &lone},
+};
+const struct fields code_comparison_fields = FIELDS(comparison_fields);
