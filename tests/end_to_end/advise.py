@@ -1543,7 +1543,7 @@ class Kernel(Scratch):
             )
             self.assertIn(f"\nkernel {readable}\n", said)
             self.assertRegex(said, r"(?m)^LDC c\[3\]\[register\] +1 +1$")
-            self.assertIn("\nLDC c[3][register]: a __constant__ table, at indices", said)
+            self.assertIn("\nLDC c[3][register]: a __constant__ table, at an index", said)
 
     def test_what_is_no_cubin(self):
         with open(self.file(90), "rb") as file:

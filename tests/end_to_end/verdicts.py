@@ -19,9 +19,7 @@ from common import ROOT, Scratch, cbank, read_json
 SOURCE = os.path.join(ROOT, "tests/data/verdicts.cu")
 CARD = {
     key: row["value"]
-    for key, row in read_json(os.path.join(ROOT, "results/cards/h200.json"))[
-        "model"
-    ].items()
+    for key, row in read_json(os.path.join(ROOT, "results/cards/h200.json"))["model"].items()
 }
 ADDRESS = CARD["constant_address_cycles"]
 WAVEFRONT = 1 / CARD["shared_wavefronts_per_cycle"]
@@ -80,17 +78,13 @@ class Compiled(Scratch):
 
     def tables(self, cubin, *words, status=0):
         """{kernel: its tables}"""
-        done = cbank(
-            "advise", "--kernel", cubin, "--json", "-", "--card", "h200", *words
-        )
-        self.assertEqual((done.returncode, done.stderr), (status, ""))
+        done = cbank("advise", "--kernel", cubin, "--json", "-", "--card", "h200", *words)
+        self.assertEqual(done.returncode, status)
+        self.assertEqual(done.stderr.count("\n"), status)
+        self.assertEqual("--fail: " in done.stderr, status == 1)
         advice = json.loads(done.stdout)
-        jsonschema.validate(
-            advice, read_json(os.path.join(ROOT, "results/advice.schema.json"))
-        )
-        return {
-            kernel["name"]: kernel["tables"] for kernel in advice["code"]["kernels"]
-        }
+        jsonschema.validate(advice, read_json(os.path.join(ROOT, "results/advice.schema.json")))
+        return {kernel["name"]: kernel["tables"] for kernel in advice["code"]["kernels"]}
 
 
 class Verdicts(Compiled):
@@ -114,40 +108,28 @@ class Verdicts(Compiled):
                                 if table["memory"] == memory
                                 and table["table"] == (None if name == "-" else name)
                             )
-                        self.assertEqual(
-                            (table["verdict"], table["better"]), (verdict, better)
-                        )
+                        self.assertEqual((table["verdict"], table["better"]), (verdict, better))
 
     def test_what_a_load_costs(self):
         """By hand: 32 lanes, and the numbers of the card."""
         tables = self.tables(self.compile(SOURCE))
-        (once,) = (
-            table for table in tables["once_without_a_loop"] if table["table"] == "c"
-        )
+        (once,) = (table for table in tables["once_without_a_loop"] if table["table"] == "c")
         self.assertAlmostEqual(once["constant_cycles"], 32 * ADDRESS)
         self.assertAlmostEqual(once["global_cycles"], REQUEST)
         # The copy into shared memory is a load and a store, and then the table is read.
         self.assertAlmostEqual(once["shared_cycles"], REQUEST + 2 * WAVEFRONT)
         self.assertIsNone(once["shuffle_cycles"])  # no 1024 entries
-        (held,) = (
-            table for table in tables["warp_holds_it"] if table["table"] == "small"
-        )
+        (held,) = (table for table in tables["warp_holds_it"] if table["table"] == "small")
         self.assertAlmostEqual(held["shuffle_cycles"], WAVEFRONT)
         self.assertEqual(held["close"], ["shared"])
-        (fifth,) = (
-            table for table in tables["every_fifth"] if table["table"] == "rows_of_five"
-        )
+        (fifth,) = (table for table in tables["every_fifth"] if table["table"] == "rows_of_five")
         # 31 * 20 + 4 bytes: 20 sectors, 5 lines, two of which are in one of four banks.
         self.assertEqual((fifth["sectors"], fifth["sectors_least"]), (20, 4))
         self.assertAlmostEqual(fifth["global_cycles"], 2 * WAVEFRONT)
-        (pairs,) = (
-            table for table in tables["pairs"] if table["table"] == "parameter 1"
-        )
+        (pairs,) = (table for table in tables["pairs"] if table["table"] == "parameter 1")
         self.assertEqual((pairs["sectors"], pairs["sectors_least"]), (4, 4))
         (rows,) = (
-            table
-            for table in tables["rows_of_4096_bytes"]
-            if table["table"] == "parameter 1"
+            table for table in tables["rows_of_4096_bytes"] if table["table"] == "parameter 1"
         )
         self.assertEqual((rows["sectors"], rows["sectors_least"]), (32, 4))
 
@@ -202,9 +184,7 @@ class Verdicts(Compiled):
             (("--block-dim", "8,32"), 8, None),
         ):
             (table,) = self.tables(cubin, *words)["x_only"]
-            self.assertEqual(
-                (table["addresses"], table["condition"]), (addresses, said)
-            )
+            self.assertEqual((table["addresses"], table["condition"]), (addresses, said))
             text = cbank("advise", "--kernel", cubin, *words).stdout
             self.assertEqual(text.count(condition), 1 if said else 0)
 
@@ -273,15 +253,11 @@ KERNEL(of_shared)
                         continue
                     self.assertTrue(table["assumed"])
                     self.assertEqual(table["addresses"], len(set(warp)))
-                    self.assertEqual(
-                        table["sectors"], len({index * width // 32 for index in warp})
-                    )
+                    self.assertEqual(table["sectors"], len({index * width // 32 for index in warp}))
                     self.assertEqual(table["wavefronts"], wavefronts(warp, width))
                     self.assertEqual(
                         table["verdict"],
-                        "faster elsewhere"
-                        if memory == "constant"
-                        else "as it should be",
+                        "faster elsewhere" if memory == "constant" else "as it should be",
                     )
 
     def test_what_was_given_is_not_asked_for(self):
@@ -316,14 +292,10 @@ KERNEL(of_shared)
         tables = self.tables(cubin, "--source", "lockstep", "--table-bytes", "2048")
         for kernel in self.NAMES:
             table = self.table_of(tables, kernel)
-            self.assertEqual(
-                (table["verdict"], table["addresses"]), ("as it should be", 1), kernel
-            )
+            self.assertEqual((table["verdict"], table["addresses"]), ("as it should be", 1), kernel)
 
     def test_a_copy_of_a_global_table_depends_on_how_often_it_is_read(self):
-        table = self.table_of(
-            self.tables(self.compile(self.CODE), "--source", "random"), "of_far"
-        )
+        table = self.table_of(self.tables(self.compile(self.CODE), "--source", "random"), "of_far")
         self.assertEqual((table["verdict"], table["better"]), ("depends", "shared"))
         self.assertGreater(table["global_cycles"], 1.25 * table["shared_cycles"])
 
