@@ -513,8 +513,9 @@ const struct command advise_command = {
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct advise_options),
-    .common = "pattern,source,indices,table-bytes,width-bytes,tables,kernel,block-dim,card,write,"
-              "fail,json",
+    .common =
+        "pattern,source,indices,table-bytes,tables,kernel,kernel-name,against,all-loads,write,"
+        "fail,json",
     .details =
         "The indices determine the requests of a warp's load exactly: distinct addresses, lines, "
         "sectors, wavefronts of shared\n"
@@ -532,11 +533,15 @@ const struct command advise_command = {
         "--pattern, --source and --indices the\n"
         "indices are random. An option that is not given has the first of its default values.\n"
         "\n"
-        "With --kernel: the loads of the kernels of a cubin, how the addresses of a warp vary, and "
-        "whether each table should live\n"
-        "where it does. Without --table-bytes, the lookups are of the largest __constant__ table, "
-        "of those whose index is not proven\n"
-        "if there are any.\n"
+        "With --kernel: which tables the kernels of a file read, how the addresses of a warp vary, "
+        "and whether each table\n"
+        "should live where it does. A summary comes first. The loads follow for one kernel or one "
+        "template, and with --all-loads.\n"
+        "With --against, the answer is what differs from an older file. Memory spaces are ranked "
+        "only where lookups are described;\n"
+        "without --table-bytes these are of the largest __constant__ table, of those whose index "
+        "is "
+        "not proven if there are any.\n"
         "\n"
         "With --tables: NAME:BYTES:WIDTH:READS[:SOURCE] of each, with commas between. READS are "
         "the lookups of an\n"
@@ -545,11 +550,13 @@ const struct command advise_command = {
         "parameters (2 KB before sm_70) and other memory are tried. It takes the one whose longest "
         "unit is busy for the shortest time.\n"
         "\n"
-        "Exit code 1: with --fail, as it says.\n"
-        "Exit code 3: with --kernel, code before sm_70 or after sm_121, which cannot be read.\n"
+        "Exit code 1: with --fail, which ends by naming the tables.\n"
+        "Exit code 3: with --kernel, code before sm_70 or after sm_121, which cannot be read. With "
+        "--against: no kernel is in both.\n"
         "Exit code 2: no path can hold the table, the width does not divide it, or an index is "
         "beyond it. With --kernel also:\n"
-        "the file has no code of a GPU or is damaged. With --write: the file exists, or --pattern "
+        "the file has no code of a GPU, no kernel of that name, or is damaged. With --write: the "
+        "file exists, or --pattern "
         "gives the indices.",
     .run = advise,
 };

@@ -130,9 +130,11 @@ SETS = {
     "run calibrate gate": "path quick sweep workload",
     # how a plan or a kernel is measured
     "run spaces calibrate gate": (
-        "against against-compiler against-options anonymous compiler compiler-options counters"
+        "against-compiler against-options anonymous compiler compiler-options counters"
         " duration engine kernel-sha256 max-noise max-samples max-seconds sample-us seed size space"
     ),
+    # another build of the same kernels
+    "run spaces calibrate gate advise": "against",
     # two sides
     "compare gate": "allow-diff boards calibration junit",
     "calibrate gate": "processes",
