@@ -3,7 +3,9 @@
  * runs: cycles of single loads, by the SM's clock. */
 #include "measure.cuh"
 
-enum { LINE_BYTES = 64, LINES = 16, LAUNCHES = 200 };
+#include <chrono>
+
+enum { LINE_BYTES = 64, LINES = 16, LAUNCHES = 200, SPACE_US = 100 };
 
 /* What is copied to while a kernel reads the table. */
 __constant__ uint32_t other_table[64];
@@ -104,8 +106,10 @@ __device__ uint32_t wait_for_shared(const uint32_t *word, uint32_t *value)
     return end - start;
 }
 
-/* Of a block: its reads, those that no L1 hit explains, and those that no L1.5 hit explains. */
+/* Of a block: its reads, those that no L1 hit explains with their cycles, and those that no L1.5
+ * hit explains. */
 struct reads {
+    uint64_t slow_cycles;
     uint32_t all, slow, far;
 };
 
@@ -127,6 +131,7 @@ __global__ void reader(const volatile uint32_t *stop, struct reads *found, uint3
             OF_CONSTANT ? wait_for(threadIdx.x * 4, &value) : wait_for_shared(&first, &value);
 
         reads.slow += cycles > SLOW_CYCLES;
+        reads.slow_cycles += cycles > SLOW_CYCLES ? cycles : 0;
         reads.far += cycles > FAR_CYCLES;
     }
     found[blockIdx.x] = reads;
@@ -237,6 +242,7 @@ struct reads disturbed(const room &room, cudaStream_t stream, cudaStream_t of_re
     for (const struct reads &reads : copied(found, sms())) {
         sum.all += reads.all;
         sum.slow += reads.slow;
+        sum.slow_cycles += reads.slow_cycles;
         sum.far += reads.far;
     }
     return sum;
@@ -281,6 +287,13 @@ static void answer_disturbed(const questions &asked, const room &room, cudaStrea
     const auto nothing = [] {};
     const auto launch = [&] { empty<<<sms(), 32, 0, stream>>>(); };
     const auto launch_of_a_block = [&] { empty<<<1, 32, 0, stream>>>(); };
+    const auto spaced = [&] {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(SPACE_US);
+
+        launch();
+        while (std::chrono::steady_clock::now() < end)
+            ;
+    };
     const auto copy = [&] {
         MUST(cudaMemcpyToSymbolAsync(other_table, no_values, sizeof(no_values), 0,
                                      cudaMemcpyHostToDevice, stream));
@@ -299,6 +312,13 @@ static void answer_disturbed(const questions &asked, const room &room, cudaStrea
     });
     asked.answer("slow_reads_a_launch_of_a_block", [&] {
         return by_call(disturbed<true>(room, stream, of_reader, launch_of_a_block).slow);
+    });
+    asked.answer("slow_reads_a_spaced_launch",
+                 [&] { return by_call(disturbed<true>(room, stream, of_reader, spaced).slow); });
+    asked.answer("slow_read_cycles", [&] {
+        const struct reads reads = disturbed<true>(room, stream, of_reader, spaced);
+
+        return (double)reads.slow_cycles / reads.slow;
     });
     asked.answer("slow_shared_reads_a_launch",
                  [&] { return by_call(disturbed<false>(room, stream, of_reader, launch).slow); });
