@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-enum { LINE_BYTES = 64, LINES = 16, LAUNCHES = 200, SPACE_US = 100 };
+enum { LINE_BYTES = 64, LINES = 16, LAUNCHES = 200, SPACE_US = 10 };
 
 /* What is copied to while a kernel reads the table. */
 __constant__ uint32_t other_table[64];
@@ -44,15 +44,16 @@ __device__ uint32_t wait_for(uint32_t byte, uint32_t *value)
     return end - start;
 }
 
+/* Of a block: the reads that took more than L1 hits take, those among them that no L1.5 hit
+ * explains, and the cycles of the fastest. */
+struct reads {
+    uint32_t slow, far, fewest_cycles;
+};
+
 struct room {
     uint32_t *cycles = zeros<uint32_t>(4 * sms()), *sink = zeros<uint32_t>(1);
     uint64_t *ns = zeros<uint64_t>(sms());
-    volatile uint32_t *stop;
-    room()
-    {
-        MUST(cudaHostAlloc((void **)&stop, sizeof(*stop), cudaHostAllocMapped));
-        *stop = 0;
-    }
+    struct reads *found = zeros<struct reads>(sms());
 };
 
 /* The first loads of a kernel, of a block each: of a line, of its second word, of the next line,
@@ -106,32 +107,22 @@ __device__ uint32_t wait_for_shared(const uint32_t *word, uint32_t *value)
     return end - start;
 }
 
-/* Of a block: its reads, those that no L1 hit explains with their cycles, and those that no L1.5
- * hit explains. */
-struct reads {
-    uint64_t slow_cycles;
-    uint32_t all, slow, far;
-};
+enum { SLOWER_CYCLES = 30, FAR_CYCLES = 200, READS = 200000 };
 
-enum { SLOW_CYCLES = 90, FAR_CYCLES = 200 };
-
-/* Reads one word over and over until it is stopped. */
-template <bool OF_CONSTANT>
-__global__ void reader(const volatile uint32_t *stop, struct reads *found, uint32_t zero)
+/* Reads one word over and over. */
+template <bool OF_CONSTANT> __global__ void reader(struct reads *found, uint32_t zero)
 {
-    __shared__ uint32_t first;
-    struct reads reads = {};
+    __shared__ uint32_t word;
+    struct reads reads = {0, 0, UINT32_MAX};
     uint32_t value = zero;
 
-    if (!OF_CONSTANT)
-        first = zero;
-    wait_for(threadIdx.x * 4, &value);
-    for (; reads.all % 64 || !*stop; reads.all++) {
+    word = zero;
+    for (uint32_t i = 0; i < READS; i++) {
         const uint32_t cycles =
-            OF_CONSTANT ? wait_for(threadIdx.x * 4, &value) : wait_for_shared(&first, &value);
+            OF_CONSTANT ? wait_for(threadIdx.x * 4, &value) : wait_for_shared(&word, &value);
 
-        reads.slow += cycles > SLOW_CYCLES;
-        reads.slow_cycles += cycles > SLOW_CYCLES ? cycles : 0;
+        reads.fewest_cycles = min(reads.fewest_cycles, cycles);
+        reads.slow += cycles > reads.fewest_cycles + SLOWER_CYCLES;
         reads.far += cycles > FAR_CYCLES;
     }
     found[blockIdx.x] = reads;
@@ -202,47 +193,46 @@ static double dependent(const room &room, cudaStream_t stream)
     before<<<sms(), 1, 0, stream>>>(ends, room.sink, 0, 200000);
     MUST(cudaLaunchKernelEx(&as, first_loads, room.cycles, room.ns, 0u));
     MUST(cudaStreamSynchronize(stream));
-    if (median(copied(room.ns, sms())) >= median(copied(ends, sms()))) {
-        fprintf(stderr, "the dependent kernel started behind the first\n");
-        exit(3);
-    }
+    if (median(copied(room.ns, sms())) >= median(copied(ends, sms())))
+        fail("the dependent kernel started behind the first");
     return median_of(room, 0, sms());
 }
 
 /* While `reader` reads the same line on each SM. */
 static double beside(const room &room, cudaStream_t stream, cudaStream_t of_reader)
 {
-    static struct reads *const found = zeros<struct reads>(sms());
-
-    *room.stop = 0;
-    reader<true><<<sms(), 1, 0, of_reader>>>(room.stop, found, 0);
+    reader<true><<<sms(), 1, 0, of_reader>>>(room.found, 0);
     MUST(cudaGetLastError());
     load_first(room, sms(), 1, stream);
     MUST(cudaStreamSynchronize(stream));
-    *room.stop = 1;
+    if (cudaStreamQuery(of_reader) != cudaErrorNotReady)
+        fail("the reader ended before the loads beside it");
     MUST(cudaStreamSynchronize(of_reader));
     return median_of(room, 0, sms());
 }
 
-/* The reads of all blocks of `reader` while `disturb` is called LAUNCHES times. */
+/* The reads of all blocks of `reader` while `disturb` is called LAUNCHES times, each SPACE_US after
+ * the one before. */
 template <bool OF_CONSTANT, class F>
 struct reads disturbed(const room &room, cudaStream_t stream, cudaStream_t of_reader, F disturb)
 {
-    static struct reads *const found = zeros<struct reads>(sms());
     struct reads sum = {};
 
-    *room.stop = 0;
-    reader<OF_CONSTANT><<<sms(), 1, 0, of_reader>>>(room.stop, found, 0);
+    reader<OF_CONSTANT><<<sms(), 1, 0, of_reader>>>(room.found, 0);
     MUST(cudaGetLastError());
-    for (int i = 0; i < LAUNCHES; i++)
+    for (int i = 0; i < LAUNCHES; i++) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(SPACE_US);
+
         disturb();
+        while (std::chrono::steady_clock::now() < end)
+            ;
+    }
     MUST(cudaStreamSynchronize(stream));
-    *room.stop = 1;
+    if (cudaStreamQuery(of_reader) != cudaErrorNotReady)
+        fail("the reader ended before the launches beside it");
     MUST(cudaStreamSynchronize(of_reader));
-    for (const struct reads &reads : copied(found, sms())) {
-        sum.all += reads.all;
+    for (const struct reads &reads : copied(room.found, sms())) {
         sum.slow += reads.slow;
-        sum.slow_cycles += reads.slow_cycles;
         sum.far += reads.far;
     }
     return sum;
@@ -287,13 +277,6 @@ static void answer_disturbed(const questions &asked, const room &room, cudaStrea
     const auto nothing = [] {};
     const auto launch = [&] { empty<<<sms(), 32, 0, stream>>>(); };
     const auto launch_of_a_block = [&] { empty<<<1, 32, 0, stream>>>(); };
-    const auto spaced = [&] {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(SPACE_US);
-
-        launch();
-        while (std::chrono::steady_clock::now() < end)
-            ;
-    };
     const auto copy = [&] {
         MUST(cudaMemcpyToSymbolAsync(other_table, no_values, sizeof(no_values), 0,
                                      cudaMemcpyHostToDevice, stream));
@@ -305,20 +288,8 @@ static void answer_disturbed(const questions &asked, const room &room, cudaStrea
                  [&] { return by_call(disturbed<true>(room, stream, of_reader, launch).slow); });
     asked.answer("far_reads_a_launch",
                  [&] { return by_call(disturbed<true>(room, stream, of_reader, launch).far); });
-    asked.answer("slow_share_of_reads", [&] {
-        const struct reads reads = disturbed<true>(room, stream, of_reader, launch);
-
-        return (double)reads.slow / reads.all;
-    });
     asked.answer("slow_reads_a_launch_of_a_block", [&] {
         return by_call(disturbed<true>(room, stream, of_reader, launch_of_a_block).slow);
-    });
-    asked.answer("slow_reads_a_spaced_launch",
-                 [&] { return by_call(disturbed<true>(room, stream, of_reader, spaced).slow); });
-    asked.answer("slow_read_cycles", [&] {
-        const struct reads reads = disturbed<true>(room, stream, of_reader, spaced);
-
-        return (double)reads.slow_cycles / reads.slow;
     });
     asked.answer("slow_shared_reads_a_launch",
                  [&] { return by_call(disturbed<false>(room, stream, of_reader, launch).slow); });
@@ -336,9 +307,8 @@ int main(int argc, char **argv)
     MUST(cudaStreamCreateWithFlags(&of_reader, cudaStreamNonBlocking));
     /* Modules are loaded here and not while `reader` runs. */
     empty<<<1, 1, 0, stream>>>();
-    *room.stop = 1;
-    reader<true><<<1, 1, 0, of_reader>>>(room.stop, zeros<struct reads>(1), 0);
-    reader<false><<<1, 1, 0, of_reader>>>(room.stop, zeros<struct reads>(1), 0);
+    reader<true><<<1, 1, 0, of_reader>>>(room.found, 0);
+    reader<false><<<1, 1, 0, of_reader>>>(room.found, 0);
     MUST(cudaMemcpyToSymbolAsync(other_table, no_values, sizeof(no_values), 0,
                                  cudaMemcpyHostToDevice, stream));
     MUST(cudaDeviceSynchronize());

@@ -12,13 +12,17 @@
 
 enum { WARP = 32, SAMPLES = 25, TABLE_BYTES = 49152 };
 
+[[noreturn]] inline void fail(const char *what, const char *why = "")
+{
+    fprintf(stderr, "%s%s%s\n", what, *why ? ": " : "", why);
+    exit(3);
+}
+
 #define MUST(call) must((call), #call)
 inline void must(cudaError_t error, const char *what)
 {
-    if (error == cudaSuccess)
-        return;
-    fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
-    exit(3);
+    if (error != cudaSuccess)
+        fail(what, cudaGetErrorString(error));
 }
 
 /* Zeros. The compiler does not know that. */
