@@ -117,6 +117,8 @@ template <bool OF_CONSTANT> __global__ void reader(struct reads *found, uint32_t
     uint32_t value = zero;
 
     word = zero;
+    /* Copies of the loop's body would read the clock by different instructions. */
+#pragma unroll 1
     for (uint32_t i = 0; i < READS; i++) {
         const uint32_t cycles =
             OF_CONSTANT ? wait_for(threadIdx.x * 4, &value) : wait_for_shared(&word, &value);
