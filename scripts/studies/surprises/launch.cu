@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+enum { LINE, WORD, NEXT_LINE, FAR_LINE, PLACES }; /* of first_loads */
 enum { LINE_BYTES = 64, LINES = 16, LAUNCHES = 200, SPACE_US = 10 };
 
 /* What is copied to while a kernel reads the table. */
@@ -51,7 +52,7 @@ struct reads {
 };
 
 struct room {
-    uint32_t *cycles = zeros<uint32_t>(4 * sms()), *sink = zeros<uint32_t>(1);
+    uint32_t *cycles = zeros<uint32_t>(PLACES * sms()), *sink = zeros<uint32_t>(1);
     uint64_t *ns = zeros<uint64_t>(sms());
     struct reads *found = zeros<struct reads>(sms());
 };
@@ -69,10 +70,10 @@ __global__ void first_loads(uint32_t *cycles, uint64_t *ns, uint32_t zero)
     if (threadIdx.x)
         return;
     ns[blockIdx.x] = start_ns;
-    cycles[4 * blockIdx.x] = line;
-    cycles[4 * blockIdx.x + 1] = word;
-    cycles[4 * blockIdx.x + 2] = next;
-    cycles[4 * blockIdx.x + 3] = far;
+    cycles[PLACES * blockIdx.x + LINE] = line;
+    cycles[PLACES * blockIdx.x + WORD] = word;
+    cycles[PLACES * blockIdx.x + NEXT_LINE] = next;
+    cycles[PLACES * blockIdx.x + FAR_LINE] = far;
 }
 
 /* Reads the lines that first_loads reads, lets the next kernel start, and goes on for a while. */
@@ -137,12 +138,18 @@ __global__ void empty()
 /* The median over blocks of what was measured at a place. */
 static double median_of(const room &room, int place, int blocks)
 {
-    const std::vector<uint32_t> all = copied(room.cycles, 4 * blocks);
+    const std::vector<uint32_t> all = copied(room.cycles, PLACES * blocks);
     std::vector<uint32_t> found;
 
     for (int block = 0; block < blocks; block++)
-        found.push_back(all[4 * block + place]);
+        found.push_back(all[PLACES * block + place]);
     return median(found);
+}
+
+/* The same, less the second word of a line, which L1 has. */
+static double more_than_a_hit(const room &room, int place)
+{
+    return median_of(room, place, sms()) - median_of(room, WORD, sms());
 }
 
 static void load_first(const room &room, int blocks, int threads, cudaStream_t stream)
@@ -157,7 +164,7 @@ static double behind(const room &room, int place)
     before<<<sms(), 1>>>(room.ns, room.sink, 0, 0);
     load_first(room, sms(), 1, nullptr);
     MUST(cudaDeviceSynchronize());
-    return median_of(room, place, sms());
+    return more_than_a_hit(room, place);
 }
 
 /* The same by two nodes of a graph. */
@@ -175,7 +182,7 @@ static double behind_in_graph(const room &room, cudaStream_t stream)
     MUST(cudaStreamSynchronize(stream));
     MUST(cudaGraphExecDestroy(made));
     MUST(cudaGraphDestroy(graph));
-    return median_of(room, 0, sms());
+    return more_than_a_hit(room, LINE);
 }
 
 /* The same, started before the first has ended. */
@@ -197,7 +204,7 @@ static double dependent(const room &room, cudaStream_t stream)
     MUST(cudaStreamSynchronize(stream));
     if (median(copied(room.ns, sms())) >= median(copied(ends, sms())))
         fail("the dependent kernel started behind the first");
-    return median_of(room, 0, sms());
+    return more_than_a_hit(room, LINE);
 }
 
 /* While `reader` reads the same line on each SM. */
@@ -210,7 +217,7 @@ static double beside(const room &room, cudaStream_t stream, cudaStream_t of_read
     if (cudaStreamQuery(of_reader) != cudaErrorNotReady)
         fail("the reader ended before the loads beside it");
     MUST(cudaStreamSynchronize(of_reader));
-    return median_of(room, 0, sms());
+    return more_than_a_hit(room, LINE);
 }
 
 /* The reads of all blocks of `reader` while `disturb` is called LAUNCHES times, each SPACE_US after
@@ -252,23 +259,15 @@ static const uint32_t no_values[64] = {};
 static void answer_first_loads(const questions &asked, const room &room, cudaStream_t stream,
                                cudaStream_t of_reader)
 {
-    asked.answer("second_kernel_line", [&] { return behind(room, 0); });
-    asked.answer("second_kernel_next_line", [&] { return behind(room, 2); });
-    asked.answer("second_kernel_far_line", [&] { return behind(room, 3); });
+    asked.answer("second_kernel_line", [&] { return behind(room, LINE); });
+    asked.answer("second_kernel_next_line", [&] { return behind(room, NEXT_LINE); });
+    asked.answer("second_kernel_far_line", [&] { return behind(room, FAR_LINE); });
     asked.answer("graph_line", [&] { return behind_in_graph(room, stream); });
     asked.answer("dependent_line", [&] { return dependent(room, stream); });
     asked.answer("line_beside_reader", [&] { return beside(room, stream, of_reader); });
     asked.answer("cold_lines_at_once", [&] {
         load_first(room, 1, WARP, nullptr);
-        return median_of(room, 0, 1);
-    });
-    asked.answer("cold_all_by_one", [&] {
-        double alone;
-
-        load_first(room, 1, 1, nullptr);
-        alone = median_of(room, 0, 1);
-        load_first(room, sms(), 1, nullptr);
-        return median_of(room, 0, sms()) / alone;
+        return median_of(room, LINE, 1);
     });
 }
 

@@ -89,11 +89,10 @@ double cycles(const BODY &body, int what, uint32_t table_bytes, uint32_t first =
     return copied(found, 3)[what];
 }
 
-/* Cycles of each constant at a known address that comes on top. */
-template <int LINES, int MORE_LINES> double of_known_lines()
+/* Cycles of a constant at a known address. */
+template <int LINES> double of_known_lines()
 {
-    return (cycles(operands<MORE_LINES>(), OF_BODY, 0) - cycles(operands<LINES>(), OF_BODY, 0)) /
-           (MORE_LINES - LINES);
+    return cycles(operands<LINES>(), OF_BODY, 0) / LINES;
 }
 
 int main(int argc, char **argv)
@@ -122,10 +121,6 @@ int main(int argc, char **argv)
     asked.answer("table_by_code_256", [] {
         return cycles(code<256>(), OF_WALK, 49152) / cycles(code<4>(), OF_WALK, 49152);
     });
-    asked.answer("known_lines_40",
-                 [] { return of_known_lines<24, 40>() / of_known_lines<8, 24>(); });
-    asked.answer("known_lines_72",
-                 [] { return of_known_lines<40, 72>() / of_known_lines<8, 24>(); });
-    asked.answer("known_lines_264",
-                 [] { return of_known_lines<136, 264>() / of_known_lines<8, 24>(); });
+    asked.answer("known_lines_40", [] { return of_known_lines<40>() / of_known_lines<24>(); });
+    asked.answer("known_lines_264", [] { return of_known_lines<264>() / of_known_lines<24>(); });
 }
