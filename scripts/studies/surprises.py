@@ -16,6 +16,7 @@ missed, as a table in Markdown; with --hits, the others.
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -91,6 +92,12 @@ def show(path, hits):
                 f"| {row['question']} | {number(row['guess'])} | {number(middle)} |"
                 f" {number(min(medians))} to {number(max(medians))} |"
             )
+    print(f"\n{machine(found)}.")
+
+
+def machine(found):
+    gpu = found["gpu"]
+    return f"{gpu['name']}, driver {gpu['driver_version']}, nvcc {found['nvcc']}"
 
 
 def main():
@@ -114,7 +121,7 @@ def main():
         samples = measure(asked.processes, folder)
     found = {
         "gpu": dict(zip(GPU, told.strip().split(", "))),
-        "nvcc": run("nvcc", "--version").splitlines()[-1],
+        "nvcc": re.search(r"V([\d.]+)", run("nvcc", "--version"))[1],
         "samples": samples,
     }
     with open(asked.json, "w", encoding="utf-8") as file:
