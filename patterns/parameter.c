@@ -16,7 +16,7 @@ const struct parameter parameters[PARAMETER_COUNT] = {
 /* A parameter that nothing reads would be an axis without an effect. */
 #define PARAMETER(name, option, summary, unit, min, max, multiple, plan_values, default_value, \
                   readers)                                                                     \
-    _Static_assert((readers) != 0, "parameters.def: " #name " has no reader");
+    _Static_assert((readers) != 0, "parameters.def: " #name " has no reader: name a READER_");
 #include "parameters.def"
 
 const size_t parameter_count = PARAMETER_COUNT;

@@ -158,6 +158,16 @@ bool cell_refuse(char text[CELL_REASON_BYTES], const char *format, ...)
     return true;
 }
 
+/* Refuses values that would change the indices of a file. The loads are those of the file. */
+static bool file_obstacle(const uint32_t value[PARAMETER_COUNT], char text[CELL_REASON_BYTES])
+{
+    for (size_t i = 0; i < parameter_count; i++)
+        if (i != PARAMETER_loads && parameters[i].readers & READER_INDICES && value[i] != 0)
+            return cell_refuse(text, "the indices of a file are read as they are, without --%s",
+                               parameters[i].option);
+    return false;
+}
+
 /* Refuses a lookup with a grid that cannot be, or with indices that its source cannot make. */
 static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES])
 {
@@ -194,8 +204,7 @@ static bool lookup_obstacle(const struct cell *cell, char text[CELL_REASON_BYTES
                            CELL_INDICES_MAX);
     if (value[PARAMETER_distinct] > entries || value[PARAMETER_window_entries] > entries)
         return cell_refuse(text, "the table has %" PRIu32 " entries", entries);
-    return cell->index_file_hash && table_count(value) > 1 &&
-           cell_refuse(text, "the indices of a file are of one table");
+    return cell->index_file_hash && file_obstacle(value, text);
 }
 
 /* Refuses a pattern that the workload's kernels do not have. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Arrays of indices that cells share. They are wanted first, when cells are known, and made later,
- * all of them at once on all processors. The parameters that the cell's source takes decide whether
- * two cells read the same. */
+ * all of them at once on all processors. The parameters that change indices decide whether two
+ * cells read the same. */
 #include "index_list.h"
 
 #include <inttypes.h>
@@ -14,6 +14,9 @@
 
 /* One seed for all sources, so that all results use the same indices. */
 static const uint64_t index_seed = 1;
+
+/* Of parameters whose values change the indices. */
+static const uint32_t change_indices = READER_SOURCE | READER_INDICES;
 
 struct index_array *index_list_add(struct index_list *list, const struct index_array *array)
 {
@@ -29,8 +32,8 @@ struct index_array *index_list_add(struct index_list *list, const struct index_a
     return added;
 }
 
-/* The array of a cell: of its file, or made from the same parameters. Other parameters affect only
- * the loads. */
+/* The array of a cell: of its file, or made from the same values of the parameters that change
+ * indices. */
 static struct index_array *list_find(const struct index_list *list, const struct cell *cell)
 {
     const uint32_t *b = cell->parameters;
@@ -40,12 +43,10 @@ static struct index_array *list_find(const struct index_list *list, const struct
         const uint32_t *a = array->like.parameters;
         bool same = !array->path && array->like.pattern == cell->pattern &&
                     array->like.elements == cell->elements &&
-                    array->length == table_entries(cell->path, b) &&
-                    a[PARAMETER_loads] == b[PARAMETER_loads] &&
-                    a[PARAMETER_table_count] == b[PARAMETER_table_count];
+                    array->length == table_entries(cell->path, b);
 
         for (size_t i = 0; i < parameter_count; i++)
-            same = same && (!(cell->pattern->parameter_mask >> i & 1) || a[i] == b[i]);
+            same = same && (!(parameters[i].readers & change_indices) || a[i] == b[i]);
         if (cell->index_file_hash ? array->index_file_hash == cell->index_file_hash : same)
             break;
     }

@@ -206,7 +206,7 @@ TEST(what_cannot_be_says_why)
     cell = make_cell("param", 1000, 4);
     cell.parameters[PARAMETER_table_count] = 2;
     cell.index_file_hash = 1;
-    assert_obstacle(&cell, 0, "the indices of a file are of one table");
+    assert_obstacle(&cell, 0, "the indices of a file are read as they are, without --table-count");
     cell = make_cell("constant", 1000, 4);
     cell.pattern = &sources[SOURCE_distinct];
     cell.parameters[PARAMETER_distinct] = 5;

@@ -53,27 +53,26 @@ static uint64_t formula_effect(const struct cell *cell)
 }
 
 /* The indices of fewer elements: of the first step, and of all. */
-static void loaded_effects(struct cell cell, uint64_t *first, uint64_t *all)
+static void loaded_effects(struct index_list *list, struct cell cell, uint64_t *first,
+                           uint64_t *all)
 {
-    struct index_list list = {.unhashed = true};
     const struct index_array *array;
 
     cell.elements = FEW_ELEMENTS;
-    assert_int_equal(index_list_give(&list, &cell, &array), STATUS_OK);
+    assert_int_equal(index_list_give(list, &cell, &array), STATUS_OK);
     *first = add_bytes(1, array->made, FEW_ELEMENTS * sizeof(*array->made));
     *all = add_bytes(1, array->made, array->indices.count * sizeof(*array->made));
-    index_list_close(&list);
 }
 
 /* A number for each reader, in the order of enum parameter_reader, that changes with what it reads.
- */
-static void effects_of(struct cell cell, uint64_t effects[READERS])
+ * Cells of one plan share a list of indices. */
+static void effects_of(struct index_list *list, struct cell cell, uint64_t effects[READERS])
 {
     struct cell_launch launch;
 
     memset(effects, 0, READERS * sizeof(*effects));
     if (cell.workload->index == INDEX_LOADED)
-        loaded_effects(cell, &effects[1], &effects[2]);
+        loaded_effects(list, cell, &effects[1], &effects[2]);
     else
         effects[0] = formula_effect(&cell);
     card_set_grid(&card, &cell);
@@ -139,6 +138,7 @@ static uint32_t readers_that_see(const struct workload *workload, const struct p
 
     for (size_t p = 0; p < path_count && (seen & wanted) == 0; p++) {
         struct cell cell = make_cell(workload, pattern, &paths[p]);
+        struct index_list list = {.unhashed = true};
         uint64_t effects[READERS], first[READERS];
         size_t tried = 0;
 
@@ -146,12 +146,13 @@ static uint32_t readers_that_see(const struct workload *workload, const struct p
             cell.parameters[parameter] = parameter_kept(&parameters[parameter], values[i]);
             if (cell_obstacle(&cell, 0, reason))
                 continue;
-            effects_of(cell, effects);
+            effects_of(&list, cell, effects);
             if (tried++ == 0)
                 memcpy(first, effects, sizeof(first));
             for (size_t reader = 0; reader < READERS; reader++)
                 seen |= (uint32_t)(effects[reader] != first[reader]) << reader;
         }
+        index_list_close(&list);
     }
     return seen;
 }
@@ -160,7 +161,7 @@ static uint32_t readers_that_see(const struct workload *workload, const struct p
 
 TEST(each_parameter_changes_what_its_readers_see_wherever_a_cell_takes_it)
 {
-    uint32_t seen[PARAMETER_COUNT] = {0}, failed = 0;
+    uint32_t seen[PARAMETER_COUNT] = {0}, taken = 0, failed = 0;
 
     for (const struct workload *workload = workloads; workload < workloads + workload_count;
          workload++) {
@@ -175,6 +176,7 @@ TEST(each_parameter_changes_what_its_readers_see_wherever_a_cell_takes_it)
             /* Values of `file` come with the file. */
             if (pattern == &sources[SOURCE_file] || cell_obstacle(&cell, 0, reason))
                 continue;
+            taken |= mask;
             for (size_t i = 0; i < parameter_count; i++) {
                 const uint32_t readers = parameters[i].readers;
                 const uint32_t here =
@@ -192,8 +194,11 @@ TEST(each_parameter_changes_what_its_readers_see_wherever_a_cell_takes_it)
     for (size_t i = 0; i < parameter_count; i++)
         for (size_t reader = 0; reader < READERS; reader++)
             if (parameters[i].readers >> reader & 1 && !(seen[i] >> reader & 1)) {
-                print_error("%s: its row names the reader %s, which never sees it\n",
-                            parameters[i].name, reader_names[reader]);
+                print_error("%s: its row names the reader %s, which never sees it; %s\n",
+                            parameters[i].name, reader_names[reader],
+                            taken >> i & 1 ? "CONTRIBUTING.md says where that reader reads"
+                                           : "no row of workloads.def, patterns.def or sources.def "
+                                             "has its bit");
                 failed++;
             }
     assert_int_equal(failed, 0);
@@ -204,10 +209,11 @@ TEST(a_parameter_that_no_row_takes_has_no_effect)
     const struct cell cell =
         make_cell(workload_named("add"), pattern_named("per_warp"), path_named("global"));
     struct cell skewed = cell;
+    struct index_list none = {0};
     uint64_t before[READERS], after[READERS];
 
     skewed.parameters[PARAMETER_skew_percent] = 200;
-    effects_of(cell, before);
-    effects_of(skewed, after);
+    effects_of(&none, cell, before);
+    effects_of(&none, skewed, after);
     assert_memory_equal(before, after, sizeof(before));
 }
