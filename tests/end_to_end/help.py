@@ -3,6 +3,7 @@
 """Help: commands by job, options by topic, and the options that several commands share."""
 
 import functools
+import json
 import re
 import unittest
 
@@ -116,15 +117,12 @@ WITHOUT = {
 }
 
 
+# The commands of the axes of a plan. Parameters are axes; a kernel file has its own.
+AXES = "run calibrate advise gate"
+
 # Options that are rows of one array, or alike: by the commands that have them, and no others.
 SETS = {
-    # axes of a plan; a kernel file has its own
-    "run calibrate advise gate": (
-        "block-size distinct elements extra-shared-bytes in-flight indices loads modules"
-        " pattern polluter-bytes radius refill-bytes run-threads skew-percent source stride-bytes"
-        " table-bytes table-count thread-elements warps-per-sm width-bytes window-entries"
-        " window-threads"
-    ),
+    AXES: "block-size elements indices pattern source",
     "run spaces calibrate advise gate": "cache-state",
     # cells of a plan; advise compares all paths for one of them
     "run calibrate gate": "path quick sweep workload",
@@ -136,9 +134,15 @@ SETS = {
     # another build of the same kernels
     "run spaces calibrate gate advise": "against",
     # two sides
-    "compare gate": "allow-diff boards calibration junit",
+    "compare gate": "allow-diff boards calibration",
     "calibrate gate": "processes",
     "report plot": "output",
+}
+
+# The commands of output formats, which are lines of these headers.
+FORMATS = {
+    "harness/document/grid.h": "show counters list",
+    "harness/compare/report.h": "compare gate",
 }
 
 
@@ -225,15 +229,25 @@ class Help(Scratch):
 class Shared(unittest.TestCase):
     """An option that several commands have is in all of them, or there is a reason."""
 
+    def sets(self):
+        """The commands of each option that several have, but for those in WITHOUT."""
+        sets = {
+            option: names.split() for names, listed in SETS.items() for option in listed.split()
+        }
+        for parameter in json.loads(cbank("list", "parameters", "--json")):
+            sets[parameter["option"]] = AXES.split()
+        for header, names in FORMATS.items():
+            for option in re.findall(r'EACH\((\w+), "', readme.read(header)):
+                sets[option] = sets.get(option, []) + names.split()
+        return {option: names for option, names in sets.items() if option not in WITHOUT}
+
     def test_each_option_that_several_have_is_known(self):
-        """A new one gets a row in SETS, or in WITHOUT its reasons."""
+        """A new one is a row of a table, or gets a row in SETS or in WITHOUT its reasons."""
         having = {}
         for command in command_names():
             for option in options(command):
                 having.setdefault(option, []).append(command)
-        sets = {
-            option: names.split() for names, listed in SETS.items() for option in listed.split()
-        }
+        sets = self.sets()
         for option, commands in having.items():
             if len(commands) == 1 or option in WITHOUT or option == "help":
                 continue
