@@ -6,9 +6,12 @@ only a row or a file; a forbidden include does not compile; make installs the ri
 CBANK_CUDA names the CUDA toolkit; without one, what needs it is skipped.
 """
 
+import csv
 import functools
+import io
 import json
 import os
+import struct
 import sys
 import unittest
 
@@ -90,14 +93,73 @@ PARAMETER = """\
 PARAMETER(launch_blocks, "launch-blocks", "blocks of a launch; fit: as many as there is room for",
           "blocks", 1, 4096, 1, "fit", 0, READER_GRID)
 """
+INDEX_SHIFT = """\
+PARAMETER(index_shift, "index-shift", "entries that each index is shifted by, around", "entries", 1,
+          65536, 1, "none", 0, READER_INDICES)
+"""
 UNREAD = """\
 PARAMETER(unread, "unread", "nothing", "units", 1, 9, 1, "none", 0, READER_LAUNCH)
 """
-GRID = "    if (rounds)\n"
+ROUNDS = "    if (rounds)\n"
 LAUNCH_BLOCKS = """\
     if (cell->parameters[PARAMETER_launch_blocks])
         cell->grid_blocks = cell->parameters[PARAMETER_launch_blocks];
     else if (rounds)
+"""
+TABLES = "        /* Several tables lie one after the other"
+SHIFT = """\
+        for (uint64_t i = 0; i < indices; i++)
+            made[i] = (made[i] + cell->parameters[PARAMETER_index_shift]) % numbers.length;
+"""
+
+REPORT = """\
+/* SPDX-License-Identifier: MIT */
+#include "report.h"
+
+static enum status write_plain(FILE *stream, const struct comparison *comparison,
+                               const struct report_view *view)
+{
+    (void)view;
+    fprintf(stream, "%zu cells\\n", comparison->cell_count);
+    return STATUS_OK;
+}
+
+const struct report_format report_plain = {.write = write_plain};
+"""
+
+GRID = """\
+/* SPDX-License-Identifier: MIT */
+#include "grid.h"
+
+static enum status print_plain(FILE *stream, const struct grid *grid)
+{
+    fprintf(stream, "%zu rows\\n", grid->row_count);
+    return STATUS_OK;
+}
+
+const struct grid_format grid_plain = {.name = "plain", .print = print_plain};
+"""
+
+EXPORT = """\
+/* SPDX-License-Identifier: MIT */
+#include "export.h"
+
+static enum status print_plain(FILE *stream, const struct result *result,
+                               const struct export_view *view)
+{
+    (void)view;
+    fprintf(stream, "%zu cells\\n", result->cell_count);
+    return STATUS_OK;
+}
+
+const struct export export_plain = {.print = print_plain};
+"""
+
+VALUE = """\
+    {FIELD(field_number, struct cell_result, "fresh_ns", fresh_ns, LATER),
+     .about = "a value that no result has",
+     .column = COLUMN(.heading = "fresh", .format = text_time, .views = VIEW_CELLS | VIEW_TIME,
+                      .place = 255)},
 """
 
 EXPERIMENT = (
@@ -105,6 +167,7 @@ EXPERIMENT = (
 )
 
 CARD, RESULT = "results/cards/h200.json", "results/h200/core-matrix.json"
+OTHER = "results/h200/second-process.json"
 
 FIGURE = """\
 def greeting(sources):
@@ -147,7 +210,13 @@ def parameter_of_lookup(scratch, name, row):
 def axis(scratch):
     """The files that CONTRIBUTING names for the reader `grid`: two tables, and what reads it."""
     parameter_of_lookup(scratch, "launch_blocks", PARAMETER)
-    scratch.edit("harness/cell/cell.c", GRID, LAUNCH_BLOCKS)
+    scratch.edit("harness/cell/cell.c", ROUNDS, LAUNCH_BLOCKS)
+
+
+def index_axis(scratch):
+    """The same for the reader `indices`."""
+    parameter_of_lookup(scratch, "index_shift", INDEX_SHIFT)
+    scratch.edit("harness/cell/index_list.c", TABLES, SHIFT + TABLES)
 
 
 def unread_axis(scratch):
@@ -158,6 +227,38 @@ def command(scratch):
     """A file, and its name in the list of commands.c."""
     scratch.add("harness/result/greet_command.c", COMMAND)
     scratch.edit("harness/commands.c", "EACH(run,", "EACH(greet, JOB_MACHINE) EACH(run,")
+
+
+def report_format(scratch):
+    """A file, and its line."""
+    scratch.add("harness/compare/report_plain.c", REPORT)
+    scratch.edit(
+        "harness/compare/report.h",
+        "    EACH(junit, ",
+        '    EACH(plain, "write the number of cells") \\\n    EACH(junit, ',
+    )
+
+
+def grid_format(scratch):
+    """A file for grids and one for results, and a line."""
+    scratch.add("harness/document/grid_plain.c", GRID)
+    scratch.add("harness/result/export_plain.c", EXPORT)
+    scratch.edit(
+        "harness/document/grid.h",
+        "    EACH(csv, ",
+        '    EACH(plain, "print numbers of rows") \\\n    EACH(csv, ',
+    )
+
+
+def value(scratch):
+    """A member and its row; the schema is written by the program."""
+    scratch.edit(
+        "harness/result/result.h",
+        "struct cell_result {\n",
+        "struct cell_result {\n    double fresh_ns;\n",
+    )
+    head = "static const struct field cell_rows[] = {\n"
+    scratch.edit("harness/result/result_cell_json.c", head, head + VALUE)
 
 
 def experiment(scratch):
@@ -178,15 +279,18 @@ def key_of_a_card(scratch):
 checked_ptx = functools.lru_cache(maxsize=None)(Scratch.check_ptx)
 checked_sass = functools.lru_cache(maxsize=None)(Scratch.check_sass)
 
-# Each addition is in one place, except an axis, a command's name, a card's key and its
-# value.
+# Each has the files that CONTRIBUTING names, and no other.
 EVERY = (
     pattern,
     path,
     workload,
     counter,
     axis,
+    index_axis,
     unread_axis,
+    report_format,
+    grid_format,
+    value,
     command,
     experiment,
     key_of_a_card,
@@ -305,6 +409,13 @@ class Addition(Changes):
         done = self.scratch.run("build/tests/unit/test_parameters")
         return done.returncode, done.stdout + done.stderr
 
+    def csv(self, program):
+        """The rows of a result, without the column that another addition has."""
+        rows = list(csv.DictReader(io.StringIO(self.said(program, "show", "--csv", RESULT))))
+        for row in rows:
+            row.pop("fresh_ns", None)
+        return rows
+
     def test_axis_of_lookup(self):
         """It sets the grid. Identities and CSV of cells without it stay as they were."""
         self.change(axis)
@@ -329,10 +440,8 @@ class Addition(Changes):
         self.assertEqual([cell["identity"] for cell in cells], [plain, plain + "/launch_blocks=7"])
         self.assertEqual([cell["parameters"].get("launch_blocks") for cell in cells], [None, 7])
         self.assertEqual([cell["grid_blocks"] for cell in cells], [16, 7])
-        before = self.scratch.run(
-            os.path.join(built(), "build/cbank"), "show", "--csv", RESULT
-        ).stdout
-        self.assertEqual(self.said("build/cbank", "show", "--csv", RESULT), before)
+        before = self.csv(os.path.join(built(), "build/cbank"))
+        self.assertEqual(self.csv("build/cbank"), before)
         self.assertIn(
             "--launch-blocks",
             self.said(
@@ -341,6 +450,33 @@ class Addition(Changes):
         )
         self.assertNotIn("launch_blocks", self.readers()[1])
 
+    def test_axis_of_indices(self):
+        """Cells of one plan that differ by it read different indices. Those of a file are read as
+        they are."""
+        self.change(index_axis)
+        plan = "--workload lookup --path global --source zipf --elements 4096".split()
+        cells, _ = self.scratch.cells(*plan, "--index-shift", "1,100,65535")
+        self.assertEqual([cell["parameters"]["index_shift"] for cell in cells], [1, 100, 65535])
+        self.assertEqual(len({cell["indices"]["hash"] for cell in cells}), 3)
+        self.assertNotIn("index_shift", self.readers()[1])
+
+        self.write_indices("indices.npy")
+        plan = "--workload lookup --path global --indices indices.npy".split()
+        (cell,), _ = self.scratch.cells(*plan)
+        self.assertEqual(cell["status"], "ok", cell["reason"])
+        (cell,), _ = self.scratch.cells(*plan, "--index-shift", "1")
+        self.assertEqual(
+            (cell["status"], cell["reason"]),
+            ("skipped", "the indices of a file are read as they are, without --index-shift"),
+        )
+
+    def write_indices(self, name):
+        """A NumPy file of one load of 64 elements."""
+        head = "{'descr': '<u4', 'fortran_order': False, 'shape': (1, 64), }".ljust(117) + "\n"
+        with open(os.path.join(self.scratch.root, name), "wb") as file:
+            file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode())
+            file.write(struct.pack("<64I", *range(64)))
+
     def test_an_axis_that_nothing_reads_is_refused(self):
         """The test of parameters names it; a row that names no reader does not compile."""
         self.change(unread_axis)
@@ -348,13 +484,93 @@ class Addition(Changes):
         self.assertNotEqual(status, 0)
         self.assertIn("unread: nothing that lookup with random does depends on it", said)
         self.assertIn("unread: its row names the reader launch, which never sees it", said)
+        self.assertIn("CONTRIBUTING.md says where that reader reads", said)
         table = self.scratch.read("patterns/parameters.def")
         self.scratch.write(
             "patterns/parameters.def", table.replace('"none", 0, READER_LAUNCH', '"none", 0, 0')
         )
         done = self.scratch.run("cc", "-fsyntax-only", "-Ipatterns", "patterns/parameter.c")
         self.scratch.write("patterns/parameters.def", table)
-        self.assertIn("parameters.def: unread has no reader", done.stderr)
+        self.assertIn("parameters.def: unread has no reader: name a READER_", done.stderr)
+
+    def test_format_of_a_comparison(self):
+        self.change(report_format)
+        self.assertEqual(
+            self.said("build/cbank", "compare", RESULT, OTHER, "--plain", "-"), "24 cells\n"
+        )
+        for command in ("compare", "gate"):
+            self.assertRegex(
+                self.said("build/cbank", command, "--help=all"),
+                r"(?m)^  --plain=FILE +write the number of cells",
+            )
+
+    def test_format_of_grids_and_results(self):
+        self.change(grid_format)
+        self.assertEqual(self.said("build/cbank", "show", RESULT, "--plain"), "24 cells\n")
+        self.assertEqual(self.said("build/cbank", "counters", RESULT, "--plain"), "24 rows\n")
+        self.assertRegex(self.said("build/cbank", "list", "paths", "--plain"), r"^\d+ rows\n$")
+
+    def test_value_of_a_cell(self):
+        self.change(value)
+        result = json.loads(self.scratch.read(RESULT))
+        for cell in result["cells"]:
+            cell["fresh_ns"] = 7
+        self.scratch.write("fresh.json", json.dumps(result))
+        identity = result["cells"][0]["identity"]
+        (row,) = csv.DictReader(
+            io.StringIO(self.said("build/cbank", "show", "fresh.json", "--csv", "--cell", identity))
+        )
+        self.assertEqual(row["fresh_ns"], "7")
+        self.assertRegex(
+            self.said("build/cbank", "show", "fresh.json", "--cell", identity), r"fresh +7\.000 ns"
+        )
+        written = json.loads(self.said("build/cbank", "show", "fresh.json", "--json"))
+        self.assertEqual([cell["fresh_ns"] for cell in written["cells"]], [7] * 24)
+        # an older file has none
+        (row,) = csv.DictReader(
+            io.StringIO(self.said("build/cbank", "show", RESULT, "--csv", "--cell", identity))
+        )
+        self.assertEqual(row["fresh_ns"], "")
+
+        self.said("scripts/write_schemas.sh", "build/cbank")
+        schema = json.loads(self.scratch.read("results/schema.json"))
+        self.assertEqual(
+            schema["properties"]["cells"]["items"]["properties"]["fresh_ns"],
+            {
+                "description": "a value that no result has",
+                "csv": "fresh_ns",
+                "frame": "fresh_ns",
+                "type": ["number", "null"],
+            },
+        )
+        program = (
+            "import cbank; rows = cbank.load('fresh.json');"
+            "print(rows['fresh_ns'].tolist() == [7] * 24)"
+        )
+        done = self.scratch.run(
+            "env",
+            "PYTHONPATH=scripts",
+            f"CBANK_PROGRAM={self.scratch.root}/build/cbank",
+            sys.executable,
+            "-c",
+            program,
+        )
+        self.assertEqual(done.stdout, "True\n", done.stderr)
+        before = self.scratch.run(os.path.join(built(), "build/cbank"), "show", RESULT).stdout
+        self.assertEqual(self.said("build/cbank", "show", RESULT), before)
+
+    def test_help_of_additions(self):
+        """The test of options that commands share knows those of new rows, as it stands."""
+        for change in (axis, report_format, grid_format):
+            self.change(change)
+            done = self.scratch.run(
+                "env",
+                f"CBANK={self.scratch.root}/build/cbank",
+                sys.executable,
+                "tests/end_to_end/help.py",
+                "Shared.test_each_option_that_several_have_is_known",
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_command(self):
         self.change(command)
