@@ -42,7 +42,8 @@ void remark_missing(const struct comparison *comparison, const struct remark_sin
 void remark_whole(const struct comparison *comparison, const struct remark_sink *sink);
 
 /* The cells that are not the same, or with `all` every one, with their notes. No cells where
- * nothing can be compared: that is said once, and not for each cell. */
+ * nothing can be compared: that is said once, and not for each cell. Columns are for people: they
+ * have no keys. */
 struct grid comparison_grid(const struct comparison *comparison, bool all);
 
 /* Note `index` of a cell, a struct comparison_cell: a counter that changed, other code, why the
