@@ -26,7 +26,6 @@ fi
 }
 scripts/setup.sh lint || exit 3
 
-columns=100
 found() { # PATTERN... of names; no goldens, corpora and data, which stay as they are
     git ls-files -co --exclude-standard -- "$@" ':!tests/golden' ':!tests/corpus' ':!tests/data' |
         while read -r name; do [ -e "$name" ] && echo "$name"; done
@@ -37,7 +36,7 @@ shell_files=$(found '*.sh' '*.sbatch' '*.bash' .ci/run)
 
 format() {
     echo "$c_files" | xargs clang-format-19 -i
-    echo "$python_files" | xargs black --quiet --line-length "$columns"
+    echo "$python_files" | xargs black --quiet
     echo "$shell_files" | xargs shfmt --indent 4 --write
 }
 
@@ -61,8 +60,7 @@ check() { # C-SOURCE... -- COMPILER-OPTION...
     echo "$c_files" >"$scratch/c"
     judge 'clang-format (make format)' xargs -a "$scratch/c" clang-format-19 --dry-run -Werror
     echo "$python_files" >"$scratch/python"
-    judge 'black (make format)' xargs -a "$scratch/python" \
-        black --quiet --check --line-length "$columns"
+    judge 'black (make format)' xargs -a "$scratch/python" black --quiet --check
     judge pyflakes xargs -a "$scratch/python" "${PYTHON:-/usr/bin/python3}" -IB -m pyflakes
     echo "$shell_files" >"$scratch/shell"
     judge 'shfmt (make format)' xargs -a "$scratch/shell" shfmt --indent 4 --diff
