@@ -79,6 +79,13 @@ def verdict_of(table):
     return table["verdict"] if better is None else f"{table['verdict']}: {better}"
 
 
+def table_of(row):
+    """The table of a load or verdict; "-": it has no name in the source, as arrays of shared memory
+    have none in the code."""
+    name = row["table"] or "-"
+    return "-" if name.startswith("offset ") else name
+
+
 def read_cubin(program, path):
     """(project, kernels) of a cubin."""
     with tempfile.TemporaryDirectory() as folder:
@@ -120,7 +127,7 @@ def table_places(project, cubin, kernels):
     places = {}
     for kernel in kernels:
         for table in kernel["tables"]:
-            if table["table"] and table["verdict"] != "no table":
+            if table_of(table) != "-" and table["verdict"] != "no table":
                 where = (table["table"], None, table["memory"], table["width_bytes"])
                 place = ("verdict", project, cubin, kernel["readable_name"], *where)
                 places.setdefault(place, []).append(table)
@@ -199,7 +206,7 @@ def write_places(options, places):
             sealed.append(
                 {
                     "answers": sorted({say(row) for row in found}),
-                    "tables": sorted({row["table"] or "-" for row in found}),
+                    "tables": sorted({table_of(row) for row in found}),
                     "found": found,
                 }
             )

@@ -55,11 +55,15 @@ class Drawn(Scratch):
         few = [
             load(1, "affine", 4, "parameter 0"),
             load(1, "data", None, "parameter 1"),
-            load(2, "grid"),
+            load(2, "grid", table="offset 0x400"),
             load(3, "grid", memory="compiler"),
             load(None, "thread"),
         ]
-        tables = (table("c", "cannot tell"), table("d", "faster elsewhere", "shared"))
+        tables = (
+            table("c", "cannot tell"),
+            table("d", "faster elsewhere", "shared"),
+            table("offset 0x400", "bank conflicts"),
+        )
         self.cubin("many", [kernel(f"void f<{i}>(int)", many) for i in range(9)])
         self.cubin("few", [kernel("g(int)", few, tables)])
         with open(self.path("program"), "w", encoding="utf-8") as file:
@@ -102,12 +106,14 @@ class Drawn(Scratch):
         self.assertEqual(few, ["1", "2"])
         lines = {(row["project"], row["line"]) for row in loads}
         self.assertEqual(len(lines), len(loads))
+        tables = {name for place in sealed["places"] for name in place["tables"]}
+        self.assertEqual(tables, {"-", "parameter 0", "parameter 1", "c", "d"})
         # Kinds take turns, and two of three places have one of which something is claimed.
         drawn = [place["answers"][0] for place in sealed["places"][:30]]
-        counts = [sum(answer.startswith(kind) for answer in drawn) for kind in KINDS]
-        self.assertEqual(sum(counts[:3]), 20)
-        self.assertLessEqual(max(counts[:3]) - min(counts[:3]), 1)
-        self.assertEqual(counts[3:], [5, 5])
+        each = [sum(answer.startswith(kind) for answer in drawn) for kind in KINDS]
+        self.assertEqual(sum(each[:3]), 20)
+        self.assertLessEqual(max(each[:3]) - min(each[:3]), 1)
+        self.assertEqual(each[3:], [5, 5])
         # The list says nothing of it.
         self.assertEqual({row[key] for row in rows for key in ("answer", "why")}, {""})
         text = " ".join(" ".join(row.values()) for row in rows)
