@@ -133,6 +133,7 @@ static const struct place {
     [FIELD_SHUFFLE_CLAMP] = {40, 13},
     [FIELD_BANK] = {54, 5},
     [FIELD_IMMEDIATE_64_HIGH] = {56, 32},
+    [FIELD_SHUFFLE_LANE] = {53, 5},
     [FIELD_SHUFFLE_MODE] = {58, 2},
     [FIELD_TEXTURE_DIMENSIONS] = {61, 3},
     [FIELD_B_NEGATED] = {63, 1},

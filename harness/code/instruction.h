@@ -128,6 +128,7 @@ enum bit_field {
     FIELD_COMPARE_TEST, /* bits: less, equal, greater */
     FIELD_SHUFFLE_MODE, /* 0: by the number of a lane */
     FIELD_SHUFFLE_CLAMP, /* with the mask of the part of a warp */
+    FIELD_SHUFFLE_LANE, /* where it is a number in the code */
     FIELD_TO_SIZE, /* conversions: 3 for 64 bits */
     FIELD_FROM_SIZE,
     FIELD_MINMAX_PREDICATES, /* FMNMX: it writes predicates that are not followed */

@@ -259,6 +259,7 @@ static void block_writes(struct analysis *analysis, const struct flow_block *blo
                 written[n] = true;
         if (in.transfer == TRANSFER_STORE)
             memset(written + REGISTER_COUNT, true, SLOTS);
+        analysis->blocks[block - flow->blocks].exchanges |= in.opcode == OPCODE_SHFL;
         if (in.transfer == TRANSFER_UNKNOWN || block->end == FLOW_CALL_OUT)
             memset(written, true, sizeof(value_set));
     }
@@ -391,6 +392,7 @@ static enum status visit_block(struct analysis *analysis, uint32_t block, bool *
     if (state->visits > VISITS_MAX || !analysis_enter(analysis, block))
         return STATUS_OK;
     analysis->machine.visit++;
+    analysis->machine.whole = convergence_is_whole(analysis, block);
     for (uint32_t index = row->first; index <= row->last; index++)
         machine_execute(&analysis->machine, analysis->in, index);
     /* Uniform values that were found before hold no more. */
@@ -402,9 +404,13 @@ static enum status visit_block(struct analysis *analysis, uint32_t block, bool *
                 value_divergent(state->visits == VISITS_MAX ? WHY_ROUNDS : WHY_CALL);
     state->visits++;
     status = keep_out(analysis, block, changed);
-    if (status != STATUS_OK || !*changed || row->edges < 2)
+    if (status != STATUS_OK || !*changed || (row->edges < 2 && !row->conditional))
         return status;
     divergence = branch_divergence(analysis, block);
+    if (divergence.why != WHY_NONE && row->end != FLOW_CALL)
+        convergence_split(analysis, block);
+    if (row->edges < 2)
+        return STATUS_OK;
     if (divergence_add(&state->branch, divergence) && divergence.level > LEVEL_GRID)
         joins_mark(analysis, block, state->branch);
     return STATUS_OK;
@@ -466,6 +472,7 @@ static void analysis_close(struct analysis *analysis)
     free(analysis->functions);
     free(analysis->returns);
     free(analysis->calls);
+    free(analysis->waiting);
     free(analysis->deciding);
     lane_tables_close(&analysis->machine.lanes);
     free(analysis);
@@ -492,9 +499,10 @@ static struct analysis *analysis_open(const struct flow *flow, const struct code
     analysis->functions = calloc(flow->function_count + 1, sizeof(*analysis->functions));
     analysis->returns = calloc(flow->block_count + 1, sizeof(*analysis->returns));
     analysis->calls = calloc(flow->block_count + 1, sizeof(*analysis->calls));
+    analysis->waiting = calloc(flow->block_count + 1, sizeof(*analysis->waiting));
     analysis->deciding = calloc(flow->instructions + 1, sizeof(*analysis->deciding));
     if (analysis->blocks && analysis->loops && analysis->functions && analysis->returns &&
-        analysis->calls && analysis->deciding)
+        analysis->calls && analysis->waiting && analysis->deciding)
         return analysis;
     log_memory("%zu blocks", flow->block_count);
 out:

@@ -31,6 +31,8 @@ struct block_state {
     uint32_t search, label; /* the last search for joins that came here; by which successor */
     uint16_t visits;
     bool dirty; /* it is to be visited */
+    bool splits; /* threads of a warp go apart at its end, or some of them end there */
+    bool exchanges; /* lanes exchange values in it */
     bool pending; /* in that search */
 };
 
@@ -46,6 +48,7 @@ struct analysis {
     struct loop_state *loops;
     value_set *functions; /* what each writes */
     uint32_t *returns, *calls; /* the blocks that end so */
+    uint32_t *waiting; /* room for all blocks */
     uint32_t *deciding; /* of each instruction: the one that made what decided its operands */
     size_t return_count, call_count;
     uint32_t searches;
@@ -64,6 +67,15 @@ bool divergence_add(struct divergence *to, struct divergence with);
 /* Marks where threads that diverge at the branch of a block join again, and the loops that they
  * leave in different rounds. */
 void joins_mark(struct analysis *analysis, uint32_t branch, struct divergence divergence);
+
+/* -- convergence.c ----------------------------------------------------------------------------- */
+
+/* Marks a block that splits warps. What relied on the contrary is to be visited again. */
+void convergence_split(struct analysis *analysis, uint32_t block);
+
+/* Whether all threads of a warp execute a block together, as far as is known; false of blocks in
+ * which lanes exchange nothing. */
+bool convergence_is_whole(struct analysis *analysis, uint32_t block);
 
 /* -- divergence.c ------------------------------------------------------------------------------ */
 

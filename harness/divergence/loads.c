@@ -266,6 +266,7 @@ void loads_visit(struct analysis *analysis, uint32_t block, load_visit *visit, v
         for (unsigned k = 0; k < analysis->used_count; k++)
             analysis->in[analysis->used[k]] = value_divergent(WHY_ROUNDS);
     analysis->machine.visit++;
+    analysis->machine.whole = convergence_is_whole(analysis, block);
     for (uint32_t index = flow->blocks[block].first; index <= flow->blocks[block].last; index++) {
         struct analysed_load load = {.instruction = index, .block = block};
         struct instruction in;

@@ -127,6 +127,7 @@ static void write_register(const struct step *step, const struct value *guard, s
                ? value_select(&machine->lanes, *guard, now, earlier ? earlier->value : *old)
                : now;
     old->from = step->index;
+    machine->written[number] = ++machine->writes;
     machine->guarded[number] =
         (struct guarded){now, machine->visit, state[in->guard].from, in->guard, in->guard_negated};
     machine->guarded[number].value.from = step->index;
@@ -136,6 +137,7 @@ void machine_execute(struct machine *machine, struct value *state, uint32_t inde
 {
     struct value guard, results[RESULTS_MAX][RESULT_WORDS_MAX];
     struct quotient quotient;
+    struct exchange exchange;
     bool divided;
     struct instruction in;
     const struct step step = {machine, state, &in, index};
@@ -167,6 +169,12 @@ void machine_execute(struct machine *machine, struct value *state, uint32_t inde
         for (unsigned k = 0; k < in.result[i].count; k++)
             write_register(&step, &guard, state, in.result[i].first + k,
                            results[i][k < RESULT_WORDS_MAX ? k : RESULT_WORDS_MAX - 1]);
+    if (!is_guarded(&in) && in.results > 0 && in.result[0].count == 1 &&
+        transfer_exchange(&step, &exchange)) {
+        exchange.visit = machine->visit;
+        exchange.written = machine->written[in.result[0].first];
+        machine->exchanges[in.result[0].first] = exchange;
+    }
     if (divided && in.results > 0) {
         quotient.visit = machine->visit;
         quotient.from = index;

@@ -33,6 +33,13 @@ struct quotient {
     uint32_t visit, from; /* as in `guarded`; `from` made the register */
 };
 
+/* That a register has what another one had, of the lane whose number differs in one bit. */
+struct exchange {
+    uint32_t visit, written; /* as in `guarded`; when it was written */
+    uint16_t source;
+    uint8_t bit; /* of the lane's number; 0: none */
+};
+
 struct machine {
     const unsigned char *code;
     uint32_t architecture;
@@ -42,9 +49,12 @@ struct machine {
     /* threads of a warp wait for those of a mask of their own, and execute apart from the others:
      * what is one value for all that execute is not one for the warp */
     bool partial;
-    uint32_t visit; /* counts visits of blocks: `guarded` is of one */
+    bool whole; /* all threads of a warp execute the block together */
+    uint32_t visit; /* counts visits of blocks: `guarded` and the like are of one */
     struct guarded guarded[REGISTER_COUNT];
     struct quotient quotients[REGISTER_COUNT];
+    struct exchange exchanges[REGISTER_COUNT];
+    uint32_t writes, written[REGISTER_COUNT]; /* registers that were written, and when each was */
 };
 
 /* Executes the instruction number `index`. state: VALUES values. */

@@ -349,7 +349,7 @@ static struct value halves(const struct step *step)
 
 /* -- results ----------------------------------------------------------------------------------- */
 
-struct value transfer_register(const struct step *step, unsigned word)
+static struct value result(const struct step *step, unsigned word)
 {
     switch (step->in->transfer) {
     case TRANSFER_MOVE:
@@ -395,6 +395,11 @@ struct value transfer_register(const struct step *step, unsigned word)
     default:
         return function_of_all(step);
     }
+}
+
+struct value transfer_register(const struct step *step, unsigned word)
+{
+    return transfer_butterfly(step, result(step, word));
 }
 
 enum { LESS = 1, EQUAL = 2, GREATER = 4 }; /* FIELD_COMPARE_TEST */

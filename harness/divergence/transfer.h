@@ -40,6 +40,12 @@ uint32_t step_field(const struct step *step, enum bit_field field);
 struct value transfer_special(const struct step *step);
 struct value transfer_load(const struct step *step, unsigned word);
 struct value transfer_shuffle(const struct step *step); /* the value that each lane gets */
+
+/* Whether lanes exchange values with those whose number differs in one bit. */
+bool transfer_exchange(const struct step *step, struct exchange *out);
+
+/* The value that an instruction makes of what lanes have exchanged: see there. */
+struct value transfer_butterfly(const struct step *step, struct value value);
 struct value transfer_warp(const struct step *step); /* one value for all threads of a warp */
 struct value transfer_lanes(const struct step *step); /* of what other lanes have */
 

@@ -229,15 +229,21 @@ struct value transfer_shuffle(const struct step *step)
     const struct value values = step_source(step, SOURCE_A, 0);
     const struct value lane = step_source(step, SOURCE_B, 0);
     const bool given = known_form && !((values.flags | lane.flags) & FLAG_DATA);
-    struct value uniform = values.why == WHY_DATA ? value_loaded() : value_uniform(LEVEL_WARP);
+    struct value uniform = values.why == WHY_DATA ? value_loaded() : value_uniform(LEVEL_WARP), out;
+    struct exchange exchange;
 
     if (by_index && whole && known_form && value_is_uniform(&lane) && !step->machine->partial) {
         uniform.flags = given ? 0 : uniform.flags;
         return value_relied(uniform, lane.flags);
     }
     if (given)
-        return value_relied(value_of_thread(WHY_LANES), values.flags | lane.flags);
-    return value_divergent(values.why == WHY_DATA || lane.why == WHY_DATA ? WHY_DATA : WHY_LANES);
+        out = value_relied(value_of_thread(WHY_LANES), values.flags | lane.flags);
+    else
+        out =
+            value_divergent(values.why == WHY_DATA || lane.why == WHY_DATA ? WHY_DATA : WHY_LANES);
+    if (transfer_exchange(step, &exchange))
+        out.alike = value_alike(&values);
+    return out;
 }
 
 bool is_r2ur(const struct instruction *in)

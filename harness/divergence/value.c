@@ -8,6 +8,7 @@
 #include "code_facts.h"
 #include "log.h"
 #include "value_base.h"
+#include "value_parts.h"
 
 enum { TABLES_MAX = 1 << 14, SLOTS = 1 << 15 };
 
@@ -32,9 +33,8 @@ uint32_t lane_of(const struct lane_tables *tables, const struct value *value, un
     return value->lanes < LANES_TABLE ? 0 : tables->tables[value->lanes - LANES_TABLE][lane];
 }
 
-/* Gives the value these lanes, whose first goes to the uniform part. */
-static struct value with_lanes(struct lane_tables *tables, struct value value,
-                               const uint32_t lanes[WARP_LANES])
+struct value value_with_lanes(struct lane_tables *tables, struct value value,
+                              const uint32_t lanes[WARP_LANES])
 {
     uint32_t table[WARP_LANES], hash = 2166136261u;
     bool same = true;
@@ -112,12 +112,29 @@ struct value value_of_thread(enum why why)
 
 struct value value_lanes(struct lane_tables *tables, const uint32_t lanes[WARP_LANES])
 {
-    struct value value = with_lanes(tables, value_number(0), lanes);
+    struct value value = value_with_lanes(tables, value_number(0), lanes);
 
     value.displacement = 0;
     for (unsigned i = 0; i < WARP_LANES; i++)
         value.flags |= lanes[i] >> 31 ? FLAG_SIGNED : 0;
     return value;
+}
+
+uint8_t value_alike(const struct value *value)
+{
+    return value_is_uniform(value) ? ALL_ALIKE : value->alike;
+}
+
+struct value value_alike_in(struct value value, uint8_t bit)
+{
+    struct value uniform = value_uniform(LEVEL_WARP);
+
+    value.alike |= bit;
+    if (value.alike != ALL_ALIKE)
+        return value;
+    uniform.why = value.why == WHY_DATA ? WHY_DATA : WHY_NONE;
+    uniform.flags = value.flags & (FLAG_DATA | FLAG_RELIED | FLAG_SIGNED);
+    return uniform;
 }
 
 struct value value_relied(struct value value, uint8_t flags)
@@ -165,16 +182,16 @@ static enum why worse(enum why a, enum why b)
     return a == WHY_DATA || b == WHY_DATA ? WHY_DATA : a ? a : b;
 }
 
-static uint32_t low_bits(unsigned bits)
+uint32_t low_bits(unsigned bits)
 {
     return bits >= WORD_BITS ? UINT32_MAX : (1u << bits) - 1;
 }
 
-/* Level, base, flags and reason of what follows from both; the rest is zero. */
-static struct value joined(const struct value *a, const struct value *b)
+struct value value_joined(const struct value *a, const struct value *b)
 {
     struct value out = {.level = a->level > b->level ? a->level : b->level,
                         .base = value_base_joined(a, b),
+                        .alike = value_alike(a) & value_alike(b),
                         .flags = a->flags | b->flags,
                         .why = (uint8_t)worse((enum why)a->why, (enum why)b->why)};
 
@@ -183,7 +200,7 @@ static struct value joined(const struct value *a, const struct value *b)
     return out;
 }
 
-static struct value leveled(struct value value)
+struct value value_leveled(struct value value)
 {
     if (value.lanes == LANES_THREAD && value.flags & FLAG_HALF && value.flags & FLAG_DATA)
         value.lanes = LANES_DIVERGENT;
@@ -193,6 +210,8 @@ static struct value leveled(struct value value)
         value.flags |= FLAG_DATA;
     if (value.lanes == LANES_DIVERGENT || value.lanes == LANES_THREAD)
         value.bits = 0;
+    else
+        value.alike = 0;
     value.known &= low_bits(value.bits);
     if (value.bits == WORD_BITS) {
         value.level = LEVEL_CONSTANT;
@@ -204,12 +223,11 @@ static struct value leveled(struct value value)
     return value;
 }
 
-/* A value whose lanes are apart in a way that is not followed: by what is given, or by anything. */
-static struct value not_followed(struct value value, bool given, enum why why)
+struct value value_not_followed(struct value value, bool given, enum why why)
 {
     value.lanes = given ? LANES_THREAD : LANES_DIVERGENT;
     value.why = (uint8_t)(value.why ? value.why : why);
-    return leveled(value);
+    return value_leveled(value);
 }
 
 struct value value_plain(struct value value)
@@ -218,7 +236,7 @@ struct value value_plain(struct value value)
         return value;
     value.flags &= (uint8_t)~FLAG_HIGH;
     value.displacement = value.origin = value.base = 0;
-    return not_followed(value, !(value.flags & FLAG_DATA), WHY_HIGH);
+    return value_not_followed(value, !(value.flags & FLAG_DATA), WHY_HIGH);
 }
 
 struct value value_half(struct value value, uint8_t flags)
@@ -226,8 +244,8 @@ struct value value_half(struct value value, uint8_t flags)
     value = value_relied(value_plain(value), flags);
     value.bits = value.bits < HALF_BITS ? value.bits : HALF_BITS;
     value.flags |= FLAG_HALF | FLAG_SIGNED;
-    value.displacement = value.origin = value.base = 0;
-    return leveled(value);
+    value.displacement = value.origin = value.base = value.alike = 0;
+    return value_leveled(value);
 }
 
 /* Whether lanes are evenly apart. */
@@ -253,7 +271,7 @@ static uint16_t added_origin(uint16_t a, uint16_t b)
 
 struct value value_add(struct lane_tables *tables, struct value a, struct value b)
 {
-    struct value out = joined(&a, &b);
+    struct value out = value_joined(&a, &b);
     uint32_t lanes[WARP_LANES];
 
     out.base = value_base_added(&a, &b);
@@ -262,28 +280,28 @@ struct value value_add(struct lane_tables *tables, struct value a, struct value 
     out.displacement = a.displacement + b.displacement;
     out.origin = added_origin(a.origin, b.origin);
     if (out.lanes == LANES_DIVERGENT)
-        return leveled(out);
+        return value_leveled(out);
     if ((a.lanes != LANES_UNIFORM && a.lanes < LANES_TABLE) ||
         (b.lanes != LANES_UNIFORM && b.lanes < LANES_TABLE)) {
         if (!lanes_are_even(tables, &a) || !lanes_are_even(tables, &b))
-            return not_followed(out, value_is_of_thread(&a) && value_is_of_thread(&b),
-                                WHY_ARITHMETIC);
+            return value_not_followed(out, value_is_of_thread(&a) && value_is_of_thread(&b),
+                                      WHY_ARITHMETIC);
         out.lanes = LANES_AFFINE;
-        return leveled(out);
+        return value_leveled(out);
     }
     if (a.lanes < LANES_TABLE || b.lanes < LANES_TABLE) {
         out.lanes = a.lanes > b.lanes ? a.lanes : b.lanes;
-        return leveled(out);
+        return value_leveled(out);
     }
     for (unsigned i = 0; i < WARP_LANES; i++)
         lanes[i] = lane_of(tables, &a, i) + lane_of(tables, &b, i);
-    return leveled(with_lanes(tables, out, lanes));
+    return value_leveled(value_with_lanes(tables, out, lanes));
 }
 
 struct value value_multiply(struct lane_tables *tables, struct value a, struct value b)
 {
     const struct value *number = value_is_number(&a) ? &a : value_is_number(&b) ? &b : NULL;
-    struct value factor = number == &a ? b : a, out = joined(&a, &b);
+    struct value factor = number == &a ? b : a, out = value_joined(&a, &b);
     uint32_t lanes[WARP_LANES];
 
     if (number && number->known == 0)
@@ -305,10 +323,10 @@ struct value value_multiply(struct lane_tables *tables, struct value a, struct v
             out.base = factor.base;
         }
         if (out.lanes < LANES_TABLE)
-            return leveled(out);
+            return value_leveled(out);
         for (unsigned i = 0; i < WARP_LANES; i++)
             lanes[i] = lane_of(tables, &factor, i) * number->known;
-        return leveled(with_lanes(tables, out, lanes));
+        return value_leveled(value_with_lanes(tables, out, lanes));
     }
     if (value_is_known(&a) && value_is_known(&b)) {
         for (unsigned i = 0; i < WARP_LANES; i++)
@@ -325,20 +343,20 @@ struct value value_multiply(struct lane_tables *tables, struct value a, struct v
         if (out.bits >= WORD_BITS)
             out.bits = WORD_BITS - 1;
         out.known = a.known * b.known;
-        return leveled(out);
+        return value_leveled(out);
     }
     if ((a.lanes == LANES_UNIFORM || b.lanes == LANES_UNIFORM) && lanes_are_even(tables, &a) &&
         lanes_are_even(tables, &b)) {
         out.lanes = LANES_AFFINE;
-        return leveled(out);
+        return value_leveled(out);
     }
-    return not_followed(out,
-                        !(out.flags & FLAG_DATA) ||
-                            (a.lanes == LANES_UNIFORM && !(a.flags & FLAG_DATA) &&
-                             value_is_of_thread(&b)) ||
-                            (b.lanes == LANES_UNIFORM && !(b.flags & FLAG_DATA) &&
-                             value_is_of_thread(&a)),
-                        WHY_ARITHMETIC);
+    return value_not_followed(out,
+                              !(out.flags & FLAG_DATA) ||
+                                  (a.lanes == LANES_UNIFORM && !(a.flags & FLAG_DATA) &&
+                                   value_is_of_thread(&b)) ||
+                                  (b.lanes == LANES_UNIFORM && !(b.flags & FLAG_DATA) &&
+                                   value_is_of_thread(&a)),
+                              WHY_ARITHMETIC);
 }
 
 struct value value_negate(struct lane_tables *tables, struct value a)
@@ -360,7 +378,7 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
     out.origin = 0;
     out.base = BASE_NONE;
     if (a.flags & FLAG_HALF)
-        return not_followed(out, !(a.flags & FLAG_DATA), WHY_ARITHMETIC);
+        return value_not_followed(out, !(a.flags & FLAG_DATA), WHY_ARITHMETIC);
     if (value_is_known(&a)) {
         for (unsigned i = 0; i < WARP_LANES; i++) {
             const uint32_t lane = a.known + lane_of(tables, &a, i);
@@ -378,7 +396,7 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
     out.known = by < WORD_BITS ? a.known >> by : 0;
     out.bits = (uint8_t)(a.bits > by ? a.bits - by : 0);
     if (a.lanes == LANES_UNIFORM)
-        return leveled(out);
+        return value_leveled(out);
     for (unsigned i = 0; i < WARP_LANES; i++)
         negative |= (int64_t)a.known + (int32_t)lane_of(tables, &a, i) < 0;
     if (a.lanes >= LANES_TABLE && by <= a.bits && (is_signed || !negative)) {
@@ -389,7 +407,7 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
             lanes[i] =
                 (uint32_t)(((int64_t)a.known + (int32_t)lane_of(tables, &a, i)) >> by) - out.known;
         out.flags |= a.flags & FLAG_WHOLE ? FLAG_RELIED : 0;
-        return leveled(with_lanes(tables, out, lanes));
+        return value_leveled(value_with_lanes(tables, out, lanes));
     }
     if (a.lanes >= LANES_TABLE && !is_signed) {
         bool carries = false;
@@ -400,10 +418,10 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
         if (!carries) {
             out.lanes = LANES_UNIFORM;
             out.flags |= a.flags & FLAG_WHOLE ? FLAG_RELIED : 0;
-            return leveled(out);
+            return value_leveled(out);
         }
     }
-    return not_followed(out, !(a.flags & FLAG_DATA), WHY_ARITHMETIC);
+    return value_not_followed(out, !(a.flags & FLAG_DATA), WHY_ARITHMETIC);
 }
 
 bool value_divide(struct lane_tables *tables, struct value a, uint32_t by, struct value *out)
@@ -425,93 +443,16 @@ bool value_divide(struct lane_tables *tables, struct value a, uint32_t by, struc
     return true;
 }
 
-/* The bits for which one of these rows of LOP3's table can hold: those where the operands can be 1,
- * and where 0. */
-static uint32_t bits_of_rows(unsigned rows, const uint32_t ones[3], const uint32_t zeros[3])
-{
-    uint32_t bits = 0;
-
-    for (unsigned row = 0; row < 8; row++)
-        if (rows >> row & 1)
-            bits |= (row & 4 ? ones : zeros)[0] & (row & 2 ? ones : zeros)[1] &
-                    (row & 1 ? ones : zeros)[2];
-    return bits;
-}
-
-/* Where an operand can be 1, and where 0; returns where lanes can differ. */
-static uint32_t bits_of(const struct lane_tables *tables, const struct value *value, uint32_t *ones,
-                        uint32_t *zeros)
-{
-    const bool followed = value->lanes == LANES_UNIFORM || value->lanes >= LANES_TABLE;
-    const uint32_t above = ~low_bits(value->bits);
-    uint64_t carries = !followed;
-
-    *ones = *zeros = followed ? above : UINT32_MAX;
-    for (unsigned i = 0; i < WARP_LANES; i++) {
-        const uint64_t sum = (uint64_t)value->known + lane_of(tables, value, i);
-
-        *ones |= (uint32_t)sum;
-        *zeros |= ~(uint32_t)sum;
-        carries |= (sum ^ value->known) >> value->bits;
-    }
-    return (*ones & *zeros & (carries ? UINT32_MAX : ~above)) |
-           (value->flags & FLAG_HALF ? above & ~low_bits(HALF_BITS) : 0);
-}
-
-struct value value_logic(struct lane_tables *tables, const struct value operands[3],
-                         unsigned results)
-{
-    static const unsigned without[3] = {0x0f, 0x33, 0x55}; /* rows in which the operand is 0 */
-    struct value out = joined(&operands[0], &operands[1]);
-    uint32_t lanes[WARP_LANES], ones[3], zeros[3], differing[3], varying = 0, whole = UINT32_MAX,
-                                                                 either;
-    bool differ = false;
-
-    out = joined(&out, &operands[2]);
-    out.lanes = LANES_UNIFORM;
-    for (unsigned i = 0; i < 3; i++) {
-        differing[i] = bits_of(tables, &operands[i], &ones[i], &zeros[i]);
-        whole &= low_bits(operands[i].bits);
-        differ |= operands[i].lanes != LANES_UNIFORM;
-    }
-    if (differ && out.flags & FLAG_WHOLE)
-        out.flags |= FLAG_RELIED;
-    out.flags |= results & 1 ? FLAG_SIGNED : 0;
-    for (unsigned i = 0; i < 3; i++) {
-        const unsigned flipped = (results >> (4 >> i) & without[i]) | (results & without[i])
-                                                                          << (4 >> i);
-
-        varying |= bits_of_rows(results ^ flipped, ones, zeros) & differing[i] & ~whole;
-    }
-    if (!varying)
-        out.flags &= (uint8_t)~FLAG_HALF;
-    else if (!(out.flags & FLAG_HALF) || varying & low_bits(HALF_BITS))
-        return not_followed(out, !(out.flags & FLAG_DATA), WHY_ARITHMETIC);
-    /* In bits of `whole` each lane is known. Above, bits that are known the same way extend it. */
-    const uint32_t known = bits_of_rows(results, ones, zeros) & ~whole;
-
-    either = known & bits_of_rows(~results, ones, zeros);
-    out.bits = (uint8_t)(either ? __builtin_ctz(either) : WORD_BITS);
-    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
-        for (unsigned i = 0; i < 3; i++) {
-            ones[i] = operands[i].known + lane_of(tables, &operands[i], lane);
-            zeros[i] = ~ones[i];
-        }
-        lanes[lane] = (bits_of_rows(results, ones, zeros) & whole) | (known & low_bits(out.bits));
-    }
-    out.why = 0;
-    out = with_lanes(tables, out, lanes);
-    out.displacement = 0;
-    return leveled(out);
-}
-
 struct value value_function(const struct value *values, size_t count)
 {
     struct value out = value_uniform(LEVEL_GRID);
     bool shared = true;
 
+    out.alike = ALL_ALIKE;
     for (size_t i = 0; i < count; i++) {
         const struct value plain = value_plain(values[i]);
+
+        out.alike &= value_alike(&plain);
 
         if (!value_is_uniform(&plain)) {
             out.why =
@@ -524,7 +465,8 @@ struct value value_function(const struct value *values, size_t count)
         out.level = out.level > plain.level ? out.level : plain.level;
         out = value_relied(out, plain.flags);
     }
-    return shared ? leveled(out) : not_followed(out, !(out.flags & FLAG_DATA), WHY_NONE);
+    return shared ? value_leveled(out)
+                  : value_not_followed(out, !(out.flags & FLAG_DATA), WHY_NONE);
 }
 
 struct value value_of_both(struct value a, struct value b)
@@ -536,13 +478,13 @@ bool value_equal(const struct value *a, const struct value *b)
 {
     return a->known == b->known && a->displacement == b->displacement && a->lanes == b->lanes &&
            a->origin == b->origin && a->base == b->base && a->bits == b->bits &&
-           a->level == b->level && a->why == b->why && a->flags == b->flags;
+           a->level == b->level && a->why == b->why && a->flags == b->flags && a->alike == b->alike;
 }
 
 struct value value_join(struct value a, struct value b, enum level level, enum why why,
                         uint8_t flags)
 {
-    struct value out = value_relied(joined(&a, &b), flags);
+    struct value out = value_relied(value_joined(&a, &b), flags);
     const uint32_t differ = a.known ^ b.known;
     const unsigned equal = differ ? (unsigned)__builtin_ctz(differ) : WORD_BITS;
 
@@ -559,14 +501,15 @@ struct value value_join(struct value a, struct value b, enum level level, enum w
     out.base = value_base_either(&a, &b);
     if (!why && a.lanes == b.lanes && !(a.lanes == LANES_THREAD && flags & FLAG_DATA)) {
         out.lanes = a.lanes;
-        return leveled(out);
+        return value_leveled(out);
     }
     out.why = (uint8_t)worse((enum why)out.why, why ? why : WHY_STRIDES);
-    return not_followed(out,
-                        why ? !(out.flags & FLAG_DATA)
-                            : !(flags & FLAG_DATA) && value_is_of_thread(&a) &&
-                                  value_is_of_thread(&b),
-                        WHY_NONE);
+    out.alike = why ? 0 : out.alike;
+    return value_not_followed(out,
+                              why ? !(out.flags & FLAG_DATA)
+                                  : !(flags & FLAG_DATA) && value_is_of_thread(&a) &&
+                                        value_is_of_thread(&b),
+                              WHY_NONE);
 }
 
 struct value value_select(struct lane_tables *tables, struct value predicate, struct value yes,

@@ -76,7 +76,12 @@ struct value {
     uint32_t from; /* the instruction that made it, or the block where paths joined */
     uint16_t lanes, origin, base; /* base: enum base */
     uint8_t bits, level, why, flags;
+    /* of LANES_DIVERGENT and LANES_THREAD: bits of a lane's number; lanes that differ in one of
+     * them alone have the same value */
+    uint8_t alike, reserved;
 };
+
+enum { ALL_ALIKE = (1 << WARP_LANES_BITS) - 1 };
 
 /* The tables of what lanes add: number 0 of each is 0. */
 struct lane_tables {
@@ -99,6 +104,12 @@ struct value value_of_thread(enum why why); /* lanes that are apart by what is n
 
 /* The value of lanes that are known entirely. */
 struct value value_lanes(struct lane_tables *tables, const uint32_t lanes[WARP_LANES]);
+
+/* Bits of a lane's number on which the value does not depend. */
+uint8_t value_alike(const struct value *value);
+
+/* The value, whose lanes are also alike in this bit. Of all bits, it is uniform. */
+struct value value_alike_in(struct value value, uint8_t bit);
 
 /* The value, which also follows from what has these flags: FLAG_RELIED and FLAG_DATA stay. */
 struct value value_relied(struct value value, uint8_t flags);

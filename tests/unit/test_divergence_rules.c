@@ -288,3 +288,75 @@ TEST(the_number_of_a_warp_is_one_for_threads_that_read_it_together)
     assert_int_equal(of_warp_number(false), VARIATION_WARP);
     assert_int_equal(of_warp_number(true), VARIATION_UNKNOWN);
 }
+
+/* -- butterfly reductions ---------------------------------------------------------------------- */
+
+/* What is not as it should be. */
+struct butterfly {
+    unsigned without; /* a bit of the lane's number that no stage is of */
+    bool difference; /* not a sum */
+    bool with_lane; /* each lane adds its number */
+    bool written_between; /* the value is written again before it is added */
+    bool halves; /* the shuffles are of 16 lanes */
+    bool some_exit, some_branch; /* before the first stage */
+    uint32_t block; /* threads; 0: not known */
+};
+
+static void append_stage(struct program *program, const struct butterfly *wrong, unsigned bit)
+{
+    const unsigned clamp = wrong->halves ? 0x100f : 0x1f;
+    const uint64_t third = wrong->with_lane ? 2 : C_RZ;
+    uint64_t *words = append(program, OPCODE_SHFL, 7, 5, RESULT, clamp << 8, TO(PT));
+
+    set(words, 53, 5, bit);
+    set(words, 58, 2, 3); /* by exclusive or */
+    if (wrong->written_between)
+        set(append(program, OPCODE_LDS, NUMBER, RESULT, 2, 0, 0), 73, 3, SIZE_WORD);
+    append(program, OPCODE_IADD3, REGISTERS, RESULT, RESULT, 5,
+           (SUM & ~C_RZ) | third | (wrong->difference ? NEGATED_A : 0));
+}
+
+static struct analysed_load of_butterfly(struct butterfly wrong)
+{
+    struct program program = {.architecture = 90, .facts.block = {wrong.block, 1, 1}};
+    size_t branch;
+
+    append_data(&program);
+    append(&program, OPCODE_ISETP, NUMBER, 0, RESULT, 5, LESS | NO_IN3 | TO(CHOSEN) | NO_IN);
+    branch = program.count;
+    append(&program, wrong.some_exit ? OPCODE_EXIT : OPCODE_BRA, NUMBER, 0, 0, 0, NO_IN);
+    if (!wrong.some_exit && !wrong.some_branch)
+        program.words[branch][0] |= 0xfull << 12; /* never */
+    else
+        program.words[branch][0] &= ~(0xfull << 12); /* @P0 */
+    for (unsigned bit = 1; bit < 32; bit *= 2)
+        if (bit != wrong.without)
+            append_stage(&program, &wrong, bit);
+    append_lookup(&program, RESULT);
+    if (!wrong.some_exit) /* past the lookup, to the end */
+        set(program.words[branch], 16, 8, (program.count - branch - 1) * 4);
+    return lookup_of(&program);
+}
+
+TEST(a_butterfly_of_sums_is_one_value_of_the_warp)
+{
+    struct analysed_load load = of_butterfly((struct butterfly){0});
+
+    assert_int_equal(load.variation, VARIATION_WARP);
+    assert_non_null(load.condition); /* whole warps */
+    load = of_butterfly((struct butterfly){.block = 64});
+    assert_int_equal(load.variation, VARIATION_WARP);
+    assert_null(load.condition);
+}
+
+TEST(a_butterfly_that_is_none_proves_nothing)
+{
+    static const struct butterfly wrong[] = {
+        {.without = 8},   {.difference = true}, {.with_lane = true},   {.written_between = true},
+        {.halves = true}, {.some_exit = true},  {.some_branch = true}, {.block = 48},
+    };
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        if (of_butterfly(wrong[i]).variation < VARIATION_THREAD)
+            fail_msg("butterfly %zu", i);
+}

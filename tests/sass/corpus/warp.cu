@@ -154,3 +154,60 @@ KERNEL counted_by_barrier(float *out, const int *__restrict__ index)
 
     out[THREAD] = coefficients[k]; // load: coefficients block depth 0
 }
+
+/* Each lane adds what it has and what another has: the same sum in all. */
+#define BUTTERFLY(value, first, combined)                                    \
+    IN_FULL                                                                  \
+    for (int by = first; by > 0; by /= 2) {                                  \
+        const int own = value, theirs = __shfl_xor_sync(ALL_LANES, own, by); \
+                                                                             \
+        value = combined;                                                    \
+    }
+
+KERNEL sum_by_butterfly(float *out, const int *__restrict__ index)
+{
+    int k = index[THREAD];
+
+    BUTTERFLY(k, 16, own + theirs);
+    out[THREAD] = coefficients[k & 63]; // load: coefficients warp depth 0
+}
+
+KERNEL largest_by_butterfly(float *out, const int *__restrict__ index)
+{
+    int k = index[THREAD];
+
+    BUTTERFLY(k, 16, max(own, theirs));
+    out[THREAD] = coefficients[k]; // load: coefficients warp depth 0
+}
+
+KERNEL bits_by_butterfly(float *out, const int *__restrict__ index, int n)
+{
+    int k = index[THREAD] << 1;
+
+    BUTTERFLY(k, 16, own ^ theirs);
+    out[THREAD] = coefficients[(k + n) & 63]; // load: coefficients warp depth 0
+}
+
+KERNEL sum_of_halves(float *out, const int *__restrict__ index)
+{
+    int k = index[THREAD];
+
+    BUTTERFLY(k, 8, own + theirs);
+    out[THREAD] = coefficients[k & 63]; // load: coefficients data/unknown depth 0
+}
+
+KERNEL differences_by_butterfly(float *out, const int *__restrict__ index)
+{
+    int k = index[THREAD];
+
+    BUTTERFLY(k, 16, own - theirs);
+    out[THREAD] = coefficients[k & 63]; // load: coefficients data/unknown depth 0
+}
+
+KERNEL sum_with_lanes(float *out, const int *__restrict__ index)
+{
+    int k = index[THREAD];
+
+    BUTTERFLY(k, 16, own + theirs + (int)(threadIdx.x & 31));
+    out[THREAD] = coefficients[k & 63]; // load: coefficients data/unknown depth 0
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ * Convergence: which blocks all threads of a warp execute together. Where a branch splits a warp,
+ * or some threads exit, a block behind it is executed by all only if no path of the branch leads
+ * past it: if it postdominates the branch. */
+#include <string.h>
+
+#include "divergence_parts.h"
+
+/* A block by whose end threads end. A return leads on behind the call. */
+static bool ends_threads(const struct analysis *analysis, uint32_t block)
+{
+    const struct flow_block *row = &analysis->flow->blocks[block];
+    const unsigned opcode =
+        code_field(analysis->flow->code, (size_t)row->last * INSTRUCTION_BYTES, FIELD_OPCODE);
+
+    return opcode == OPCODE_EXIT || (row->edges == 0 && row->end != FLOW_RETURN) ||
+           (row->end == FLOW_RETURN && row->function == 0);
+}
+
+void convergence_split(struct analysis *analysis, uint32_t block)
+{
+    if (analysis->blocks[block].splits)
+        return;
+    analysis->blocks[block].splits = true;
+    for (size_t k = 0; k < analysis->flow->reached; k++) {
+        struct block_state *state = &analysis->blocks[analysis->flow->sequence[k]];
+
+        state->dirty |= state->exchanges;
+    }
+}
+
+/* Whether a path from a branch leads to the end of threads past a block, and another to it. */
+static bool leads_past(struct analysis *analysis, uint32_t branch, uint32_t block)
+{
+    const struct flow *flow = analysis->flow;
+    uint32_t *const waiting = analysis->waiting;
+    bool reached = false, past = ends_threads(analysis, branch);
+    size_t depth = 0;
+
+    for (size_t k = 0; k < flow->reached; k++)
+        analysis->blocks[flow->sequence[k]].pending = false;
+    waiting[depth++] = branch;
+    while (depth > 0) {
+        const uint32_t from = waiting[--depth];
+
+        past |= ends_threads(analysis, from);
+        for (uint32_t e = flow->blocks[from].edge;
+             e < flow->blocks[from].edge + flow->blocks[from].edges; e++) {
+            const uint32_t to = flow->edges[e].to;
+
+            reached |= to == block;
+            if (to == block || analysis->blocks[to].pending)
+                continue;
+            analysis->blocks[to].pending = true;
+            waiting[depth++] = to;
+        }
+    }
+    for (size_t k = 0; k < flow->reached; k++)
+        analysis->blocks[flow->sequence[k]].pending = false;
+    return reached && past;
+}
+
+bool convergence_is_whole(struct analysis *analysis, uint32_t block)
+{
+    const struct flow *flow = analysis->flow;
+
+    if (!analysis->blocks[block].exchanges || flow->blocks[block].function != 0 || flow->lost ||
+        flow->calls_out)
+        return false;
+    for (size_t k = 0; k < flow->reached; k++) {
+        const uint32_t other = flow->sequence[k];
+
+        if (flow->blocks[other].function != 0
+                ? ends_threads(analysis, other)
+                : analysis->blocks[other].splits && leads_past(analysis, other, block))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ * Bits of abstract values: LOP3. */
+#include "value_parts.h"
+
+/* The bits for which one of these rows of LOP3's table can hold: those where the operands can be 1,
+ * and where 0. */
+static uint32_t bits_of_rows(unsigned rows, const uint32_t ones[3], const uint32_t zeros[3])
+{
+    uint32_t bits = 0;
+
+    for (unsigned row = 0; row < 8; row++)
+        if (rows >> row & 1)
+            bits |= (row & 4 ? ones : zeros)[0] & (row & 2 ? ones : zeros)[1] &
+                    (row & 1 ? ones : zeros)[2];
+    return bits;
+}
+
+/* Where an operand can be 1, and where 0; returns where lanes can differ. */
+static uint32_t bits_of(const struct lane_tables *tables, const struct value *value, uint32_t *ones,
+                        uint32_t *zeros)
+{
+    const bool followed = value->lanes == LANES_UNIFORM || value->lanes >= LANES_TABLE;
+    const uint32_t above = ~low_bits(value->bits);
+    uint64_t carries = !followed;
+
+    *ones = *zeros = followed ? above : UINT32_MAX;
+    for (unsigned i = 0; i < WARP_LANES; i++) {
+        const uint64_t sum = (uint64_t)value->known + lane_of(tables, value, i);
+
+        *ones |= (uint32_t)sum;
+        *zeros |= ~(uint32_t)sum;
+        carries |= (sum ^ value->known) >> value->bits;
+    }
+    return (*ones & *zeros & (carries ? UINT32_MAX : ~above)) |
+           (value->flags & FLAG_HALF ? above & ~low_bits(HALF_BITS) : 0);
+}
+
+struct value value_logic(struct lane_tables *tables, const struct value operands[3],
+                         unsigned results)
+{
+    static const unsigned without[3] = {0x0f, 0x33, 0x55}; /* rows in which the operand is 0 */
+    struct value out = value_joined(&operands[0], &operands[1]);
+    uint32_t lanes[WARP_LANES], ones[3], zeros[3], differing[3], varying = 0, whole = UINT32_MAX,
+                                                                 either;
+    bool differ = false;
+
+    out = value_joined(&out, &operands[2]);
+    out.lanes = LANES_UNIFORM;
+    for (unsigned i = 0; i < 3; i++) {
+        differing[i] = bits_of(tables, &operands[i], &ones[i], &zeros[i]);
+        whole &= low_bits(operands[i].bits);
+        differ |= operands[i].lanes != LANES_UNIFORM;
+    }
+    if (differ && out.flags & FLAG_WHOLE)
+        out.flags |= FLAG_RELIED;
+    out.flags |= results & 1 ? FLAG_SIGNED : 0;
+    for (unsigned i = 0; i < 3; i++) {
+        const unsigned flipped = (results >> (4 >> i) & without[i]) | (results & without[i])
+                                                                          << (4 >> i);
+
+        varying |= bits_of_rows(results ^ flipped, ones, zeros) & differing[i] & ~whole;
+    }
+    if (!varying)
+        out.flags &= (uint8_t)~FLAG_HALF;
+    else if (!(out.flags & FLAG_HALF) || varying & low_bits(HALF_BITS))
+        return value_not_followed(out, !(out.flags & FLAG_DATA), WHY_ARITHMETIC);
+    /* In bits of `whole` each lane is known. Above, bits that are known the same way extend it. */
+    const uint32_t known = bits_of_rows(results, ones, zeros) & ~whole;
+
+    either = known & bits_of_rows(~results, ones, zeros);
+    out.bits = (uint8_t)(either ? __builtin_ctz(either) : WORD_BITS);
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+        for (unsigned i = 0; i < 3; i++) {
+            ones[i] = operands[i].known + lane_of(tables, &operands[i], lane);
+            zeros[i] = ~ones[i];
+        }
+        lanes[lane] = (bits_of_rows(results, ones, zeros) & whole) | (known & low_bits(out.bits));
+    }
+    out.why = 0;
+    out = value_with_lanes(tables, out, lanes);
+    out.displacement = 0;
+    return value_leveled(out);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ * What value.c and value_logic.c share. */
+#pragma once
+
+#include "value.h"
+
+/* The low bits of a word. */
+uint32_t low_bits(unsigned bits);
+
+/* Gives the value these lanes, whose first goes to the uniform part. */
+struct value value_with_lanes(struct lane_tables *tables, struct value value,
+                              const uint32_t lanes[WARP_LANES]);
+
+/* Level, base, flags and reason of what follows from both; the rest is zero. */
+struct value value_joined(const struct value *a, const struct value *b);
+
+/* The value, whose level and flags say no more and no less than its bits and lanes. */
+struct value value_leveled(struct value value);
+
+/* A value whose lanes are apart in a way that is not followed: by what is given, or by anything. */
+struct value value_not_followed(struct value value, bool given, enum why why);
