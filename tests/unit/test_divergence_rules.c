@@ -295,7 +295,7 @@ TEST(the_number_of_a_warp_is_one_for_threads_that_read_it_together)
 struct butterfly {
     unsigned without; /* a bit of the lane's number that no stage is of */
     bool difference; /* not a sum */
-    bool with_lane; /* each lane adds its number */
+    bool with_own; /* each lane adds what it has once more */
     bool written_between; /* the value is written again before it is added */
     bool halves; /* the shuffles are of 16 lanes */
     bool some_exit, some_branch; /* before the first stage */
@@ -305,13 +305,14 @@ struct butterfly {
 static void append_stage(struct program *program, const struct butterfly *wrong, unsigned bit)
 {
     const unsigned clamp = wrong->halves ? 0x100f : 0x1f;
-    const uint64_t third = wrong->with_lane ? 2 : C_RZ;
+    const uint64_t third = wrong->with_own ? 7 : C_RZ;
     uint64_t *words = append(program, OPCODE_SHFL, 7, 5, RESULT, clamp << 8, TO(PT));
 
     set(words, 53, 5, bit);
     set(words, 58, 2, 3); /* by exclusive or */
     if (wrong->written_between)
-        set(append(program, OPCODE_LDS, NUMBER, RESULT, 2, 0, 0), 73, 3, SIZE_WORD);
+        append(program, OPCODE_IMAD, NUMBER, RESULT, RESULT, 3, PRODUCT);
+    append(program, OPCODE_MOV, REGISTERS, 7, 0, RESULT, 0);
     append(program, OPCODE_IADD3, REGISTERS, RESULT, RESULT, 5,
            (SUM & ~C_RZ) | third | (wrong->difference ? NEGATED_A : 0));
 }
@@ -352,7 +353,7 @@ TEST(a_butterfly_of_sums_is_one_value_of_the_warp)
 TEST(a_butterfly_that_is_none_proves_nothing)
 {
     static const struct butterfly wrong[] = {
-        {.without = 8},   {.difference = true}, {.with_lane = true},   {.written_between = true},
+        {.without = 8},   {.difference = true}, {.with_own = true},    {.written_between = true},
         {.halves = true}, {.some_exit = true},  {.some_branch = true}, {.block = 48},
     };
 
