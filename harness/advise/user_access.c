@@ -198,6 +198,21 @@ static bool find_table(const struct accesses *all, size_t index, uint32_t width,
     return inside && (place.last || load->stride_bytes < 0 || has_begin(all, index, out));
 }
 
+/* The variable that the PTX of a load names. */
+static bool find_in_ptx(const struct accesses *all, size_t index, struct cubin_variable *out)
+{
+    const struct code_fact *line =
+        code_fact_before(&all->facts->ptx_lines, all->loads[index].instruction * INSTRUCTION_BYTES);
+    char symbol[256];
+
+    if (!line || !ptx_constant_of(&all->facts->ptx, line->value, symbol, sizeof(symbol)))
+        return false;
+    for (uint64_t place = 0; cubin_next_variable(all->cubin, &place, out);)
+        if (strcmp(out->symbol, symbol) == 0)
+            return true;
+    return false;
+}
+
 /* Names the table of a load: a variable, or what is behind a parameter. *table: the variable in
  * constant memory. */
 static void name_table(struct accesses *all, size_t index, struct cubin_variable *table)
@@ -216,7 +231,8 @@ static void name_table(struct accesses *all, size_t index, struct cubin_variable
     if (load->bank == USER_BANK && fact && fact->place == place)
         symbol = fact->value;
     else if ((load->bank == USER_BANK || load->origin == ORIGIN_CONSTANT) &&
-             find_table(all, index, access->width_bytes, table)) {
+             (find_table(all, index, access->width_bytes, table) ||
+              find_in_ptx(all, index, table))) {
         name = table->symbol;
         access->table_bytes = optional_of(table->bytes);
     }

@@ -68,11 +68,11 @@ bool convergence_is_whole(struct analysis *analysis, uint32_t block)
         flow->calls_out)
         return false;
     for (size_t k = 0; k < flow->reached; k++) {
-        const uint32_t other = flow->sequence[k];
+        const uint32_t split = flow->sequence[k];
 
-        if (flow->blocks[other].function != 0
-                ? ends_threads(analysis, other)
-                : analysis->blocks[other].splits && leads_past(analysis, other, block))
+        if (flow->blocks[split].function != 0
+                ? ends_threads(analysis, split)
+                : analysis->blocks[split].splits && leads_past(analysis, split, block))
             return false;
     }
     return true;

@@ -295,9 +295,10 @@ static bool open_program(const struct cubin_section *section, size_t from, struc
     return true;
 }
 
-/* The lines of the sequence whose address is at byte `from` of the section, for code at `begin`. */
+/* The lines of the sequence whose address is at byte `from` of the section, for code at `begin`.
+ * files: NULL: not asked for. */
 static enum status read_lines(const struct cubin_section *section, size_t from, uint32_t begin,
-                              struct facts *out)
+                              struct code_fact_list *lines, struct code_fact_list *files)
 {
     struct code_fact_list names = {0};
     struct line_program program;
@@ -307,19 +308,24 @@ static enum status read_lines(const struct cubin_section *section, size_t from, 
         return STATUS_OK;
     status = read_files(section, program.unit, &names);
     while (status == STATUS_OK && next_row(&program)) {
-        status = add_fact(&out->lines, begin + program.address, program.line);
-        if (status == STATUS_OK)
-            status = add_fact(&out->files, begin + program.address,
+        status = add_fact(lines, begin + program.address, program.line);
+        if (status == STATUS_OK && files)
+            status = add_fact(files, begin + program.address,
                               program.file < names.count ? names.facts[program.file].value : 0);
     }
     free(names.facts);
     return status;
 }
 
+/* Programs of lines: of the source, and of the PTX. */
+struct line_sections {
+    struct cubin_section source, ptx;
+};
+
 /* -- relocations ------------------------------------------------------------------------------- */
 
 static enum status read_relocations(const struct cubin_section *section,
-                                    const struct cubin_section *lines, const struct callee *callee,
+                                    const struct line_sections *lines, const struct callee *callee,
                                     struct facts *out)
 {
     const size_t bytes = section->type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
@@ -329,10 +335,11 @@ static enum status read_relocations(const struct cubin_section *section,
         callee->begin == 0 && strncmp(target, ".nv.constant4", strlen(".nv.constant4")) == 0;
     const bool of_code =
         strncmp(target, ".text.", 6) == 0 && strcmp(target + 6, callee->symbol) == 0;
-    const bool of_lines = strcmp(target, ".debug_line") == 0 && lines->data;
+    const bool of_lines = strcmp(target, ".debug_line") == 0 && lines->source.data;
+    const bool of_ptx = strcmp(target, ".nv_debug_line_sass") == 0 && lines->ptx.data;
     enum status status = STATUS_OK;
 
-    for (size_t i = 0; status == STATUS_OK && (of_addresses || of_code || of_lines) &&
+    for (size_t i = 0; status == STATUS_OK && (of_addresses || of_code || of_lines || of_ptx) &&
                        i + bytes <= section->bytes;
          i += bytes) {
         Elf64_Rel entry;
@@ -351,7 +358,10 @@ static enum status read_relocations(const struct cubin_section *section,
             status =
                 add_fact(&out->code.relocated, callee->begin + (uint32_t)entry.r_offset, symbol);
         else if (of_lines && strcmp(name, callee->symbol) == 0)
-            status = read_lines(lines, entry.r_offset, callee->begin, out);
+            status =
+                read_lines(&lines->source, entry.r_offset, callee->begin, &out->lines, &out->files);
+        else if (of_ptx && strcmp(name, callee->symbol) == 0)
+            status = read_lines(&lines->ptx, entry.r_offset, callee->begin, &out->ptx_lines, NULL);
     }
     return status;
 }
@@ -372,7 +382,7 @@ static enum status read_tables(const struct cubin *cubin, struct code_fact_list 
 
 /* Reads what belongs to a section of the code. */
 static enum status read_callee(const struct cubin *cubin, const struct callee *callee,
-                               const struct cubin_section *lines, struct facts *out)
+                               const struct line_sections *lines, struct facts *out)
 {
     static const char info[] = ".nv.info.", literals[] = ".nv.constant2.";
     enum status status = STATUS_OK;
@@ -384,6 +394,8 @@ static enum status read_callee(const struct cubin *cubin, const struct callee *c
         status = add_fact(&out->lines, callee->begin, 0);
     if (callee->begin > 0 && status == STATUS_OK)
         status = add_fact(&out->files, callee->begin, 0);
+    if (callee->begin > 0 && status == STATUS_OK)
+        status = add_fact(&out->ptx_lines, callee->begin, 0);
     for (size_t i = 0; status == STATUS_OK && cubin_section_at(cubin, i, &section); i++) {
         if (strncmp(section.name, info, strlen(info)) == 0 &&
             strcmp(section.name + strlen(info), callee->symbol) == 0)
@@ -437,17 +449,23 @@ enum status facts_read(const struct cubin *cubin, const struct cubin_function *k
 {
     struct code_fact_list *lists[] = {&out->code.parameters, &out->code.addresses,
                                       &out->code.relocated, &out->code.tables};
-    struct cubin_section section, lines = {0};
+    struct line_sections lines = {.source.data = NULL};
+    struct cubin_section section;
     enum status status;
 
     *out = (struct facts){.cubin = cubin};
     status = callees_find(cubin, kernel, &out->callees);
     if (status == STATUS_OK)
         status = read_tables(cubin, &out->code.tables);
-    for (size_t i = 0; cubin_section_at(cubin, i, &section); i++)
+    for (size_t i = 0; cubin_section_at(cubin, i, &section); i++) {
         if (strcmp(section.name, ".debug_line") == 0)
-            lines = section;
-    out->line_table = (const char *)lines.data;
+            lines.source = section;
+        if (strcmp(section.name, ".nv_debug_line_sass") == 0)
+            lines.ptx = section;
+        if (strcmp(section.name, ".nv_debug_ptx_txt") == 0)
+            out->ptx = (struct ptx){(const char *)section.data, section.bytes};
+    }
+    out->line_table = (const char *)lines.source.data;
     for (size_t i = 0; status == STATUS_OK && i < out->callees.count; i++) {
         const size_t first = out->jump_count;
 
@@ -500,6 +518,7 @@ void facts_close(struct facts *facts)
     free(facts->code.tables.facts);
     free(facts->lines.facts);
     free(facts->files.facts);
+    free(facts->ptx_lines.facts);
     free(facts->jumps);
     *facts = (struct facts){0};
 }

@@ -6,6 +6,7 @@
 #include "callees.h"
 #include "cubin.h"
 #include "divergence.h"
+#include "ptx.h"
 
 struct facts {
     const struct cubin *cubin;
@@ -17,6 +18,8 @@ struct facts {
         files; /* owned: byte offset in the code. A line counts from there on; `files` has the place
                 * of its file's name in line_table, 0: not known */
     const char *line_table;
+    struct ptx ptx;
+    struct code_fact_list ptx_lines; /* owned: as `lines`, of the PTX */
 };
 
 /* Reads what belongs to a kernel and to the functions that it calls. Damaged parts are left out.

@@ -41,16 +41,16 @@ bool transfer_exchange(const struct step *step, struct exchange *out)
 static uint8_t exchanged(const struct step *step, unsigned i, unsigned k)
 {
     const struct machine *machine = step->machine;
-    const struct operand *own = &step->in->source[i], *other = &step->in->source[k];
+    const struct operand *own = &step->in->source[i], *theirs = &step->in->source[k];
     const struct exchange *exchange;
 
-    if (own->kind != OPERAND_REGISTER || other->kind != OPERAND_REGISTER ||
-        own->number >= REGISTER_ZERO || other->number >= REGISTER_ZERO || own->negated ||
-        other->negated)
+    if (own->kind != OPERAND_REGISTER || theirs->kind != OPERAND_REGISTER ||
+        own->number >= REGISTER_ZERO || theirs->number >= REGISTER_ZERO || own->negated ||
+        theirs->negated)
         return 0;
-    exchange = &machine->exchanges[other->number];
+    exchange = &machine->exchanges[theirs->number];
     return exchange->visit == machine->visit && exchange->source == own->number &&
-                   exchange->written == machine->written[other->number] &&
+                   exchange->written == machine->written[theirs->number] &&
                    machine->written[own->number] < exchange->written
                ? exchange->bit
                : 0;
@@ -76,9 +76,9 @@ static bool is_symmetric(const struct step *step, unsigned i, unsigned k)
                !step_field(step, FIELD_EXTENDED);
     case OPCODE_LOP3: /* the table's rows are those of a, b and c */
         for (unsigned row = 0; row < 8; row++) {
-            const unsigned one = row >> (SOURCE_C - i) & 1, other = row >> (SOURCE_C - k) & 1;
+            const unsigned bit_i = row >> (SOURCE_C - i) & 1, bit_k = row >> (SOURCE_C - k) & 1;
             const unsigned swapped = (row & ~(1u << (SOURCE_C - i)) & ~(1u << (SOURCE_C - k))) |
-                                     other << (SOURCE_C - i) | one << (SOURCE_C - k);
+                                     bit_k << (SOURCE_C - i) | bit_i << (SOURCE_C - k);
 
             if ((table >> row & 1) != (table >> swapped & 1))
                 return false;

@@ -59,7 +59,7 @@ class Case:
             )
         if self.table.startswith("parameter"):
             return name == self.table or (name is None and load["memory"] in ("global", "generic"))
-        return name is None or name.startswith("parameter")
+        return name.startswith("parameter") if name else load["memory"] == "global"
 
     def judge(self, load):
         varies = load["variation"]
