@@ -63,6 +63,8 @@ class Case:
 
     def judge(self, load):
         varies = load["variation"]
+        if "any" in self.answers:
+            return "right"
         if load["table"] is None and self.table != "-":
             varies = "unknown" if varies != "data" else varies
         right = {
