@@ -31,7 +31,8 @@ bool flow_shuffles(const struct flow *flow, const struct analysed_load *load);
 /* Whether the code stores to the stack at an index that is known at run time alone. */
 bool flow_writes_local(const struct flow *flow);
 
-/* What the code stores to the stack elsewhere. */
+/* What the code stores to the stack elsewhere. What all threads store alike is known where one
+ * block of code stores it all. */
 enum local_content flow_local_content(const struct flow *flow);
 
 /* Whether a loop of the kernel does more than copy tables, or than read those of the compiler. Its

@@ -136,7 +136,7 @@ static enum local_content stored_content(const struct flow *flow, size_t store, 
 enum local_content flow_local_content(const struct flow *flow)
 {
     enum local_content all = LOCAL_OWN;
-    bool any = false;
+    size_t block = flow->block_count; /* that stores; none yet */
 
     for (size_t b = 0; b < flow->block_count; b++)
         for (size_t i = flow->blocks[b].first; i <= flow->blocks[b].last; i++) {
@@ -146,11 +146,14 @@ enum local_content flow_local_content(const struct flow *flow)
             decode(flow, i, &in);
             if (in.opcode != OPCODE_STL)
                 continue;
+            /* Threads that branch, or have other predicates, store something else or nothing. */
+            if (in.guard != PREDICATE_TRUE || (block != flow->block_count && block != b))
+                return LOCAL_OWN;
             content = stored_content(flow, i, flow->blocks[b].first);
-            if (content == LOCAL_OWN || (any && content != all))
+            if (content == LOCAL_OWN || (block == b && content != all))
                 return LOCAL_OWN;
             all = content;
-            any = true;
+            block = b;
         }
     return all;
 }

@@ -189,6 +189,34 @@ class Verdicts(Compiled):
             self.assertEqual(text.count(condition), 1 if said else 0)
 
 
+class Words(Scratch):
+    """What is said of the same kernels, as a toolkit compiled them once: a golden file, which
+    CBANK_UPDATE_GOLDEN=1 writes."""
+
+    CUBIN = os.path.join(ROOT, "tests/corpus/cubin/verdicts_sm_90.cubin")
+    GOLDEN = os.path.join(ROOT, "tests/golden/table_verdicts.txt")
+
+    def test_words(self):
+        done = cbank("advise", "--kernel", self.CUBIN, "--json", "-", "--card", "h200")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        said = ""
+        for kernel in json.loads(done.stdout)["code"]["kernels"]:
+            said += f"{kernel['name']}\n"
+            for table in kernel["tables"]:
+                better = f" ({table['better']})" if table["better"] else ""
+                said += (
+                    f"  {table['table'] or '-'}, {table['memory']}: {table['verdict']}{better}\n"
+                    f"    because: {table['why']}\n"
+                )
+                if table["condition"]:
+                    said += f"    {table['condition']}\n"
+        if os.environ.get("CBANK_UPDATE_GOLDEN"):
+            with open(self.GOLDEN, "w", encoding="utf-8") as file:
+                file.write(said)
+        with open(self.GOLDEN, encoding="utf-8") as file:
+            self.assertEqual(said, file.read())
+
+
 class Indices(Compiled):
     """--source and --indices hold for every table whose index is data."""
 
