@@ -3,26 +3,26 @@
  *
  * How it is made, the same for every table:
  *
- *   cost      Each load costs what load_cost.h says, by its own width and the addresses of a warp.
- *   weight    Nobody knows how often code runs. Loads of one basic block run equally often, so
- * their costs add up. Each block is then judged by itself. Whatever the rounds of loops are, the
- * ratio of two spaces lies between the least and the greatest of a block. Where all blocks agree,
- * that is the verdict. Else it depends on which of them runs most. once      Constants that are
- * read outside of all loops do not count in a kernel that works in loops: each thread reads them
- * once. copy      Where no load of the table is in a loop, shared memory and registers of a warp
- * also cost the copy that fills them: one load of a warp, and its store. unknown   Where data
- * decide an index, those that the user described stand for them, counted for the table's own size
- * and the load's own width. Without them nothing is said.
+ *     cost     A load costs what load_cost.h says, by its own width and a warp's addresses.
+ *     weight   Nobody knows how often code runs. Loads of one basic block run equally often:
+ *              their costs add up, and each block is judged by itself. Whatever the rounds of
+ *              loops are, the ratio of two spaces lies between those of the blocks. Where all
+ *              blocks agree, that is the verdict. Else it depends on which of them runs most.
+ *     once     Constants that are read outside of all loops, by 8 loads at most, do not count
+ *              in a kernel that works in loops: each thread reads them once.
+ *     copy     Where no load of the table is in a loop, shared memory and registers of a warp
+ *              also cost the copy that fills them: one load of a warp, and its store.
+ *     unknown  Where data decide an index, those that the user described stand for them,
+ *              counted for the table's own size and the load's own width. No order and no
+ *              padding helps then. Without them nothing is said.
  *
- *   memory         a load is as it should be     a block is       what may be better
- *                  where it takes                worse from
- *   constant,      1 address                     1.25 addresses   the space that takes the fewest
- *   parameters                                   in the mean on   cycles, if the card tells them
- * apart texture        1 line in each bank of L1     the same         the same shared         as
- * many wavefronts as         1 more on        the same, where the size is known; its width takes at
- * best                        else padding global         as many sectors as hold       1 more on
- * the order of threads or entries the bytes that it reads local          never - what the kernel
- * stores there says whether all threads could share it
+ *     memory      a load is as it should be by          worse are        what may be better
+ *     constant    one address                           1.25 in the      the space of the
+ *     parameter   one address                           mean, or more    fewest cycles, if
+ *     texture     one line in each bank of L1                            the card tells it
+ *     shared      the wavefronts of its width           one more         padding
+ *     global      the sectors that hold what it reads   one more         another order
+ *     local       nothing                               all              see judge_local
  *
  * `unit_time_ratio` is the cycles of the table's unit over those of `better`, with every load of
  * the table once. `low` and `high` are the ends over all blocks, with the intervals of the card and
