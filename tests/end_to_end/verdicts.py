@@ -189,6 +189,22 @@ class Verdicts(Compiled):
             self.assertEqual(text.count(condition), 1 if said else 0)
 
 
+class Measured(unittest.TestCase):
+    def test_equals_are_taken_in_the_measured_order(self):
+        """load_cost.h says so of small tables where a warp has several addresses."""
+        cells, compared = {}, collections.Counter()
+        for cell in read_json(os.path.join(ROOT, "results/h200/lookups.json"))["cells"]:
+            if cell["status"] == "ok" and cell["pattern"] != "lockstep":
+                key = cell["pattern"], cell["table_bytes"], cell["width_bytes"]
+                cells.setdefault(key, {})[cell["path"]] = cell["time_ns"]["value"]
+        for (_, _, width), times in cells.items():
+            for first, second in (("shuffle", "shared"), ("shared", "global")):
+                if first in times and (first != "shuffle" or width <= 4):
+                    self.assertLess(times[first], times[second])
+                    compared[first] += 1
+        self.assertGreater(min(compared.values()), 4)
+
+
 class Words(Scratch):
     """What is said of the same kernels, as a toolkit compiled them once: a golden file, which
     CBANK_UPDATE_GOLDEN=1 writes."""
