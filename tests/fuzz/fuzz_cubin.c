@@ -26,6 +26,21 @@ static void require_access(const struct user_access *access)
             "a class that does not fit its addresses", variation_names.names[access->variation]);
     require(!(access->counts.wavefronts < 1 || access->counts.wavefronts > 32),
             "wavefronts of a warp", access->instruction);
+    require(!(access->counts.tag_wavefronts < 0.5 || access->counts.tag_wavefronts > 32),
+            "lines of a warp", access->instruction);
+    require(!(access->counts.sectors < access->sectors_least * (1 - 1e-9)),
+            "fewer sectors than hold what is read", access->instruction);
+}
+
+/* A verdict has a reason, and a gain a space that takes less. */
+static void require_table(const struct user_table *table)
+{
+    require(table->verdict && table->why[0], "no verdict on a table", table->load.table);
+    require(table->loads > 0 && table->loads <= table->count, "loads of a table",
+            table->load.table);
+    require(!verdict_is_gain(table) || table->better, "a gain in no space", table->load.table);
+    require(!(table->low > table->high), "an interval whose ends changed places",
+            table->load.table);
 }
 
 /* The loads of each kernel are no more than its instructions. Code may be compressed, by 1,024 at
@@ -69,8 +84,8 @@ static void show_code(struct user_code *code, size_t bytes)
     struct card card = {0};
     cJSON *json = cJSON_CreateObject();
 
-    card.number[CARD_CONSTANT_ADDRESS_CYCLES] = card.number[CARD_SHARED_WAVEFRONTS_PER_CYCLE] =
-        (struct card_number){1, 1, 1};
+    for (size_t key = 0; key < CARD_NUMBERS; key++)
+        card.number[key] = (struct card_number){1, 1, 1};
     require(code->count > 0, "neither a kernel nor a message", "");
     require_loads(code, bytes);
     capture_begin(&fuzz_stdout);
@@ -78,6 +93,9 @@ static void show_code(struct user_code *code, size_t bytes)
                 user_code_print(stdout, code, bytes % 2, &look) == STATUS_OK,
             "no verdict", "");
     capture_end(&fuzz_stdout);
+    for (size_t i = 0; i < code->count; i++)
+        for (size_t t = 0; t < code->kernels[i].table_count; t++)
+            require_table(&code->kernels[i].tables[t]);
     user_code_largest(code, "constant");
     capture_begin(&fuzz_stderr);
     require(user_code_fail(code, 1) <= STATUS_FINDING, "tables that fail are not told", "");
