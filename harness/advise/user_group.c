@@ -173,11 +173,16 @@ static void count_sectors(struct accesses *all, size_t index)
         access->sectors_least = ceil(access->counts.addresses * width / ACCESS_SECTOR_BYTES);
         return;
     }
-    /* Of an entry of a word, compilers read the byte that they need. */
-    for (uint32_t i = 0; i < count; i++)
-        bytes += width >= ACCESS_BANK_BYTES
-                     ? (i == 0 || offsets[i] != offsets[i - 1]) * width
-                     : (i == 0 || offsets[i] >> 2 != offsets[i - 1] >> 2) * ACCESS_BANK_BYTES;
+    /* Entries may overlap. Of an entry of a word, compilers read the byte that they need. */
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t apart =
+            i == 0 ? UINT32_MAX : (uint32_t)offsets[i] - (uint32_t)offsets[i - 1];
+
+        if (width >= ACCESS_BANK_BYTES)
+            bytes += apart < width ? apart : width;
+        else
+            bytes += (i == 0 || offsets[i] >> 2 != offsets[i - 1] >> 2) * ACCESS_BANK_BYTES;
+    }
     for (uint32_t begin = 0; begin < ACCESS_SECTOR_BYTES; begin += width) {
         const uint32_t sectors = access_sectors(offsets, count, width);
 
@@ -185,8 +190,9 @@ static void count_sectors(struct accesses *all, size_t index)
         for (uint32_t i = 0; i < count; i++)
             offsets[i] += (int32_t)width;
     }
-    access->sectors_least = ceil((double)bytes / ACCESS_SECTOR_BYTES) / parts;
     access->counts.sectors = (double)least / parts;
+    access->sectors_least =
+        fmin(ceil((double)bytes / ACCESS_SECTOR_BYTES) / parts, access->counts.sectors);
 }
 
 void accesses_count_sectors(struct accesses *all)
