@@ -115,7 +115,10 @@ static void add_words(cJSON *object, const char *key, const char *text)
 
 static void write_words(cJSON *object, const struct field *field, const void *base)
 {
-    add_words(object, field->key, field_member_of(field, base));
+    const char *words = field_member_of(field, base);
+
+    if (*words || field->presence != OMITTED)
+        add_words(object, field->key, words);
 }
 
 static void write_word_list(cJSON *object, const struct field *field, const void *base)
@@ -450,7 +453,10 @@ static void read_row(const struct node *node, const struct field *field, void *b
         refuse(node, field, "a string");
 }
 
-const struct field_kind field_row = {.write = write_row, .read = read_row, .schema = schema_text};
+const struct field_kind field_row = {.write = write_row,
+                                     .read = read_row,
+                                     .schema = schema_text,
+                                     .value = grid_row_name};
 
 /* -- structs ----------------------------------------------------------------------------------- */
 

@@ -44,8 +44,15 @@ struct field_column {
     unsigned views; /* a set of bits: the tables that have it */
     unsigned place; /* columns stand in this order */
     unsigned rank; /* see struct grid_column */
+    bool head, below; /* see there */
     const char *legend; /* what it means, below tables; NULL: it needs no explanation */
 };
+
+#define COLUMN(...)              \
+    &(const struct field_column) \
+    {                            \
+        __VA_ARGS__              \
+    }
 
 /* The JSON for an empty member, which is "", 0, NaN, NULL, not known or has no elements. */
 enum presence {
@@ -172,6 +179,23 @@ struct objects {
 #define OBJECTS(array, type, outer, count_) \
     .fields = FIELDS(array), .element_bytes = sizeof(type), .count = offsetof(outer, count_)
 #define OBJECTS_OF(array, type, outer, count_) {OBJECTS(array, type, outer, count_)}
+
+/* The column of a field that has one. Its member, which it sets, is one of the row: where the row
+ * is another struct, the caller says where the member lies. */
+struct grid_column field_grid_column(const struct field *field, struct grid_member *member);
+
+/* A grid of structs: the columns of their fields, and what these read. */
+enum { FIELD_COLUMNS_MAX = 16 };
+
+struct field_columns {
+    struct grid_column columns[FIELD_COLUMNS_MAX];
+    struct grid_member members[FIELD_COLUMNS_MAX];
+};
+
+/* A grid of `count` elements of a list, with the columns of its fields that have a heading. Their
+ * number is FIELD_COLUMNS_MAX at most. */
+struct grid field_grid(const struct objects *list, const void *elements, size_t count,
+                       struct field_columns *out);
 
 /* Adds the fields of the struct at base to an object. */
 void fields_write(cJSON *object, const struct fields *fields, const void *base);

@@ -101,6 +101,13 @@ void grid_bits(const struct grid_column *column, const void *row, struct grid_va
     out->text = out->room[0] ? out->room : NULL;
 }
 
+void grid_row_name(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const char *const *const *named = grid_member_at(column, row);
+
+    out->text = named && *named ? **named : NULL;
+}
+
 void grid_text(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     const char *const *text = grid_member_at(column, row);

@@ -86,6 +86,8 @@ void grid_bool(const struct grid_column *column, const void *row, struct grid_va
 void grid_name(const struct grid_column *column, const void *row, struct grid_value *out);
 /* uint32_t, a set of bits: their names with blanks between; "": nothing */
 void grid_bits(const struct grid_column *column, const void *row, struct grid_value *out);
+/* pointer to a row of a table, which begins with its name */
+void grid_row_name(const struct grid_column *column, const void *row, struct grid_value *out);
 /* const char * */
 void grid_text(const struct grid_column *column, const void *row, struct grid_value *out);
 void grid_array(const struct grid_column *column, const void *row,

@@ -64,12 +64,12 @@ cJSON *schema_property(struct schema_object *object, const struct field *field, 
 
     if (field->about)
         json_add_text(property, "description", field->about);
-    if (column && column->heading) {
+    if (column && column->heading && column->views) {
         const char *key = column->key ? column->key : field->key;
 
         json_add_text(property, "csv", key);
         json_add_text(property, "frame", column->frame ? column->frame : key);
-    } else if (column) {
+    } else if (column && column->frame) {
         json_add_text(property, "frame", column->frame);
     }
     add_rules(property, field);

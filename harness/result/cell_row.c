@@ -56,7 +56,7 @@ static void value_time(const struct grid_column *column, const void *data, struc
 
 /* -- columns ----------------------------------------------------------------------------------- */
 
-#define COLUMN(key_, heading_, format_, value_) \
+#define VALUE(key_, heading_, format_, value_) \
     .key = key_, .heading = heading_, .format = format_, .value = value_
 #define ROW(name)    .member = GRID_MEMBER(struct cell_row, name)
 #define RESULT(name) .member = GRID_BEHIND(struct cell_row, result, struct result, name)
@@ -65,102 +65,101 @@ static void value_time(const struct grid_column *column, const void *data, struc
 /* What is not a member of a cell in a result, and times with the marks of matrices. The values of
  * the document have their columns in its rows (result_cell_json.c). */
 static const struct cell_column table[] = {
-    {.column = {COLUMN("file", "file", NULL, grid_text), ROW(file)},
+    {.column = {VALUE("file", "file", NULL, grid_text), ROW(file)},
      .views = VIEW_CELLS | VIEW_ORIGIN,
      .place = 10},
-    {.column = {COLUMN("identity", "cell", NULL, grid_array), ROW(identity), .head = true},
+    {.column = {VALUE("identity", "cell", NULL, grid_array), ROW(identity), .head = true},
      .views = VIEW_CELLS | VIEW_NAME,
      .place = 20},
-    {.column = {COLUMN("started_utc", "started", NULL, grid_array), RESULT(started_utc)},
+    {.column = {VALUE("started_utc", "started", NULL, grid_array), RESULT(started_utc)},
      .views = VIEW_ORIGIN,
      .place = 30},
-    {.column = {COLUMN("engine", "engine", NULL, grid_text), RESULT(engine)},
+    {.column = {VALUE("engine", "engine", NULL, grid_text), RESULT(engine)},
      .views = VIEW_ORIGIN,
      .place = 40},
-    {.column = {COLUMN("device", "device", NULL, grid_array), RESULT(device.name)},
+    {.column = {VALUE("device", "device", NULL, grid_array), RESULT(device.name)},
      .views = VIEW_ORIGIN,
      .place = 50},
-    {.column = {COLUMN("uuid", "UUID", NULL, grid_array), RESULT(device.uuid)},
+    {.column = {VALUE("uuid", "UUID", NULL, grid_array), RESULT(device.uuid)},
      .views = VIEW_ORIGIN,
      .place = 60},
-    {.column = {COLUMN("part_number", "part number", NULL, grid_array),
+    {.column = {VALUE("part_number", "part number", NULL, grid_array),
                 RESULT(device.board.part_number)},
      .views = VIEW_ORIGIN,
      .place = 70},
-    {.column = {COLUMN("constant_cache_groups", "SMs of each L1.5 constant cache", NULL,
-                       grid_array),
+    {.column = {VALUE("constant_cache_groups", "SMs of each L1.5 constant cache", NULL, grid_array),
                 ROW(constant_cache_groups)},
      .views = VIEW_ORIGIN,
      .place = 80},
-    {.column = {COLUMN("driver", "driver", NULL, grid_array), RESULT(device.driver)},
+    {.column = {VALUE("driver", "driver", NULL, grid_array), RESULT(device.driver)},
      .views = VIEW_ORIGIN,
      .place = 90},
-    {.column = {COLUMN("host", "host", NULL, grid_array), RESULT(host.name)},
+    {.column = {VALUE("host", "host", NULL, grid_array), RESULT(host.name)},
      .views = VIEW_ORIGIN,
      .place = 100},
-    {.column = {COLUMN("slot", "slot", NULL, grid_array), RESULT(host.slot)},
+    {.column = {VALUE("slot", "slot", NULL, grid_array), RESULT(host.slot)},
      .views = VIEW_ORIGIN,
      .place = 110},
-    {.column = {COLUMN("job", "job", NULL, grid_array), RESULT(host.job)},
+    {.column = {VALUE("job", "job", NULL, grid_array), RESULT(host.job)},
      .views = VIEW_ORIGIN,
      .place = 120},
-    {.column = {COLUMN("version", "cbank", NULL, grid_text), RESULT(tool.version)},
+    {.column = {VALUE("version", "cbank", NULL, grid_text), RESULT(tool.version)},
      .views = VIEW_ORIGIN,
      .place = 130},
-    {.column = {COLUMN("git_commit", "commit", NULL, grid_text), RESULT(tool.git_commit)},
+    {.column = {VALUE("git_commit", "commit", NULL, grid_text), RESULT(tool.git_commit)},
      .views = VIEW_ORIGIN,
      .place = 140},
-    {.column = {COLUMN("argv", "command", NULL, grid_array), RESULT(argv)},
+    {.column = {VALUE("argv", "command", NULL, grid_array), RESULT(argv)},
      .views = VIEW_ORIGIN,
      .place = 150},
     {.cell = true, .views = VIEW_CELLS | VIEW_COUNTERS, .place = 160},
-    {.column = {COLUMN("note", "note", NULL, grid_array), ROW(note)},
+    {.column = {VALUE("note", "note", NULL, grid_array), ROW(note)},
      .views = VIEW_TIME,
      .place = 210},
-    {.column = {COLUMN("time_ns", "time", text_time, value_time), CELL(time.summary.value)},
+    {.column = {VALUE("time_ns", "time", text_time, value_time), CELL(time.summary.value)},
      .views = VIEW_MEASURED | VIEW_KERNEL,
      .place = 220},
-    {.column = {COLUMN("time_ns", "modelled", text_time, value_time), CELL(time.summary.value)},
+    {.column = {VALUE("time_ns", "modelled", text_time, value_time), CELL(time.summary.value)},
      .views = VIEW_MODELLED,
      .place = 230},
-    {.column = {COLUMN("half_width", "95% CI", text_half_width, grid_number), ROW(half_width),
+    {.column = {VALUE("half_width", "95% CI", text_half_width, grid_number), ROW(half_width),
                 .rank = 5},
      .views = VIEW_MEASURED | VIEW_KERNEL | VIEW_TIME,
      .interval = true,
      .place = 250},
-    {.column = {COLUMN("samples", "samples", text_count, grid_integer), CELL(time.summary.count)},
+    {.column = {VALUE("samples", "samples", text_count, grid_integer), CELL(time.summary.count)},
      .views = VIEW_CELLS | VIEW_TIME,
      .place = 300},
-    {.column = {COLUMN("ratio", "ratio", text_ratio, grid_number), ROW(ratio)},
+    {.column = {VALUE("ratio", "ratio", text_ratio, grid_number), ROW(ratio)},
      .views = VIEW_MATRICES | VIEW_CELLS | VIEW_TIME,
      .legend = "to the fastest path that loads, of the same pattern and size of table",
      .place = 320},
-    {.column = {COLUMN("ratio", "ratio", text_ratio, grid_number), ROW(ratio)},
+    {.column = {VALUE("ratio", "ratio", text_ratio, grid_number), ROW(ratio)},
      .views = VIEW_KERNEL,
      .legend = "to the fastest memory space that is verified",
      .place = 330},
-    {.column = {COLUMN("item_ns", "an item", text_time, grid_number), ROW(item_ns), .rank = 2},
+    {.column = {VALUE("item_ns", "an item", text_time, grid_number), ROW(item_ns), .rank = 2},
      .views = VIEW_KERNEL | VIEW_CELLS | VIEW_TIME,
      .place = 340},
-    {.column = {COLUMN("gigabytes_per_second", "GB/s", text_tenths, grid_number), ROW(rate),
+    {.column = {VALUE("gigabytes_per_second", "GB/s", text_tenths, grid_number), ROW(rate),
                 .rank = 3},
      .views = VIEW_MATRICES | VIEW_CELLS | VIEW_TIME,
      .legend = "an element in, one out and one a payload load, 4 bytes each, over the time",
      .place = 360},
-    {.column = {COLUMN("operations_per_byte_ideal", "operations a byte, ideal", text_hundredths,
-                       grid_number),
+    {.column = {VALUE("operations_per_byte_ideal", "operations a byte, ideal", text_hundredths,
+                      grid_number),
                 ROW(operations.ideal)},
      .views = VIEW_CELLS,
      .place = 370},
-    {.column = {COLUMN("operations_per_byte_dram", "of DRAM", text_hundredths, grid_number),
+    {.column = {VALUE("operations_per_byte_dram", "of DRAM", text_hundredths, grid_number),
                 ROW(operations.dram)},
      .views = VIEW_CELLS,
      .place = 380},
-    {.column = {COLUMN("operations_per_byte_l2", "of L2", text_hundredths, grid_number),
+    {.column = {VALUE("operations_per_byte_l2", "of L2", text_hundredths, grid_number),
                 ROW(operations.l2)},
      .views = VIEW_CELLS,
      .place = 390},
-    {.column = {COLUMN("modelled", "modelled", NULL, grid_bool), RESULT(modelled_time)},
+    {.column = {VALUE("modelled", "modelled", NULL, grid_bool), RESULT(modelled_time)},
      .views = VIEW_CELLS | VIEW_COUNTERS,
      .place = 560},
 };
@@ -189,30 +188,21 @@ static void add_fields(const struct fields *fields, size_t base, size_t given)
         const struct field *field = &fields->rows[i];
         const struct field_column *shown = field->column;
         struct grid_member *member = &members[every_count];
-        const bool named = field->kind == &field_name || field->kind == &field_bits;
+        struct cell_column made;
 
         if (field->kind == &field_object)
             add_fields(&field->object->fields, base + field->offset,
                        field->object->given == SIZE_MAX ? given : base + field->object->given);
         if (!shown || !shown->heading)
             continue;
-        *member = (struct grid_member){
-            .offset = base + field->offset,
-            .bytes = field->bytes,
-            .pointer = offsetof(struct cell_row, found),
-            .names = named ? field->names->names : NULL,
-            .name_count = named ? field->names->count : 0,
-            .given = given,
-        };
-        add_column(&(struct cell_column){.column = {.key = shown->key ? shown->key : field->key,
-                                                    .heading = shown->heading,
-                                                    .format = shown->format,
-                                                    .value = field->kind->value,
-                                                    .member = member,
-                                                    .rank = shown->rank},
-                                         .views = shown->views,
-                                         .place = shown->place,
-                                         .legend = shown->legend});
+        made = (struct cell_column){.column = field_grid_column(field, member),
+                                    .views = shown->views,
+                                    .place = shown->place,
+                                    .legend = shown->legend};
+        member->offset += base;
+        member->pointer = offsetof(struct cell_row, found);
+        member->given = given;
+        add_column(&made);
     }
 }
 

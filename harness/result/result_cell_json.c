@@ -25,12 +25,6 @@ static const struct names counter_statuses =
     NAMES(counter_status_names, COUNTER_NO_PERMISSION + 1,
           "ok, unsupported, unavailable, no_permission or not_collected");
 
-#define COLUMN(...)              \
-    &(const struct field_column) \
-    {                            \
-        __VA_ARGS__              \
-    }
-
 static const struct field counter_rows[] = {
     {FIELD(field_number, struct counter_value, "value", value, NULLABLE),
      .about = "of one launch of the whole grid"},
