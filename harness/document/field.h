@@ -169,6 +169,7 @@ struct objects {
     size_t count; /* offset, in the outer struct, of a size_t: the number of elements */
     size_t max; /* largest number read; the field's low is the least */
     bool line; /* each goes on one line of the file */
+    bool closed; /* they have no other keys; else a reader passes over those it does not know */
     size_t key; /* field_map: offset, within an element, of a const char *: its key */
     /* called after reading; NULL: no check */
     void (*check)(const struct node *node, void *element);

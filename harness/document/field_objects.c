@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The kinds of fields that are objects, arrays and maps of structs. */
+#include <string.h>
+
 #include "field.h"
 #include "field_parts.h"
 #include "schema.h"
@@ -75,6 +77,21 @@ static void write_elements(cJSON *to, const struct field *field, const char *ele
     }
 }
 
+/* Refuses keys of an element that no field has. */
+static void refuse_unknown(const struct node *element, const struct fields *fields)
+{
+    const cJSON *item;
+
+    cJSON_ArrayForEach (item, element->json) {
+        size_t i = 0;
+
+        while (i < fields->count && strcmp(fields->rows[i].key, item->string) != 0)
+            i++;
+        if (i == fields->count)
+            node_refuse(element, item->string, "no such key");
+    }
+}
+
 /* Reads the children of `all` into elements, and counts them. */
 static void read_elements(const struct node *node, const struct node *all,
                           const struct field *field, void *base, char *element)
@@ -90,6 +107,8 @@ static void read_elements(const struct node *node, const struct node *all,
         if (item->string)
             *(const char **)(element + list->key) = item->string;
         fields_read(&child, &list->fields, element);
+        if (list->closed && !node_failed(node))
+            refuse_unknown(&child, &list->fields);
         if (list->check && !node_failed(node))
             list->check(&child, element);
         if (node_failed(node))

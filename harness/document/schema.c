@@ -248,9 +248,13 @@ void schema_list(struct schema_object *object, const struct field *field)
 
     if (field->low > 0)
         schema_limit(property, "minItems", field->low);
+    if (list->max > 0 && list->max < SIZE_MAX)
+        schema_limit(property, "maxItems", (double)list->max);
     items = json_add(property, "items", cJSON_CreateObject());
     json_add_text(items, "type", "object");
     schema_fill(items, &list->fields);
+    if (list->closed)
+        cJSON_AddFalseToObject(items, "additionalProperties");
 }
 
 void schema_map(struct schema_object *object, const struct field *field)
