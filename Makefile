@@ -84,7 +84,7 @@ SEES_compare      := $(CORE)
 SEES_explain      := $(CORE)
 SEES_divergence   := base document command cell code
 SEES_advise       := $(CORE) divergence
-SEES_report       := $(CORE) characterize compare
+SEES_report       := $(CORE) characterize compare explain advise
 TABLES_SEEN       := $(filter-out base document command,$(ROOMS))
 TABLE_PATH        := -Ipatterns -Ikernels
 

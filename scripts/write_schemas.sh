@@ -10,7 +10,7 @@
 
 program=$1
 cd -P -- "$(dirname -- "$0")/.." || exit 1
-for kind in result comparison calibration characterization; do
+for kind in result comparison calibration characterization card manifest explanation advice tables; do
     case $kind in
     result) file=results/schema.json ;;
     *) file=results/$kind.schema.json ;;

@@ -10,6 +10,7 @@
 #include "code_print.h"
 #include "document.h"
 #include "memory.h"
+#include "schema.h"
 #include "text.h"
 #include "text_print.h"
 #include "version_json.h"
@@ -51,48 +52,33 @@ char *advise_run_command(const struct advice *advice)
 
 /* -- text -------------------------------------------------------------------------------------- */
 
-#define SPACE(kind, name) .value = kind, .member = GRID_MEMBER(struct advised_space, name)
-#define STANDING_MEMBER                                                                        \
-    .offset = offsetof(struct advised_space, standing), .bytes = sizeof(enum advise_standing), \
-    .pointer = SIZE_MAX, .names = advise_standing_names
+#define SPACE(kind, key, member, presence) FIELD(kind, struct advised_space, key, member, presence)
 
-/* The last ones are for JSON. */
-enum { TEXT_COLUMNS = 7 };
+static const struct names standing_names = {advise_standing_names, ADVISE_STANDING_COUNT, NULL};
 
-static const struct grid_column columns[] = {
-    {.key = "path",
-     .heading = "table in",
-     .value = grid_text,
-     .head = true,
-     .member = GRID_BEHIND(struct advised_space, path, struct path, name)},
-    {.key = "requests_per_load",
-     .heading = "requests a load",
-     .format = text_tenths,
-     SPACE(grid_number, requests_per_load)},
-    {.key = "time_ns",
-     .heading = "time",
-     .format = text_time,
-     SPACE(grid_number, estimate.time_ns.value)},
-    {.key = "interval", .heading = "interval", SPACE(grid_array, interval), .rank = 1},
-    {.key = "relative",
-     .heading = "to the best",
-     .format = text_ratio,
-     SPACE(grid_number, relative)},
-    {.key = "standing",
-     .heading = "",
-     .value = grid_name,
-     .member = &(const struct grid_member){STANDING_MEMBER}},
-    {.key = "bound", .heading = "longest", SPACE(grid_text, bound), .rank = 2},
-    {.key = "low", .heading = "", .format = text_time, SPACE(grid_number, estimate.time_ns.low)},
-    {.key = "high", .heading = "", .format = text_time, SPACE(grid_number, estimate.time_ns.high)},
+static const struct field advised_rows[] = {
+    {SPACE(field_row, "path", path, REQUIRED),
+     .column = COLUMN(.heading = "table in", .head = true)},
+    {SPACE(field_number, "requests_per_load", requests_per_load, NULLABLE),
+     .about = "that the path's unit gets for a warp's load",
+     .column = COLUMN(.heading = "requests a load", .format = text_tenths)},
+    {SPACE(field_number, "time_ns", estimate.time_ns.value, NULLABLE),
+     .about = "null where the card lacks a number: then low is a bound",
+     .column = COLUMN(.heading = "time", .format = text_time)},
+    {SPACE(field_text, "interval", interval, REQUIRED), .about = "from low to high, for people",
+     .column = COLUMN(.heading = "interval", .rank = 1)},
+    {SPACE(field_number, "relative", relative, NULLABLE), .about = "time over that of the first",
+     .column = COLUMN(.heading = "to the best", .format = text_ratio)},
+    {SPACE(field_name, "standing", standing, REQUIRED), .names = &standing_names,
+     .column = COLUMN(.heading = "")},
+    {SPACE(field_reference, "bound", bound, REQUIRED), .about = "the unit that is busy longest",
+     .column = COLUMN(.heading = "longest", .rank = 2)},
+    {SPACE(field_number, "low", estimate.time_ns.low, NULLABLE),
+     .about = "of the interval that holds nine of ten cells, ns"},
+    {SPACE(field_number, "high", estimate.time_ns.high, NULLABLE)},
 };
-
-static struct grid grid_of(const struct advice *advice, size_t column_count)
-{
-    return (struct grid){.columns = columns,
-                         .column_count = column_count,
-                         GRID_ROWS(advice->spaces, advice->count)};
-}
+static const struct objects advised_list = {
+    OBJECTS(advised_rows, struct advised_space, struct advice, count)};
 
 /* The table and its lookups. */
 static void print_lookups(FILE *stream, const struct advice *advice, const struct print_style *look)
@@ -200,7 +186,8 @@ static void print_commands(FILE *stream, const struct advice *advice,
 
 enum status advise_print(FILE *stream, const struct advice *advice, const struct print_style *look)
 {
-    const struct grid grid = grid_of(advice, TEXT_COLUMNS);
+    struct field_columns columns;
+    const struct grid grid = field_grid(&advised_list, advice->spaces, advice->count, &columns);
     enum status status;
 
     if (advice->code) {
@@ -227,42 +214,65 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
 
 /* -- the document ------------------------------------------------------------------------------ */
 
-/* The configuration, and the spaces: ranked ones, and those that cannot hold the table. */
-static void write_spaces(cJSON *object, const struct field *field, const void *base)
+/* The parameters that the lookups take, as keys of the object. */
+static void write_parameters(cJSON *object, const struct field *field, const void *base)
 {
-    const struct advice *advice = base;
-    const struct cell *cell = &advice->cell;
-    const struct grid grid = grid_of(advice, sizeof(columns) / sizeof(columns[0]));
-    cJSON *configuration, *array;
+    const struct cell *cell = (const void *)((const char *)base + field->offset);
 
-    if (!advice->facts.given) {
-        json_add(object, field->key, cJSON_CreateNull());
-        json_add(object, "ranking", cJSON_CreateArray());
-        json_add(object, "excluded", cJSON_CreateArray());
-        return;
-    }
-    configuration = json_add(object, field->key, cJSON_CreateObject());
-    json_add_text(configuration, "workload", cell->workload->name);
-    json_add_text(configuration, "pattern", cell->pattern->name);
-    json_add_text(configuration, "indices", advice->indices_path);
-    json_add_integer(configuration, "elements", cell->elements);
-    json_add_integer(configuration, "block_size", cell->block_size);
-    json_add_text(configuration, "cache_state", cell->cache_state->name);
     for (size_t i = 0; i < parameter_count; i++)
         if (cell_parameter_mask(cell->workload, cell->pattern) >> i & 1)
-            json_add_integer(configuration, parameters[i].name,
+            json_add_integer(object, parameters[i].name,
                              parameter_value(cell->parameters, (enum parameter_index)i));
-    json_add(object, "ranking", grid_to_json(&grid));
-    array = json_add(object, "excluded", cJSON_CreateArray());
-    for (size_t i = advice->count; i < advice->count + advice->excluded; i++) {
-        cJSON *excluded = json_append(array, cJSON_CreateObject());
-
-        json_add_text(excluded, "path", advice->spaces[i].path->name);
-        json_add_text(excluded, "reason", advice->spaces[i].reason);
-    }
 }
 
-static const struct field_kind kind_spaces = {.write = write_spaces};
+static void schema_parameters(struct schema_object *object, const struct field *field)
+{
+    (void)field;
+    for (size_t i = 0; i < parameter_count; i++)
+        schema_integer(object, &(struct field){.key = parameters[i].name,
+                                               .kind = &field_uint32,
+                                               .presence = OMITTED,
+                                               .about = parameters[i].summary,
+                                               .rules = "\"type\": \"integer\", " AT_LEAST(0)});
+}
+
+static const struct field_kind kind_parameters = {.write = write_parameters,
+                                                  .schema = schema_parameters};
+
+#define ADVICE(kind, key, member, presence) FIELD(kind, struct advice, key, member, presence)
+
+static const struct field configuration_rows[] = {
+    {ADVICE(field_row, "workload", cell.workload, REQUIRED)},
+    {ADVICE(field_row, "pattern", cell.pattern, REQUIRED)},
+    {ADVICE(field_reference, "indices", indices_path, NULLABLE),
+     .about = "their file; null where the pattern made them"},
+    {ADVICE(field_uint64, "elements", cell.elements, REQUIRED)},
+    {ADVICE(field_uint32, "block_size", cell.block_size, REQUIRED)},
+    {ADVICE(field_row, "cache_state", cell.cache_state, REQUIRED)},
+    {ADVICE(kind_parameters, NULL, cell, REQUIRED)},
+};
+static const struct object configuration_object = {.fields = FIELDS(configuration_rows),
+                                                   .given = offsetof(struct advice, facts.given)};
+
+static const struct field excluded_rows[] = {
+    {SPACE(field_row, "path", path, REQUIRED)},
+    {SPACE(field_text, "reason", reason, REQUIRED), .low = 1},
+};
+static const struct objects excluded_list = {
+    OBJECTS(excluded_rows, struct advised_space, struct advice, excluded)};
+
+/* They stand behind the ranked ones. */
+static void write_excluded(cJSON *object, const struct field *field, const void *base)
+{
+    const struct advice *advice = base;
+    cJSON *array = json_add(object, field->key, cJSON_CreateArray());
+
+    for (size_t i = advice->count; i < advice->count + advice->excluded; i++)
+        fields_write(json_append(array, cJSON_CreateObject()), &field->elements->fields,
+                     &advice->spaces[i]);
+}
+
+static const struct field_kind kind_excluded = {.write = write_excluded, .schema = schema_list};
 
 static const struct field facts_rows[] = {
     {FIELD(field_number, struct advised_facts, "addresses_per_load", addresses, NULLABLE)},
@@ -276,17 +286,36 @@ static const struct object facts_object = {.fields = FIELDS(facts_rows),
 
 static const struct field root_rows[] = {
     {.key = "tool", .kind = &field_tool},
-    {FIELD(field_text, struct advice, "card", card.name, REQUIRED)},
-    {.key = "configuration", .kind = &kind_spaces},
-    {FIELD(field_object, struct advice, "counts", facts, NULLABLE), .object = &facts_object},
-    {FIELD(field_reference, struct advice, "choice", choice, NULLABLE)},
-    {FIELD(field_reference, struct advice, "measure", measure, NULLABLE)},
-    {FIELD(field_pointer, struct advice, "code", code, NULLABLE), .fields = &user_code_fields},
-    {FIELD(field_pointer, struct advice, "against", comparison, NULLABLE),
-     .fields = &code_comparison_fields},
+    {ADVICE(field_text, "card", card.name, REQUIRED), .about = "name of the card"},
+    /* whose members are those of the advice */
+    {.key = "configuration",
+     .kind = &field_object,
+     .presence = NULLABLE,
+     .object = &configuration_object,
+     .about = "the lookups that were asked about; null where there is code alone, without lookups"},
+    {ADVICE(field_list, "ranking", spaces, REQUIRED), .elements = &advised_list},
+    {.key = "excluded",
+     .kind = &kind_excluded,
+     .elements = &excluded_list,
+     .about = "the paths that cannot hold the table"},
+    {ADVICE(field_object, "counts", facts, NULLABLE), .object = &facts_object,
+     .about = "exact, of a warp's load in the mean"},
+    {ADVICE(field_reference, "choice", choice, NULLABLE),
+     .about = "the path with the shortest time; null where the card gives none"},
+    {ADVICE(field_reference, "measure", measure, NULLABLE),
+     .about = "the command line that measures; null without lookups"},
+    {ADVICE(field_pointer, "code", code, NULLABLE), .fields = &user_code_fields,
+     .about = "of --kernel: the loads of its kernels"},
+    {ADVICE(field_pointer, "against", comparison, NULLABLE), .fields = &code_comparison_fields,
+     .about = "of --against: what differs from the kernels of an older file"},
 };
 
-const struct document advise_document = {.schema = "cbank-advice",
-                                         .what = "advice",
-                                         .major = 1,
-                                         .root = {.fields = FIELDS(root_rows), .given = SIZE_MAX}};
+const struct document advise_document = {
+    .schema = "cbank-advice",
+    .what = "advice",
+    .about =
+        "Where a table should live: what cbank advise --json writes. Keys end in their unit. A "
+        "value that is not known is null.",
+    .major = 1,
+    .root = {.fields = FIELDS(root_rows), .given = SIZE_MAX},
+};

@@ -10,6 +10,7 @@
 #include "code_loads.h"
 #include "log.h"
 #include "memory.h"
+#include "schema.h"
 #include "text.h"
 
 /* -- changes of a kernel ----------------------------------------------------------------------- */
@@ -289,13 +290,19 @@ void code_comparison_close(struct code_comparison *comparison)
 
 /* -- document ---------------------------------------------------------------------------------- */
 
+#define COUNT_OR_NULL "\"type\": [\"integer\", \"null\"], " AT_LEAST(0)
+
 static const struct field change_fields[] = {
     {FIELD(field_reference, struct code_change, "kernel", kernel, REQUIRED)},
-    {FIELD(field_reference, struct code_change, "kind", kind, REQUIRED)},
+    {FIELD(field_reference, struct code_change, "kind", kind, REQUIRED),
+     .about = "use: of registers, local memory and constant banks",
+     .rules = "\"enum\": [\"use\", \"table\", \"load\"]"},
     {FIELD(field_text, struct code_change, "name", name, REQUIRED)},
-    {FIELD(field_optional, struct code_change, "before", before, NULLABLE)},
-    {FIELD(field_optional, struct code_change, "after", after, NULLABLE)},
-    {FIELD(field_reference, struct code_change, "verdict_before", verdict_before, NULLABLE)},
+    {FIELD(field_optional, struct code_change, "before", before, NULLABLE),
+     .about = "of a load: instructions", .rules = COUNT_OR_NULL},
+    {FIELD(field_optional, struct code_change, "after", after, NULLABLE), .rules = COUNT_OR_NULL},
+    {FIELD(field_reference, struct code_change, "verdict_before", verdict_before, NULLABLE),
+     .about = "of a table; null: the older file has none of this name"},
     {FIELD(field_reference, struct code_change, "verdict_after", verdict_after, NULLABLE)},
     {FIELD(field_reference, struct code_change, "better_before", better_before, NULLABLE)},
     {FIELD(field_reference, struct code_change, "better_after", better_after, NULLABLE)},
@@ -305,24 +312,20 @@ static const struct objects changes =
 
 static const struct field lone_fields[] = {
     {FIELD(field_reference, struct lone_kernel, "kernel", name, REQUIRED)},
-    {FIELD(field_bool, struct lone_kernel, "before", before, REQUIRED)},
+    {FIELD(field_bool, struct lone_kernel, "before", before, REQUIRED),
+     .about = "the older file has it"},
 };
 static const struct objects lone =
     OBJECTS_OF(lone_fields, struct lone_kernel, struct code_comparison, lone_count);
 
-/* The older file. */
-static void write_file(cJSON *object, const struct field *field, const void *base)
-{
-    const struct code_comparison *comparison = base;
-
-    json_add_text(object, field->key, comparison->before->path);
-    json_add_integer(object, "architecture", comparison->before->architecture);
-}
-
-static const struct field_kind kind_file = {.write = write_file};
+static const struct field older_fields[] = {
+    {FIELD(field_reference, struct user_code, "file", path, REQUIRED), .about = "the older one"},
+    {FIELD(field_uint32, struct user_code, "architecture", architecture, REQUIRED)},
+};
+static const struct fields older = FIELDS(older_fields);
 
 static const struct field comparison_fields[] = {
-    {.key = "file", .kind = &kind_file},
+    {FIELD(field_pointer, struct code_comparison, NULL, before, REQUIRED), .fields = &older},
     {FIELD(field_list, struct code_comparison, "changes", changes, REQUIRED), .elements = &changes},
     {FIELD(field_list, struct code_comparison, "only_in_one", lone, REQUIRED), .elements = &lone},
 };

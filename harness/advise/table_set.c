@@ -15,6 +15,7 @@
 #include "document.h"
 #include "log.h"
 #include "parse_size.h"
+#include "schema.h"
 #include "source.h"
 #include "version_json.h"
 
@@ -279,39 +280,70 @@ enum status table_set_solve(struct table_set *set)
 
 /* -- output ------------------------------------------------------------------------------------ */
 
-#define TABLE_OF(kind, name) .value = kind, .member = GRID_MEMBER(struct set_table, name)
-#define TIME_OF(place)       .format = text_time, TABLE_OF(grid_number, longest_ns[place])
-
-static const struct grid_column columns[] = {
-    {.key = "name", .heading = "table", TABLE_OF(grid_array, name), .head = true},
-    {.key = "chosen", .heading = "in", TABLE_OF(grid_text, chosen)},
-    {.key = "table_bytes", .heading = "bytes", .format = text_count, TABLE_OF(grid_integer, bytes)},
-    {.key = "width_bytes",
-     .heading = "entry",
-     .format = text_count,
-     TABLE_OF(grid_integer, width_bytes)},
-    {.key = "reads", .heading = "reads", .format = text_count, TABLE_OF(grid_number, reads)},
-    {.key = "source",
-     .heading = "indices",
-     .value = grid_text,
-     .member = GRID_BEHIND(struct set_table, source, struct pattern, name)},
-    {.key = "constant_ns", .heading = "constant", TIME_OF(PLACE_CONSTANT)},
-    {.key = "shared_ns", .heading = "shared", TIME_OF(PLACE_SHARED)},
-    {.key = "copy_ns", .heading = "its copy", .format = text_time, TABLE_OF(grid_number, copy_ns)},
-    {.key = "param_ns", .heading = "param", TIME_OF(PLACE_PARAM)},
-    {.key = "elsewhere_ns", .heading = "elsewhere", TIME_OF(PLACE_ELSEWHERE)},
-    {.key = "elsewhere", .heading = "that is", TABLE_OF(grid_text, path[PLACE_ELSEWHERE])},
-};
-
-static struct grid grid_of(const struct table_set *set)
+/* The busy times by place and unit. */
+static void write_busy(cJSON *object, const struct field *field, const void *base)
 {
-    return (struct grid){GRID_COLUMNS(columns), GRID_ROWS(set->tables, set->count)};
+    const struct set_table *table = base;
+    cJSON *busy = json_add(object, field->key, cJSON_CreateObject()), *here;
+
+    for (size_t place = 0; place < PLACES; place++) {
+        if (!table->path[place])
+            continue;
+        here = json_add(busy, places[place].name, cJSON_CreateObject());
+        for (int u = 0; u < TIME_UNITS; u++)
+            if (counts((enum time_unit)u))
+                json_add_double(here, time_units[u].name, table->busy_ns[place][u]);
+    }
 }
+
+static const struct field_kind kind_busy = {.write = write_busy};
+
+#define TABLE_OF(kind, key, member, presence) FIELD(kind, struct set_table, key, member, presence)
+#define TIME_OF(key, place, heading_)                         \
+    TABLE_OF(field_number, key, longest_ns[place], NULLABLE), \
+        .column = COLUMN(.heading = (heading_), .format = text_time)
+
+static const struct field table_rows[] = {
+    {TABLE_OF(field_text, "name", name, REQUIRED),
+     .column = COLUMN(.heading = "table", .head = true)},
+    {TABLE_OF(field_reference, "chosen", chosen, REQUIRED), .about = "the path of the answer",
+     .column = COLUMN(.heading = "in")},
+    {TABLE_OF(field_uint64, "table_bytes", bytes, REQUIRED),
+     .column = COLUMN(.heading = "bytes", .format = text_count)},
+    {TABLE_OF(field_uint64, "width_bytes", width_bytes, REQUIRED),
+     .column = COLUMN(.heading = "entry", .format = text_count)},
+    {TABLE_OF(field_number, "reads", reads, REQUIRED), .about = "lookups of an element",
+     .column = COLUMN(.heading = "reads", .format = text_count)},
+    {TABLE_OF(field_row, "source", source, REQUIRED), .about = "of its indices",
+     .column = COLUMN(.heading = "indices")},
+    {TIME_OF("constant_ns", PLACE_CONSTANT, "constant"),
+     .about = "of the unit that is busy longest; null where the table cannot be"},
+    {TIME_OF("shared_ns", PLACE_SHARED, "shared")},
+    {TABLE_OF(field_number, "copy_ns", copy_ns, NULLABLE),
+     .about = "of a wave of blocks: its copy to shared memory",
+     .column = COLUMN(.heading = "its copy", .format = text_time)},
+    {TIME_OF("param_ns", PLACE_PARAM, "param")},
+    {TIME_OF("elsewhere_ns", PLACE_ELSEWHERE, "elsewhere")},
+    {TABLE_OF(field_reference, "elsewhere", path[PLACE_ELSEWHERE], NULLABLE),
+     .about = "the best path without a limit", .column = COLUMN(.heading = "that is")},
+    {TABLE_OF(field_number, "l2_ns", l2_ns, REQUIRED),
+     .about = "of L2, if no lookup elsewhere found its entry in L1"},
+    {.key = "busy_ns",
+     .kind = &kind_busy,
+     .about = "by place and unit: what the table's lookups add",
+     .rules = "\"type\": \"object\", \"additionalProperties\": {\"type\": \"object\", "
+              "\"additionalProperties\": {\"type\": \"number\"}}"},
+};
+static const struct objects table_list = {
+    OBJECTS(table_rows, struct set_table, struct table_set, count),
+    .max = TABLE_SET_MAX,
+};
 
 enum status table_set_print(FILE *stream, const struct table_set *set,
                             const struct print_style *look)
 {
-    const struct grid grid = grid_of(set);
+    struct field_columns columns;
+    const struct grid grid = field_grid(&table_list, set->tables, set->count, &columns);
     enum status status;
 
     advise_put(stream, look,
@@ -339,30 +371,11 @@ enum status table_set_print(FILE *stream, const struct table_set *set,
     return STATUS_OK;
 }
 
-/* The grid, and in each row the busy times by place and unit. */
-static void write_tables(cJSON *object, const struct field *field, const void *base)
-{
-    const struct table_set *set = base;
-    const struct grid grid = grid_of(set);
-    cJSON *rows = json_add(object, field->key, grid_to_json(&grid));
-
-    for (size_t k = 0; k < set->count * PLACES; k++) {
-        const struct set_table *table = &set->tables[k / PLACES];
-        const size_t place = k % PLACES;
-        cJSON *row = cJSON_GetArrayItem(rows, (int)(k / PLACES)), *busy;
-
-        if (place == 0)
-            json_add_double(row, "l2_ns", table->l2_ns);
-        busy = place == 0 ? json_add(row, "busy_ns", cJSON_CreateObject())
-                          : cJSON_GetObjectItem(row, "busy_ns");
-        if (!table->path[place])
-            continue;
-        busy = json_add(busy, places[place].name, cJSON_CreateObject());
-        for (int u = 0; u < TIME_UNITS; u++)
-            if (counts((enum time_unit)u))
-                json_add_double(busy, time_units[u].name, table->busy_ns[place][u]);
-    }
-}
+static const struct field step_rows[] = {
+    {FIELD(field_number, struct shared_step, "waves", waves, REQUIRED), .about = "of blocks"},
+    {FIELD(field_number, struct shared_step, "l1_bytes", l1_bytes, REQUIRED)},
+};
+static const struct objects step_list = {.fields = FIELDS(step_rows), .max = SHARED_STEPS};
 
 /* For each KB of shared memory. */
 static void write_steps(cJSON *object, const struct field *field, const void *base)
@@ -370,39 +383,46 @@ static void write_steps(cJSON *object, const struct field *field, const void *ba
     const struct table_set *set = base;
     cJSON *steps = json_add(object, field->key, cJSON_CreateArray());
 
-    for (size_t i = 0; i < SHARED_STEPS; i++) {
-        cJSON *step = cJSON_CreateObject();
-
-        json_add_double(step, "waves", set->shared[i].waves);
-        json_add_double(step, "l1_bytes", set->shared[i].l1_bytes);
-        cJSON_AddItemToArray(steps, step);
-    }
+    for (size_t i = 0; i < SHARED_STEPS; i++)
+        fields_write(json_append(steps, cJSON_CreateObject()), &step_list.fields, &set->shared[i]);
 }
 
-static void write_card(cJSON *object, const struct field *field, const void *base)
-{
-    json_add_text(object, field->key, ((const struct table_set *)base)->card->name);
-}
+static const struct field_kind kind_steps = {.write = write_steps, .schema = schema_list};
 
-static const struct field_kind kind_tables = {.write = write_tables},
-                               kind_card = {.write = write_card},
-                               kind_steps = {.write = write_steps};
+static const struct field card_rows_of_set[] = {
+    {FIELD(field_text, struct card, "card", name, REQUIRED), .about = "name of the card"},
+};
+static const struct fields card_fields = FIELDS(card_rows_of_set);
+
+#define SET(kind, key, member, presence) FIELD(kind, struct table_set, key, member, presence)
 
 static const struct field fields[] = {
     {.key = "tool", .kind = &field_tool},
-    {.key = "card", .kind = &kind_card},
-    {.key = "tables", .kind = &kind_tables},
-    {FIELD(field_number, struct table_set, "constant_bytes", constant_bytes, REQUIRED)},
-    {FIELD(field_number, struct table_set, "shared_bytes", shared_bytes, REQUIRED)},
-    {FIELD(field_number, struct table_set, "param_bytes", param_bytes, REQUIRED)},
-    {.key = "shared", .kind = &kind_steps},
-    {FIELD(field_number, struct table_set, "time_ns", time_ns, REQUIRED)},
-    {FIELD(field_number, struct table_set, "copy_ns", copy_ns, REQUIRED)},
-    {FIELD(field_number, struct table_set, "elsewhere_ns", elsewhere_ns, NULLABLE)},
-    {FIELD(field_reference, struct table_set, "bound", bound, REQUIRED)},
+    {SET(field_pointer, NULL, card, REQUIRED), .fields = &card_fields},
+    {SET(field_array, "tables", tables, REQUIRED), .elements = &table_list, .low = 1},
+    {SET(field_number, "constant_bytes", constant_bytes, REQUIRED),
+     .about = "that the answer takes"},
+    {SET(field_number, "shared_bytes", shared_bytes, REQUIRED)},
+    {SET(field_number, "param_bytes", param_bytes, REQUIRED)},
+    {.key = "shared",
+     .kind = &kind_steps,
+     .low = SHARED_STEPS,
+     .elements = &step_list,
+     .about = "an SM whose blocks take 0, 1, 2 ... 48 KB of shared memory: waves of blocks, and "
+              "bytes for L1"},
+    {SET(field_number, "time_ns", time_ns, REQUIRED),
+     .about = "of copies to shared memory, and of the unit that is busy longest with all tables"},
+    {SET(field_number, "copy_ns", copy_ns, REQUIRED), .about = "the copies' part of time_ns"},
+    {SET(field_number, "elsewhere_ns", elsewhere_ns, NULLABLE),
+     .about = "the same without constant and shared memory and parameters"},
+    {SET(field_reference, "bound", bound, REQUIRED), .about = "that unit"},
 };
 
-const struct document table_set_document = {.schema = "cbank-tables",
-                                            .what = "advice on several tables",
-                                            .major = 1,
-                                            .root = {.fields = FIELDS(fields), .given = SIZE_MAX}};
+const struct document table_set_document = {
+    .schema = "cbank-tables",
+    .what = "advice on several tables",
+    .about = "Where the tables of a kernel should live together: what cbank advise --tables --json "
+             "writes. Keys end in their unit. A value that is not known is null.",
+    .major = 1,
+    .root = {.fields = FIELDS(fields), .given = SIZE_MAX},
+};

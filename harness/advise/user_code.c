@@ -14,6 +14,7 @@
 #include "kernel_name.h"
 #include "log.h"
 #include "memory.h"
+#include "schema.h"
 #include "text.h"
 #include "user_table.h"
 
@@ -217,11 +218,16 @@ void user_code_close(struct user_code *code)
 /* -- document ---------------------------------------------------------------------------------- */
 
 static const struct field load_fields[] = {
-    {FIELD(field_text, struct user_load, "load", name, REQUIRED)},
-    {FIELD(field_uint32, struct user_load, "count", count, REQUIRED)},
-    {FIELD(field_optional, struct user_load, "in_loops", in_loops, NULLABLE)},
+    {FIELD(field_text, struct user_load, "load", name, REQUIRED),
+     .about = "kind and width of the loads"},
+    {FIELD(field_uint32, struct user_load, "count", count, REQUIRED),
+     .about = "of instructions, without those that are never executed"},
+    {FIELD(field_optional, struct user_load, "in_loops", in_loops, NULLABLE),
+     .about = "of them; null where the target of a jump is not known",
+     .rules = "\"type\": [\"integer\", \"null\"], " AT_LEAST(0)},
     {FIELD(field_uint32, struct user_load, "width_bytes", bytes, REQUIRED)},
-    {FIELD(field_reference, struct user_load, "means", means, REQUIRED)},
+    {FIELD(field_reference, struct user_load, "means", means, REQUIRED),
+     .about = "the same for people"},
 };
 static const struct objects loads_list =
     OBJECTS_OF(load_fields, struct user_load, struct cubin_kernel, load_count);
@@ -237,45 +243,67 @@ static void write_stride(cJSON *object, const struct field *field, const void *b
 static const struct field_kind field_stride = {.write = write_stride};
 
 static const struct field access_fields[] = {
-    {FIELD(field_uint32, struct user_access, "address", address, REQUIRED)},
+    {FIELD(field_uint32, struct user_access, "address", address, REQUIRED),
+     .about = "of the instruction, in the kernel's code"},
     {FIELD(field_reference, struct user_access, "instruction", instruction, REQUIRED)},
-    {FIELD(field_reference, struct user_access, "table", table, NULLABLE)},
+    {FIELD(field_reference, struct user_access, "table", table, NULLABLE),
+     .about = "a symbol; \"parameter 0\": behind a pointer"},
     {FIELD(field_name, struct user_access, "variation", variation, REQUIRED),
-     .names = &variation_names},
-    {FIELD(field_stride, struct user_access, "stride_bytes", stride_bytes, NULLABLE)},
-    {FIELD(field_optional, struct user_access, "addresses", addresses, NULLABLE)},
-    {FIELD(field_uint32, struct user_access, "depth", depth, REQUIRED)},
-    {FIELD(field_bool, struct user_access, "copied", copied, REQUIRED)},
+     .names = &variation_names, .about = VARIATION_ABOUT},
+    {FIELD(field_stride, struct user_access, "stride_bytes", stride_bytes, NULLABLE),
+     .about = "from a thread to the next, of affine", .rules = "\"type\": [\"number\", \"null\"]"},
+    {FIELD(field_optional, struct user_access, "addresses", addresses, NULLABLE),
+     .about = "distinct, of a warp"},
+    {FIELD(field_uint32, struct user_access, "depth", depth, REQUIRED),
+     .about = "of loops around it"},
+    {FIELD(field_bool, struct user_access, "copied", copied, REQUIRED),
+     .about = "the kernel stores what it loads in shared memory, as it is"},
     {FIELD(field_reference, struct user_access, "file", file, NULLABLE)},
     {FIELD(field_optional, struct user_access, "line", line, NULLABLE)},
-    {FIELD(field_reference, struct user_access, "reason", reason, NULLABLE)},
-    {FIELD(field_reference, struct user_access, "condition", condition, NULLABLE)},
+    {FIELD(field_reference, struct user_access, "reason", reason, NULLABLE),
+     .about = "why no more is proven"},
+    {FIELD(field_reference, struct user_access, "condition", condition, NULLABLE),
+     .about = "under which the answer holds"},
     {FIELD(field_reference, struct user_access, "memory", memory, REQUIRED)},
     {FIELD(field_uint32, struct user_access, "width_bytes", width_bytes, REQUIRED)},
     {FIELD(field_number, struct user_access, "wavefronts", counts.wavefronts, NULLABLE)},
-    {FIELD(field_number, struct user_access, "sectors", counts.sectors, NULLABLE)},
+    {FIELD(field_number, struct user_access, "sectors", counts.sectors, NULLABLE),
+     .about = "of 32 bytes, from global memory"},
     {FIELD(field_number, struct user_access, "sectors_least", sectors_least, NULLABLE)},
-    {FIELD(field_word_list, struct user_access, "evidence", evidence, REQUIRED)},
+    {FIELD(field_word_list, struct user_access, "evidence", evidence, REQUIRED),
+     .about = "place in the code and name: the load, then the chain of instructions that decided "
+              "its address",
+     .rules = "\"minItems\": 1, \"items\": {\"type\": \"string\", " PATTERN(
+         "^0x[0-9a-f]+:[A-Z0-9.]+$") "}"},
 };
 static const struct objects accesses_list =
     OBJECTS_OF(access_fields, struct user_access, struct cubin_kernel, access_count);
 
 static const struct field kernel_fields[] = {
     {FIELD(field_reference, struct cubin_kernel, "name", name, REQUIRED)},
-    {FIELD(field_reference, struct cubin_kernel, "readable_name", readable, REQUIRED)},
+    {FIELD(field_reference, struct cubin_kernel, "readable_name", readable, REQUIRED),
+     .about = "as C++ has it; the same as name where libstdc++ is not installed"},
     {FIELD(field_list, struct cubin_kernel, "kinds", loads, REQUIRED), .elements = &loads_list},
     {FIELD(field_list, struct cubin_kernel, "loads", accesses, REQUIRED),
      .elements = &accesses_list},
     {FIELD(field_list, struct cubin_kernel, "tables", tables, REQUIRED),
      .elements = &user_tables_list},
-    {FIELD(field_bool, struct cubin_kernel, "calls_out", calls_out, REQUIRED)},
-    {FIELD(field_optional, struct cubin_kernel, "registers", usage.registers, NULLABLE)},
-    {FIELD(field_optional, struct cubin_kernel, "stack_bytes", usage.stack_bytes, NULLABLE)},
-    {FIELD(field_uint32, struct cubin_kernel, "local_loads", usage.local_loads, REQUIRED)},
+    {FIELD(field_bool, struct cubin_kernel, "calls_out", calls_out, REQUIRED),
+     .about = "it calls functions whose code is elsewhere: their loads are not counted"},
+    {FIELD(field_optional, struct cubin_kernel, "registers", usage.registers, NULLABLE),
+     .about = "of a thread", .rules = "\"type\": [\"integer\", \"null\"], " AT_LEAST(0)},
+    {FIELD(field_optional, struct cubin_kernel, "stack_bytes", usage.stack_bytes, NULLABLE),
+     .about = "of a thread, in local memory, without those of the functions that it calls",
+     .rules = "\"type\": [\"integer\", \"null\"], " AT_LEAST(0)},
+    {FIELD(field_uint32, struct cubin_kernel, "local_loads", usage.local_loads, REQUIRED),
+     .about = "instructions that load from local memory"},
     {FIELD(field_uint32, struct cubin_kernel, "local_stores", usage.local_stores, REQUIRED)},
-    {FIELD(field_optional, struct cubin_kernel, "constant_bytes", usage.constant_bytes, NULLABLE)},
-    {FIELD(field_optional, struct cubin_kernel, "parameter_bytes", usage.parameter_bytes,
-           NULLABLE)},
+    {FIELD(field_optional, struct cubin_kernel, "constant_bytes", usage.constant_bytes, NULLABLE),
+     .about = "in use of the bank of __constant__ variables, by all kernels of the cubin",
+     .rules = "\"type\": [\"integer\", \"null\"], " AT_LEAST(0)},
+    {FIELD(field_optional, struct cubin_kernel, "parameter_bytes", usage.parameter_bytes, NULLABLE),
+     .about = "in use of the bank of parameters, with what the driver keeps there",
+     .rules = "\"type\": [\"integer\", \"null\"], " AT_LEAST(0)},
 };
 static const struct objects kernels =
     OBJECTS_OF(kernel_fields, struct cubin_kernel, struct user_code, count);

@@ -130,8 +130,11 @@ enum status user_accesses_read(const struct cubin *cubin, const struct cubin_fun
 /* Releases; accepts a zeroed struct. */
 void user_code_close(struct user_code *code);
 
-/* Words of the document for enum variation. */
+/* Words of the document for enum variation, and what they say. */
 extern const struct names variation_names;
+#define VARIATION_ABOUT                                                                      \
+    "how the address differs among threads. thread: how far threads are apart follows from " \
+    "thread, block and what the grid shares; no data decides it"
 
 /* The fields of the document. */
 extern const struct fields user_code_fields;

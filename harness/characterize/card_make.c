@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "field.h"
 #include "files.h"
 #include "log.h"
 #include "sha256.h"
@@ -125,7 +126,7 @@ static void add_numbers(const struct characterization *found, const cJSON *base,
         const bool known = there && !cJSON_IsNull(there);
         struct number number = find(&sources[key], found);
         const bool measured = !isnan(number.value);
-        cJSON *entry;
+        struct card_entry entry;
 
         if (!measured && !(said[key] > 0) && (known || !row->required)) {
             json_add(model, row->key, known ? cJSON_Duplicate(there, true) : cJSON_CreateNull());
@@ -144,19 +145,18 @@ static void add_numbers(const struct characterization *found, const cJSON *base,
             number.high = fmax(number.high, cJSON_GetNumberValue(json_get(there, "high")));
         if (!measured) /* a driver that says nothing reserves nothing */
             number.value = number.low = number.high = said[key] > 0 ? said[key] : row->low;
-        entry = json_add(model, row->key, cJSON_CreateObject());
-        json_add_double(entry, "value", rounded(number.value));
-        json_add_double(entry, "low", fmin(rounded(number.low), rounded(number.value)));
-        json_add_double(entry, "high", fmax(rounded(number.high), rounded(number.value)));
-        json_add_text(entry, "from", measured ? "characterized" : "device");
-        if (measured) {
-            json_add_text(entry, "experiment", sources[key].experiment);
-            json_add_text(entry, "number", sources[key].number);
-        }
-        json_add_text(entry, "method", measured ? number.method : "cudaGetDeviceProperties, NVML");
+        entry = (struct card_entry){
+            .number = {.value = rounded(number.value),
+                       .low = fmin(rounded(number.low), rounded(number.value)),
+                       .high = fmax(rounded(number.high), rounded(number.value))},
+            .origin = measured ? ORIGIN_CHARACTERIZED : ORIGIN_DEVICE,
+            .experiment = measured ? sources[key].experiment : NULL,
+            .name = measured ? sources[key].number : NULL,
+            .method = measured ? number.method : "cudaGetDeviceProperties, NVML",
+        };
+        snprintf(entry.evidence, sizeof(entry.evidence), "%s", id);
+        fields_write(json_add(model, row->key, cJSON_CreateObject()), &card_entry_fields, &entry);
         *(measured ? &tally->characterized : &tally->device) += 1;
-        if (id[0])
-            json_append(json_add(entry, "evidence", cJSON_CreateArray()), cJSON_CreateString(id));
     }
 }
 
@@ -198,7 +198,6 @@ static enum status add_evidence(const char *file, cJSON *evidence)
     char id[ID_HEX_DIGITS + 1], sha256[SHA256_HEX_BYTES], *text;
     enum status status;
     size_t bytes;
-    cJSON *own;
 
     if (!file)
         return STATUS_OK;
@@ -207,9 +206,8 @@ static enum status add_evidence(const char *file, cJSON *evidence)
         return status;
     sha256_hex(text, bytes, sha256);
     snprintf(id, sizeof(id), "%.*s", ID_HEX_DIGITS, sha256);
-    own = json_add(evidence, id, cJSON_CreateObject());
-    json_add_text(own, "file", file);
-    json_add_text(own, "sha256", sha256);
+    fields_write(json_add(evidence, id, cJSON_CreateObject()), &card_file_fields,
+                 &(struct card_file){file, sha256});
     free(text);
     return STATUS_OK;
 }

@@ -13,6 +13,7 @@
 #include "device.h"
 #include "document.h"
 #include "log.h"
+#include "schema.h"
 #include "text.h"
 
 /* Of card_texts.S. */
@@ -141,20 +142,115 @@ static void read_numbers(const struct node *node, const struct field *field, voi
     }
 }
 
-static const struct field_kind kind_numbers = {.read = read_numbers};
+#define ENTRY(kind, key, member, presence) FIELD(kind, struct card_entry, key, member, presence)
+#define LIST_OF_TEXTS                      "\"items\": {\"type\": \"string\"}"
+
+static const char *const origin_names[] = {
+    [ORIGIN_DEVICE] = "device",
+    [ORIGIN_CHARACTERIZED] = "characterized",
+    [ORIGIN_RESULTS] = "results",
+    [ORIGIN_PUBLISHED] = "published",
+};
+static const struct names origins = NAMES(origin_names, CARD_ORIGINS, NULL);
+
+static const struct field entry_rows[] = {
+    {ENTRY(field_number, "value", number.value, REQUIRED), .rules = AT_LEAST(0)},
+    {ENTRY(field_number, "low", number.low, REQUIRED), .about = "least that it can be",
+     .rules = AT_LEAST(0)},
+    {ENTRY(field_number, "high", number.high, REQUIRED), .rules = AT_LEAST(0)},
+    {ENTRY(field_name, "from", origin, REQUIRED), .names = &origins},
+    {ENTRY(field_reference, "experiment", experiment, OMITTED), .about = "of cbank characterize"},
+    {ENTRY(field_reference, "number", name, OMITTED), .about = "of that experiment"},
+    {ENTRY(field_reference, "method", method, NULLABLE),
+     .about = "how it was measured, or who published it"},
+    {ENTRY(field_words, "evidence", evidence, OMITTED),
+     .about = "keys of evidence, or files of results"},
+};
+const struct fields card_entry_fields = FIELDS(entry_rows);
+
+/* An object of numbers by the keys of card_rows, some of which every card has. */
+static void schema_numbers_of_card(struct schema_object *object, const struct field *field)
+{
+    cJSON *property = schema_property(object, field, "object");
+    cJSON *number = json_add(property, "additionalProperties", cJSON_CreateObject());
+    cJSON *required = cJSON_CreateArray(), *type;
+
+    for (size_t i = 0; i < CARD_NUMBERS; i++)
+        if (card_rows[i].required)
+            json_append(required, cJSON_CreateString(card_rows[i].key));
+    json_add(property, "required", json_line(required));
+    schema_limit(property, "maxProperties", CARD_NUMBERS);
+    type = json_add(number, "type", cJSON_CreateArray());
+    json_append(type, cJSON_CreateString("object"));
+    json_append(type, cJSON_CreateString("null"));
+    schema_fill(number, &card_entry_fields);
+}
+
+static const struct field_kind kind_numbers = {.read = read_numbers,
+                                               .schema = schema_numbers_of_card};
+
+/* -- what the program does not read ------------------------------------------------------------ */
+
+static const struct field_kind unread_files = {.schema = schema_map},
+                               unread_list = {.schema = schema_list};
+
+static const struct field file_rows[] = {
+    {FIELD(field_reference, struct card_file, "file", file, REQUIRED)},
+    {FIELD(field_reference, struct card_file, "sha256", sha256, REQUIRED), .rules = PATTERN_HASH},
+};
+const struct fields card_file_fields = FIELDS(file_rows);
+static const struct objects file_map = {.fields = FIELDS(file_rows)};
+
+static const struct field published_rows[] = {
+    {.key = "experiment", .kind = &field_reference},
+    {.key = "path", .kind = &field_reference},
+    {.key = "name", .kind = &field_reference},
+    {.key = "level",
+     .kind = &field_uint32,
+     .presence = OMITTED,
+     .rules = "\"type\": \"integer\", " AT_LEAST(1)},
+    {.key = "value", .kind = &field_number, .presence = NULLABLE},
+    {.key = "low", .kind = &field_number, .presence = NULLABLE},
+    {.key = "high", .kind = &field_number, .presence = NULLABLE},
+    {.key = "unit", .kind = &field_reference, .presence = OMITTED},
+    {.key = "method", .kind = &field_reference, .presence = LATER},
+    {.key = "reason", .kind = &field_reference, .presence = LATER},
+};
+static const struct objects published_list = {.fields = FIELDS(published_rows)};
+
+/* -- the document ------------------------------------------------------------------------------ */
 
 static const struct field rows[] = {
-    {FIELD(field_text, struct card, "name", name, REQUIRED), .low = 1},
-    {FIELD(field_text, struct card, "chip", chip, NULLABLE)},
-    {FIELD(field_uint32, struct card, "cc_major", cc_major, REQUIRED), .low = 1, .high = 99},
+    {FIELD(field_text, struct card, "name", name, REQUIRED), .low = 1,
+     .about = "of the product: H200", .rules = "\"maxLength\": 63"},
+    {FIELD(field_text, struct card, "chip", chip, NULLABLE), .about = "CUPTI's name: GH100",
+     .rules = "\"minLength\": 1, \"maxLength\": 63"},
+    {FIELD(field_uint32, struct card, "cc_major", cc_major, REQUIRED), .low = 1, .high = 99,
+     .about = "compute capability"},
     {FIELD(field_uint32, struct card, "cc_minor", cc_minor, REQUIRED), .high = 9},
-    {.key = "model", .kind = &kind_numbers},
+    {.key = "model",
+     .kind = &kind_numbers,
+     .about = "numbers of the simple model; null or absent: not known",
+     .rules = "\"propertyNames\": {" PATTERN("^[a-z0-9_]+$") "}"},
+    {.key = "evidence",
+     .kind = &unread_files,
+     .elements = &file_map,
+     .about = "files by the first 12 digits of their SHA-256"},
+    {.key = "numbers",
+     .kind = &unread_list,
+     .presence = OMITTED,
+     .elements = &published_list,
+     .about = "published numbers that the model does not use"},
 };
 
-static const struct document card_document = {
+const struct document card_document = {
     .schema = "cbank-card",
     .what = "card",
     .remedy = "results/cards/ has examples",
+    .about =
+        "What the simple model knows of a chip, each number with its interval and where it comes "
+        "from, and numbers that others published. Keys of the model end in their unit. cbank "
+        "list cards names the cards in the program.",
     .major = 1,
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX},
 };

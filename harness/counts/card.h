@@ -8,6 +8,8 @@
 #include "optional.h"
 
 struct device_info;
+struct document;
+struct fields;
 
 enum { CARD_NAME_BYTES = 64, CARD_TEXT_BYTES = 400 };
 
@@ -52,6 +54,32 @@ struct card {
     struct card_number number[CARD_NUMBERS];
 };
 
+/* Where a number comes from, in a document. */
+enum card_origin {
+    ORIGIN_DEVICE,
+    ORIGIN_CHARACTERIZED,
+    ORIGIN_RESULTS,
+    ORIGIN_PUBLISHED,
+    CARD_ORIGINS
+};
+
+/* A number as a document has it. */
+struct card_entry {
+    struct card_number number;
+    enum card_origin origin;
+    const char *method, *experiment, *name; /* name: of the experiment's number; NULL: none */
+    char evidence[64]; /* a key of the card's evidence; "": none */
+};
+
+extern const struct fields card_entry_fields;
+
+/* A file that numbers rest on. */
+struct card_file {
+    const char *file, *sha256;
+};
+
+extern const struct fields card_file_fields;
+
 struct card_row {
     const char *key, *unit;
     bool required;    /* every card has it; else null where nobody has measured or published it */
@@ -72,6 +100,8 @@ struct card_text {
 
 extern const struct card_text card_texts[]; /* the first is the default */
 extern const size_t card_text_count;
+
+extern const struct document card_document;
 
 /* Reads and checks a card: a built-in one by its name, else a file; NULL gives the default card.
  * STATUS_USAGE, logged with the wrong key, on failure; *out is then unchanged. */

@@ -6,6 +6,8 @@
 #include "estimate.h"
 #include "result.h"
 
+struct document;
+
 /* A unit that is busy for at least this share of the time bounds the cell. If there is none,
  * waiting does: latency. */
 #define EXPLAIN_THRESHOLD 0.6
@@ -39,3 +41,6 @@ struct explained_cell {
 /* Finds the bound of a cell of a result. `counts` are its exact counts; NULL if there are none. */
 void explain_cell(const struct cell_result *cell, const struct access_counts *counts,
                   const struct card *card, struct explained_cell *out);
+
+/* What cbank explain --json prints, as in results/explanation.schema.json; it is not read. */
+extern const struct document explain_document;

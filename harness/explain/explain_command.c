@@ -82,7 +82,8 @@ static void write_shares(cJSON *object, const struct field *field, const void *b
 static const struct field_kind kind_shares = {.write = write_shares};
 
 static const struct field range_rows[] = {
-    {FIELD(field_number, struct time_range, "value", value, NULLABLE)},
+    {FIELD(field_number, struct time_range, "value", value, NULLABLE),
+     .about = "null where the card lacks a number: then low is what the known units take at least"},
     {FIELD(field_number, struct time_range, "low", low, NULLABLE)},
     {FIELD(field_number, struct time_range, "high", high, NULLABLE)},
 };
@@ -90,23 +91,32 @@ static const struct object range_object = {.fields = FIELDS(range_rows), .given 
 
 static const struct field measured_rows[] = {
     {FIELD(field_cell, struct cell_result, "identity", cell, REQUIRED)},
-    {FIELD(field_number, struct cell_result, "time_ns", time.summary.value, NULLABLE)},
+    {FIELD(field_number, struct cell_result, "time_ns", time.summary.value, NULLABLE),
+     .about = "as measured"},
 };
 static const struct fields measured_fields = FIELDS(measured_rows);
 
 static const struct field cell_rows[] = {
     {FIELD(field_pointer, struct explained_cell, NULL, cell, REQUIRED), .fields = &measured_fields},
-    {FIELD(field_reference, struct explained_cell, "bound", bound, NULLABLE)},
-    {.key = "shares", .kind = &kind_shares},
+    {FIELD(field_reference, struct explained_cell, "bound", bound, NULLABLE),
+     .about =
+         "the unit with the largest share, from the threshold on; latency below it; null where "
+         "no share is known"},
+    {.key = "shares",
+     .kind = &kind_shares,
+     .about = "by unit: share of the time that it is busy; null where its counter was not read or "
+              "the card lacks its number",
+     .rules = "\"type\": \"object\", \"additionalProperties\": {\"type\": [\"number\", "
+              "\"null\"]}"},
     {FIELD(field_object, struct explained_cell, "model_ns", model_ns, REQUIRED),
-     .object = &range_object},
+     .object = &range_object, .about = "the simple time of the card, and its interval"},
 };
 static const struct objects cell_list = {
     OBJECTS(cell_rows, struct explained_cell, struct explained, count)};
 
 static const struct field file_rows[] = {
     {FIELD(field_reference, struct explained, "file", file, REQUIRED)},
-    {FIELD(field_text, struct explained, "card", card.name, REQUIRED)},
+    {FIELD(field_text, struct explained, "card", card.name, REQUIRED), .about = "name of the card"},
     {FIELD(field_object, struct explained, "device", result.device, REQUIRED),
      .object = &device_object},
     {FIELD(field_list, struct explained, "cells", cells, REQUIRED), .elements = &cell_list},
@@ -116,15 +126,22 @@ static const struct objects file_list = {
 
 static const struct field root_rows[] = {
     {.key = "tool", .kind = &field_tool},
-    {FIELD(field_number, struct explanation, "threshold", threshold, REQUIRED)},
-    {FIELD(field_list, struct explanation, "results", files, REQUIRED), .elements = &file_list},
+    {FIELD(field_number, struct explanation, "threshold", threshold, REQUIRED),
+     .about = "share of the time from which on a unit bounds a cell"},
+    {FIELD(field_list, struct explanation, "results", files, REQUIRED), .elements = &file_list,
+     .about = "one for each file that could be read, of whose chip there is a card"},
 };
 
-static const struct document explain_document = {.schema = "cbank-explanation",
-                                                 .major = 1,
-                                                 .minor = 1,
-                                                 .root = {.fields = FIELDS(root_rows),
-                                                          .given = SIZE_MAX}};
+const struct document explain_document = {
+    .schema = "cbank-explanation",
+    .what = "explanation",
+    .about =
+        "What bounds measured cells: what cbank explain --json prints. Keys end in their unit. A "
+        "value that is not known is null.",
+    .major = 1,
+    .minor = 1,
+    .root = {.fields = FIELDS(root_rows), .given = SIZE_MAX},
+};
 
 /* -- text -------------------------------------------------------------------------------------- */
 

@@ -5,5 +5,9 @@
 #include "json.h"
 #include "status.h"
 
+struct document;
+
+extern const struct document manifest_document;
+
 /* Reads all of a manifest. STATUS_USAGE, logged with the file and the key, if it is none. */
 enum status manifest_check(const char *file, const cJSON *tree);

@@ -6,10 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "advise.h"
 #include "calibration.h"
 #include "card.h"
 #include "characterization.h"
 #include "command.h"
+#include "explain.h"
 #include "export.h"
 #include "invalid.h"
 #include "log.h"
@@ -20,6 +22,7 @@
 #include "schema.h"
 #include "show_document.h"
 #include "show_result.h"
+#include "table_set.h"
 
 /* A kind of document whose schema is printed. */
 struct schema_row {
@@ -33,6 +36,11 @@ static const struct schema_row schema_rows[] = {
     {"comparison", &comparison_document},
     {"calibration", &calibration_document},
     {"characterization", &characterization_document},
+    {"card", &card_document},
+    {"manifest", &manifest_document},
+    {"explanation", &explain_document},
+    {"advice", &advise_document},
+    {"tables", &table_set_document},
 };
 static const size_t schema_count = sizeof(schema_rows) / sizeof(schema_rows[0]);
 

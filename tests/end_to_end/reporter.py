@@ -22,9 +22,19 @@ RESULT = "results/h200/core-matrix.json"
 # The file of a schema, by the kind of document.
 SCHEMAS = {
     "result": "results/schema.json",
-    "comparison": "results/comparison.schema.json",
-    "calibration": "results/calibration.schema.json",
-    "characterization": "results/characterization.schema.json",
+    **{
+        kind: f"results/{kind}.schema.json"
+        for kind in (
+            "comparison",
+            "calibration",
+            "characterization",
+            "card",
+            "manifest",
+            "explanation",
+            "advice",
+            "tables",
+        )
+    },
 }
 
 
