@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Writes the schemas of documents whose rows say all of a key: `make schemas`. A test fails where a
+# Writes the schemas of documents, as their rows say them: `make schemas`. A test fails where a
 # committed one is old.
 #
 # usage: scripts/write_schemas.sh PROGRAM
@@ -10,7 +10,8 @@
 
 program=$1
 cd -P -- "$(dirname -- "$0")/.." || exit 1
-for kind in result comparison calibration characterization card manifest explanation advice tables; do
+for kind in result comparison calibration characterization card manifest explanation advice tables \
+    fleet history check; do
     case $kind in
     result) file=results/schema.json ;;
     *) file=results/$kind.schema.json ;;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "advise.h"
+#include "analysis.h"
 #include "calibration.h"
 #include "card.h"
 #include "characterization.h"
@@ -27,7 +28,7 @@
 /* A kind of document whose schema is printed. */
 struct schema_row {
     const char *name;
-    const struct document *document;
+    const struct document *document; /* NULL: of the analysis, whose command of that name says it */
 };
 
 /* results/NAME.schema.json, but for results/schema.json, are what they print. */
@@ -41,6 +42,9 @@ static const struct schema_row schema_rows[] = {
     {"explanation", &explain_document},
     {"advice", &advise_document},
     {"tables", &table_set_document},
+    {"fleet", NULL},
+    {"history", NULL},
+    {"check", NULL},
 };
 static const size_t schema_count = sizeof(schema_rows) / sizeof(schema_rows[0]);
 
@@ -284,6 +288,17 @@ static enum status check_files(char *const *files, size_t count)
 
 /* -- showing ----------------------------------------------------------------------------------- */
 
+/* Of the analysis it does not return, unless it fails. */
+static enum status show_schema(const struct schema_row *row)
+{
+    char name[16], option[] = "--schema", *words[] = {name, option};
+
+    if (row->document)
+        return json_put_owned(stdout, document_schema(row->document));
+    snprintf(name, sizeof(name), "%s", row->name);
+    return analysis_start(sizeof(words) / sizeof(words[0]), words);
+}
+
 /* A file of the command line, and the way to print it. */
 struct shown_file {
     const struct show_options *options;
@@ -381,7 +396,7 @@ static enum status show(const void *parsed, const struct invocation *invocation)
                          "--%s prints one whole result; give one file, without --cell",
                          grid_formats[format]->name);
     if (options->schema)
-        return json_put_owned(stdout, document_schema(options->schema->document));
+        return show_schema(options->schema);
     if (count == 0)
         return log_error(STATUS_USAGE, "show needs FILE...; try cbank show --help");
     if (options->check)

@@ -21,6 +21,19 @@ import textwrap
 
 from . import chips, documents, instrument, store
 from .errors import FINDING, Failure, Parser, printable
+from .fields import (
+    BOOL,
+    TEXT,
+    TEXT_OR_NULL,
+    Field,
+    Written,
+    add_schema_option,
+    list_of,
+    or_null,
+    whole,
+    word_of,
+    written,
+)
 
 BYTES_MAX = 10 << 20  # of a folder
 AGAIN = "remove it and let cbank contribute make it again"
@@ -76,8 +89,36 @@ def wrong_of(kind: str, content: dict) -> tuple[str, str] | None:
     return None
 
 
+# Of what is wrong with a document, and how to mend it.
+WRONG = (
+    Field("what", TEXT, lambda what, remedy: what),
+    Field("remedy", TEXT, lambda what, remedy: remedy),
+)
+
+CHECKED_DOCUMENT = (
+    Field("file", TEXT, lambda path, kind, measured, wrong: path),
+    Field(
+        "kind",
+        or_null(word_of(CHECKED.values())),
+        lambda path, kind, measured, wrong: kind,
+        "null: no document of cbank",
+    ),
+    Field(
+        "measured",
+        BOOL,
+        lambda path, kind, measured, wrong: measured,
+        "a GPU answered; false of a prediction, a replay or a card",
+    ),
+    Field(
+        "findings",
+        {**list_of(WRONG), "maxItems": 1},
+        lambda path, kind, measured, wrong: [written(WRONG, *finding) for finding in wrong],
+    ),
+)
+
+
 def check_document(path: str) -> dict:
-    """As results/check.schema.json has it. Raises Failure for a file that cannot be read."""
+    """What CHECKED_DOCUMENT says of a file. Raises Failure for one that cannot be read."""
     kind, measured, wrong = None, False, None
     documents.read_bytes(path)  # what cannot be read is no finding
     try:
@@ -100,12 +141,7 @@ def check_document(path: str) -> dict:
         wrong = (
             f"is not valid{said}" if said.startswith(":") else said.strip()
         ), "take the file as cbank wrote it, or write it again"
-    return {
-        "file": path,
-        "kind": kind,
-        "measured": measured,
-        "findings": [dict(zip(("what", "remedy"), wrong))] if wrong else [],
-    }
+    return written(CHECKED_DOCUMENT, path, kind, measured, [wrong] if wrong else [])
 
 
 class Check:
@@ -327,20 +363,6 @@ class Check:
                 ),
             )
 
-    def json(self) -> dict:
-        """As results/check.schema.json has it."""
-        return {
-            "folder": self.folder,
-            "gpu": self.said.get("the GPU"),
-            "driver": self.said.get("driver"),
-            "credit": self.credit,
-            "files": len(self.names),
-            "bytes": self.bytes,
-            "findings": [
-                dict(zip(("file", "what", "remedy"), finding)) for finding in self.findings
-            ],
-        }
-
     def print(self) -> None:
         """Prints the folder and its findings for 80 columns."""
         count = len(self.findings)
@@ -359,6 +381,66 @@ class Check:
         ]
         for line in lines:
             print_filled(line)
+
+
+FOLDER_FINDING = (
+    Field("file", TEXT_OR_NULL, lambda file, what, remedy: file, "null: the folder as a whole"),
+    Field("what", TEXT, lambda file, what, remedy: what),
+    Field("remedy", TEXT, lambda file, what, remedy: remedy, "what to do"),
+)
+
+FOLDER = (
+    Field("folder", TEXT, lambda check: check.folder),
+    Field(
+        "gpu",
+        TEXT_OR_NULL,
+        lambda check: check.said.get("the GPU"),
+        "null, as the others, where nothing in the folder says it",
+    ),
+    Field("driver", TEXT_OR_NULL, lambda check: check.said.get("driver")),
+    Field("credit", TEXT_OR_NULL, lambda check: check.credit),
+    Field("files", whole(), lambda check: len(check.names), "beside the manifest"),
+    Field("bytes", whole(), lambda check: check.bytes),
+    Field(
+        "findings",
+        list_of(FOLDER_FINDING),
+        lambda check: [written(FOLDER_FINDING, *finding) for finding in check.findings],
+        "what is missing, malformed or contradicts itself; none where all is well",
+    ),
+)
+
+STORE = (
+    Field("store", TEXT, lambda path, found: path),
+    Field(
+        "findings",
+        {"type": "array", "items": TEXT},
+        lambda path, found: found,
+        "what is not as it was written; none where all is well",
+    ),
+)
+
+ORDER = "in the order of the command line"
+
+DOCUMENT = Written(
+    "check",
+    "1.0",
+    "What cbank check --json prints of documents, folders of chips and stores.",
+    (
+        Field("documents", list_of(CHECKED_DOCUMENT), lambda files, checks, stores: files, ORDER),
+        Field(
+            "folders",
+            list_of(FOLDER),
+            lambda files, checks, stores: [written(FOLDER, check) for check in checks],
+            ORDER,
+        ),
+        Field(
+            "stores",
+            list_of(STORE),
+            lambda files, checks, stores: [written(STORE, *named) for named in stores.items()],
+            ORDER,
+        ),
+    ),
+)
 
 
 def store_findings(path: str) -> list[str]:
@@ -405,6 +487,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--json", action="store_true", help="print JSON, as results/check.schema.json describes it"
     )
+    add_schema_option(parser, DOCUMENT)
     # of contribute --brief
     parser.add_argument("--brief", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args(words)
@@ -424,17 +507,6 @@ def compare_folders(checks: list[Check]) -> None:
                 "keep one of the two folders",
             )
         first.setdefault(gpu, check.folder)
-
-
-def as_json(files: list[dict], checks: list[Check], stores: dict[str, list[str]]) -> str:
-    """What was checked, as results/check.schema.json has it."""
-    document = {
-        "schema": {"name": "cbank-check", "version": "1.0"},
-        "documents": files,
-        "folders": [check.json() for check in checks],
-        "stores": [{"store": path, "findings": found} for path, found in stores.items()],
-    }
-    return json.dumps(document, indent=1)
 
 
 def print_checks(files: list[dict], checks: list[Check], stores: dict[str, list[str]]) -> None:
@@ -471,7 +543,7 @@ def main(words: list[str]) -> int:
     ]
     compare_folders(checks)
     if options.json:
-        print(as_json(files, checks, stores))
+        print(json.dumps(DOCUMENT.content(files, checks, stores), indent=1))
     else:
         print_checks(files, checks, stores)
     bad = (

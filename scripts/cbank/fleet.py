@@ -18,10 +18,28 @@ import time
 import numpy as np
 
 from . import text
-from .errors import FINDING, Failure, printable, say
+from .errors import FINDING as WORSE, Failure, printable, say
+from .fields import (
+    BOOL,
+    NUMBER,
+    NUMBER_OR_NULL,
+    TEXT,
+    TEXT_OR_NULL,
+    TIME,
+    Field,
+    Written,
+    add_schema_option,
+    list_of,
+    object_of,
+    or_null,
+    whole,
+    within,
+    word_of,
+    written,
+)
 from .fleet_groups import AGAINST, LEVELS, PAST, Change, Limits
 from .fleet_verdict import CLOCK_SLACK_MS, KINDS, LAST_VALUES, Row, Verdict
-from .nights import Fleet, Model
+from .nights import Fleet, Gpu, Model
 from .robust import medians
 from .store import command_line, reading, write_time
 
@@ -141,95 +159,236 @@ def number(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
 
 
-def cell_json(fleet: Fleet, change: Change) -> dict:
-    """A change of a cell as JSON has it."""
-    since = None
-    if change.against == PAST:
-        since = write_time(int(fleet.first_ms[fleet.night_of_round[change.since]]))
-    return {
-        "identity": fleet.cells[change.cell][1],
-        "change": number(math.expm1(change.change)),
-        "deviation": number(change.deviation),
-        "p": number(change.p),
-        "values": change.last,
-        "since_utc": since,
-    }
+def since_of(fleet: Fleet, change: Change) -> str | None:
+    """When a change against the past began."""
+    if change.against != PAST:
+        return None
+    return write_time(int(fleet.first_ms[fleet.night_of_round[change.since]]))
 
 
-def finding_json(fleet: Fleet, row: Row) -> dict:
-    """A finding as JSON has it."""
-    finding = row.finding
-    return {
-        "kind": row.kind,
-        "fails": KINDS[row.kind],
-        "who": row.who,
-        "what": row.what,
-        "level": finding and LEVELS[finding.surest.level],
-        "against": finding and AGAINST[finding.surest.against],
-        "change": number(row.change),
-        "multiple": number(row.multiple),
-        "since_utc": write_time(row.since_ms) if row.since_ms else None,
-        "drift": row.drift,
-        "why": row.why or None,
-        "gpus": [fleet.gpus[gpu].json() for gpu in row.gpus],
-        "cells": [cell_json(fleet, change) for change in finding.changes] if finding else [],
-    }
+CELL = (
+    Field("identity", TEXT, lambda fleet, change: fleet.cells[change.cell][1]),
+    Field("change", NUMBER, lambda fleet, change: number(math.expm1(change.change))),
+    Field(
+        "deviation",
+        within(0),
+        lambda fleet, change: number(change.deviation),
+        "of the logarithm: between processes, or between GPUs",
+    ),
+    Field(
+        "p",
+        within(0, 1),
+        lambda fleet, change: number(change.p),
+        "of the GPU or group that changed, corrected for all tests of the verdict together",
+    ),
+    Field(
+        "values",
+        whole(1),
+        lambda fleet, change: change.last,
+        "the last so many of the GPU or group that it was seen in",
+    ),
+    Field("since_utc", or_null(TIME), since_of),
+)
+
+GPU = (
+    Field("uuid", TEXT_OR_NULL, lambda gpu: gpu.uuid or None),
+    Field("name", TEXT, lambda gpu: gpu.name),
+    Field("host", TEXT_OR_NULL, lambda gpu: gpu.host or None),
+    Field("slot", TEXT_OR_NULL, lambda gpu: gpu.slot or None),
+)
+
+FINDING = (
+    Field("kind", word_of(KINDS), lambda fleet, row: row.kind),
+    Field("fails", BOOL, lambda fleet, row: KINDS[row.kind], "it makes the exit code 1"),
+    Field("who", TEXT, lambda fleet, row: row.who),
+    Field("what", TEXT, lambda fleet, row: row.what),
+    Field(
+        "level",
+        or_null(word_of(LEVELS)),
+        lambda fleet, row: row.finding and LEVELS[row.finding.surest.level],
+        "of a change of times: whose it is",
+    ),
+    Field(
+        "against",
+        or_null(word_of(AGAINST)),
+        lambda fleet, row: row.finding and AGAINST[row.finding.surest.against],
+    ),
+    Field(
+        "change",
+        NUMBER_OR_NULL,
+        lambda fleet, row: number(row.change),
+        "of time, as a share: the median over the cells",
+    ),
+    Field(
+        "multiple",
+        NUMBER_OR_NULL,
+        lambda fleet, row: number(row.multiple),
+        "of the deviation of what it is held against, in the surest cell",
+    ),
+    Field(
+        "since_utc",
+        or_null(TIME),
+        lambda fleet, row: write_time(row.since_ms) if row.since_ms else None,
+    ),
+    Field("drift", BOOL, lambda fleet, row: row.drift, "it changes slowly, from then on"),
+    Field("why", TEXT_OR_NULL, lambda fleet, row: row.why or None, "what else changed then"),
+    Field(
+        "gpus",
+        list_of(GPU),
+        lambda fleet, row: [written(GPU, fleet.gpus[gpu]) for gpu in row.gpus],
+    ),
+    Field(
+        "cells",
+        list_of(CELL),
+        lambda fleet, row: (
+            [written(CELL, fleet, change) for change in row.finding.changes] if row.finding else []
+        ),
+    ),
+)
+
+PATH_CHANGE = (
+    Field("path", TEXT, lambda path, change: path),
+    Field("change", NUMBER_OR_NULL, lambda path, change: number(change)),
+)
 
 
-def gpus_json(verdict: Verdict) -> list[dict]:
-    """All GPUs as JSON has them, each with the first finding about it."""
-    fleet, kind_of = verdict.fleet, {}
-    for row in verdict.rows:
-        for gpu in row.gpus:
-            kind_of.setdefault(gpu, row.kind)
-    paths = [path for _, _, path in fleet.cells]
-    changes = [path_changes(model, paths) for model in fleet.models]
-    complete = dict(fleet.store.execute("SELECT run_id, complete FROM runs").fetchall())
-    return [
-        {
-            **gpu.json(),
-            "driver": gpu.driver or None,
-            "vbios": gpu.vbios or None,
-            "last_utc": write_time(int(fleet.started[gpu.last])),
-            "answered": gpu.answered,
-            "modelled": bool(gpu.modelled),
-            "complete": bool(complete[int(fleet.run_id[gpu.last])]),
-            "verdict": kind_of.get(index, "quiet"),
-            "changes": (
-                [
-                    {"path": path, "change": number(found[gpu.member])}
-                    for path, found in changes[gpu.model].items()
-                ]
-                if gpu.answered
-                else []
-            ),
-        }
-        for index, gpu in enumerate(fleet.gpus)
-    ]
+class Told:
+    """What is said of GPUs beside what each is: the kind of its first finding, the changes of its
+    paths, and whether its last run was not interrupted."""
+
+    def __init__(self, verdict: Verdict):
+        self.fleet, self.kinds = verdict.fleet, {}
+        for row in verdict.rows:
+            for gpu in row.gpus:
+                self.kinds.setdefault(gpu, row.kind)
+        paths = [path for _, _, path in self.fleet.cells]
+        self.path_changes = [path_changes(model, paths) for model in self.fleet.models]
+        self.completed = dict(
+            self.fleet.store.execute("SELECT run_id, complete FROM runs").fetchall()
+        )
+
+    def last_utc(self, gpu: Gpu) -> str:
+        return write_time(int(self.fleet.started[gpu.last]))
+
+    def complete(self, gpu: Gpu) -> bool:
+        return bool(self.completed[int(self.fleet.run_id[gpu.last])])
+
+    def changes(self, gpu: Gpu) -> list[dict]:
+        if not gpu.answered:
+            return []
+        return [
+            written(PATH_CHANGE, path, found[gpu.member])
+            for path, found in self.path_changes[gpu.model].items()
+        ]
 
 
-def document(verdict: Verdict) -> dict:
-    """The verdict as results/fleet.schema.json says."""
-    fleet, limits = verdict.fleet, verdict.limits
-    first, last = fleet.last_night_ms()
-    return {
-        "schema": {"name": "cbank-fleet", "version": "1.0"},
-        "store": fleet.path,
-        "verdict": "finding" if verdict.failing() else "quiet",
-        "night": {"first_utc": write_time(first), "last_utc": write_time(last)},
-        "nights": fleet.nights,
-        "baseline": fleet.baseline,
-        "answered": verdict.answered,
-        "expected": verdict.expected,
-        "expected_from": "inventory" if verdict.inventory else "night before",
-        "limits": {
-            "threshold": limits.threshold,
-            "peer_threshold": limits.peer_threshold,
-            "false_findings": limits.rate,
-        },
-        "findings": [finding_json(fleet, row) for row in verdict.rows],
-        "gpus": gpus_json(verdict),
-    }
+TOLD_GPU = (
+    *(Field(row.key, row.kind, lambda told, index, gpu, row=row: row.value(gpu)) for row in GPU),
+    Field("driver", TEXT_OR_NULL, lambda told, index, gpu: gpu.driver or None),
+    Field("vbios", TEXT_OR_NULL, lambda told, index, gpu: gpu.vbios or None),
+    Field("last_utc", TIME, lambda told, index, gpu: told.last_utc(gpu)),
+    Field("answered", BOOL, lambda told, index, gpu: gpu.answered, "it ran in the last night"),
+    Field(
+        "modelled", BOOL, lambda told, index, gpu: bool(gpu.modelled), "its times are predictions"
+    ),
+    Field(
+        "complete",
+        BOOL,
+        lambda told, index, gpu: told.complete(gpu),
+        "its last run was not interrupted",
+    ),
+    Field(
+        "verdict",
+        word_of(["quiet", *KINDS]),
+        lambda told, index, gpu: told.kinds.get(index, "quiet"),
+        "the kind of the first finding that it is of",
+    ),
+    Field(
+        "changes",
+        list_of(PATH_CHANGE),
+        lambda told, index, gpu: told.changes(gpu),
+        "what times do, found or not, for each path: the last three values, or half of a few,"
+        " against those before or the baseline, the median over its cells, as a share; empty where"
+        " the GPU did not answer",
+    ),
+)
+
+NIGHT = (
+    Field("first_utc", TIME, lambda first, last: write_time(first)),
+    Field("last_utc", TIME, lambda first, last: write_time(last)),
+)
+
+LIMITS = (
+    Field(
+        "threshold",
+        NUMBER,
+        lambda limits: limits.threshold,
+        "change against a GPU's past, as a share; of a group half of it",
+    ),
+    Field(
+        "peer_threshold",
+        NUMBER,
+        lambda limits: limits.peer_threshold,
+        "difference from the GPUs of the model, as a share",
+    ),
+    Field(
+        "false_findings",
+        NUMBER,
+        lambda limits: limits.rate,
+        "the share of what is listed that is false on average; so many nights without a change have"
+        " a finding",
+    ),
+)
+
+
+def gpus_of(verdict: Verdict) -> list[dict]:
+    told = Told(verdict)
+    return [written(TOLD_GPU, told, index, gpu) for index, gpu in enumerate(verdict.fleet.gpus)]
+
+
+DOCUMENT = Written(
+    "fleet",
+    "1.0",
+    "A verdict on a fleet: what cbank fleet --json writes. Keys end in their unit; times are of"
+    " UTC. A reader takes any version 1.x and ignores keys that it does not know. A value that is"
+    " not known or does not exist is null.",
+    (
+        Field("store", TEXT, lambda verdict: verdict.fleet.path),
+        Field(
+            "verdict",
+            word_of(["quiet", "finding"]),
+            lambda verdict: "finding" if verdict.failing() else "quiet",
+            "finding: one of the findings fails, and the exit code is 1",
+        ),
+        Field(
+            "night",
+            object_of(NIGHT),
+            lambda verdict: written(NIGHT, *verdict.fleet.last_night_ms()),
+            "the last, which is judged: starts of its first and last run",
+        ),
+        Field("nights", whole(1), lambda verdict: verdict.fleet.nights, "that were looked at"),
+        Field(
+            "baseline",
+            TEXT_OR_NULL,
+            lambda verdict: verdict.fleet.baseline,
+            "a driver or a date; null: each GPU's past",
+        ),
+        Field("answered", whole(), lambda verdict: verdict.answered),
+        Field("expected", whole(), lambda verdict: verdict.expected),
+        Field(
+            "expected_from",
+            word_of(["inventory", "night before"]),
+            lambda verdict: "inventory" if verdict.inventory else "night before",
+        ),
+        Field("limits", object_of(LIMITS), lambda verdict: written(LIMITS, verdict.limits)),
+        Field(
+            "findings",
+            list_of(FINDING),
+            lambda verdict: [written(FINDING, verdict.fleet, row) for row in verdict.rows],
+        ),
+        Field("gpus", list_of(TOLD_GPU), gpus_of, "all that ran in the nights that were looked at"),
+    ),
+)
 
 
 def parse(words: list[str]) -> argparse.Namespace:
@@ -284,6 +443,7 @@ def parse(words: list[str]) -> argparse.Namespace:
         help="a new night begins where no run began for so long (default 4)",
     )
     output.add_argument("--json", metavar="FILE", help="write the verdict as JSON")
+    add_schema_option(parser, DOCUMENT)
     output.add_argument("--markdown", metavar="FILE", help="write it as Markdown")
     output.add_argument("--quiet", action="store_true", help="print only errors and warnings")
     return parser.parse_args(words)
@@ -312,7 +472,7 @@ def main(words: list[str]) -> int:
             fleet, Limits(options.threshold / 100, options.peer_threshold / 100), options.inventory
         )
         as_json = (
-            json.dumps(document(verdict), indent=1, allow_nan=False) + "\n"
+            json.dumps(DOCUMENT.content(verdict), indent=1, allow_nan=False) + "\n"
             if options.json
             else None
         )
@@ -322,4 +482,4 @@ def main(words: list[str]) -> int:
         text.write(options.json, as_json)
     if options.markdown:
         text.write(options.markdown, markdown(verdict))
-    return FINDING if verdict.failing() else 0
+    return WORSE if verdict.failing() else 0

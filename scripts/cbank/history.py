@@ -11,15 +11,32 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 
 import numpy as np
 
 from . import text
 from .errors import Failure, printable
+from .fields import (
+    NUMBER,
+    NUMBER_OR_NULL,
+    TEXT,
+    Field,
+    Written,
+    add_schema_option,
+    list_of,
+    or_null,
+    within,
+    word_of,
+    written,
+)
 from .series import Change, History, find_changes
 from .store import command_line, write_time
 
 # ---- Output --------------------------------------------------------------------------------------
+
+# Not empty; null: not known.
+NAME = {**or_null(TEXT), "minLength": 1}
 
 
 def write_times(ms: np.ndarray) -> list[str]:
@@ -162,88 +179,206 @@ class View:
             )
         ]
 
+    def of_setups(self, value: Callable[[dict], object]) -> list:
+        """A column of what is said of the setups of runs."""
+        values = list(map(value, self.history.setups))
+        return [values[setup] for setup in self.setups]
+
     def json(self) -> list[dict]:
         """Rows as JSON has them: dicts."""
-        heads = [
-            {
-                "engine": of["engine"],
-                "times": "modelled" if of["modelled"] else "measured",
-                "device": of["name"] or None,
-                "gpu": text.short_uuid(of["uuid"] or "") or None,
-                **{key: of[key] for key in ("uuid", "host", "slot", "driver", "vbios")},
-            }
-            for of in self.history.setups
-        ]
-        own = (
-            {"time_ns": self.of_points("ns"), "relative_half_width": self.of_points("half")}
-            if self.series
-            else {"cells": self.of_runs("cells")}
+        columns = written(ROW, self)
+        return [dict(zip(columns, values)) for values in zip(*columns.values())]
+
+
+def times_of(setup: dict) -> str:
+    return "modelled" if setup["modelled"] else "measured"
+
+
+# Of a view. A value is a column: one for each row.
+ROW = (
+    Field("started_utc", TEXT, lambda view: view.started),
+    Field(
+        "engine",
+        word_of(["cuda", "model"]),
+        lambda view: view.of_setups(lambda setup: setup["engine"]),
+    ),
+    Field("times", word_of(["measured", "modelled"]), lambda view: view.of_setups(times_of)),
+    Field("device", NAME, lambda view: view.of_setups(lambda setup: setup["name"] or None)),
+    Field(
+        "gpu",
+        NAME,
+        lambda view: view.of_setups(lambda setup: text.short_uuid(setup["uuid"] or "") or None),
+        "the UUID up to its first group",
+    ),
+    *(
+        Field(key, NAME, lambda view, key=key: view.of_setups(lambda setup: setup[key]))
+        for key in ("uuid", "host", "slot", "driver", "vbios")
+    ),
+    Field(
+        "time_ns",
+        NUMBER_OR_NULL,
+        lambda view: view.of_points("ns") if view.series else None,
+        "with --cell; null of a cell without a time",
+        optional=True,
+    ),
+    Field(
+        "relative_half_width",
+        NUMBER_OR_NULL,
+        lambda view: view.of_points("half") if view.series else None,
+        "with --cell: of its interval",
+        optional=True,
+    ),
+    Field(
+        "cells",
+        NUMBER_OR_NULL,
+        lambda view: None if view.series else view.of_runs("cells"),
+        "of the run; without --cell",
+        optional=True,
+    ),
+    Field(
+        "change",
+        NUMBER_OR_NULL,
+        lambda view: view.of_points("change"),
+        "since the latest earlier run of that GPU and engine; without --cell of the cell that"
+        " became slower most",
+    ),
+    Field("cell", NAME, lambda view: view.cells()),
+    Field(
+        "state",
+        or_null(word_of(["unstable"])),
+        lambda view: [
+            "unstable" if doubtful else None for doubtful in view.of_points("doubtful", False)
+        ],
+    ),
+    Field("failed", NUMBER_OR_NULL, lambda view: view.of_runs("failed"), "cells of the run"),
+    Field("file", NAME, lambda view: view.of_runs("file")),
+    Field("hash", NAME, lambda view: view.of_runs("hash"), "of a run of a store"),
+)
+
+
+def started(history: History, run: int) -> str:
+    return write_time(int(history.runs["started"][run]))
+
+
+def noise_of(change: Change, key: str, otherwise: object) -> object:
+    """A value of what a change was held against; of predictions there is none."""
+    return change.step.noise[key] if change.step.noise else otherwise
+
+
+CHANGE = (
+    Field(
+        "since_utc",
+        TEXT,
+        lambda history, change: started(history, change.after),
+        "the first run of the new level",
+    ),
+    Field(
+        "until_utc",
+        TEXT,
+        lambda history, change: started(history, change.before),
+        "the last run of the old level",
+    ),
+    Field("uuid", NAME, lambda history, change: history.setup(change.after)["uuid"]),
+    Field("device", NAME, lambda history, change: history.setup(change.after)["name"] or None),
+    Field("host", NAME, lambda history, change: history.setup(change.after)["host"]),
+    Field("slot", NAME, lambda history, change: history.setup(change.after)["slot"]),
+    Field("cell", TEXT, lambda history, change: change.cell),
+    Field("change", NUMBER, lambda history, change: change.step.ratio["value"] - 1),
+    Field(
+        "ci_low",
+        NUMBER,
+        lambda history, change: change.step.ratio["ci_low"] - 1,
+        "of the interval of 95 %",
+    ),
+    Field("ci_high", NUMBER, lambda history, change: change.step.ratio["ci_high"] - 1),
+    Field(
+        "p",
+        within(0, 1),
+        lambda history, change: change.step.p,
+        "that it is chance, corrected for all series and for all places in its series",
+    ),
+    Field("runs_before", NUMBER, lambda history, change: change.step.before, "of the old level"),
+    Field("runs_after", NUMBER, lambda history, change: change.step.after),
+    *(
+        Field(
+            f"{key}_{side}",
+            NAME,
+            lambda history, change, key=key, side=side: history.setup(getattr(change, side))[key],
         )
-        columns = {
-            **own,
-            "change": self.of_points("change"),
-            "cell": self.cells(),
-            "state": [
-                "unstable" if doubtful else None for doubtful in self.of_points("doubtful", False)
-            ],
-            **{key: self.of_runs(key) for key in ("failed", "file", "hash")},
-        }
-        return [
-            {"started_utc": started, **heads[setup], **dict(zip(columns, values))}
-            for started, setup, *values in zip(self.started, self.setups, *columns.values())
-        ]
+        for key in ("driver", "vbios")
+        for side in ("before", "after")
+    ),
+    Field(
+        "with",
+        NAME,
+        lambda history, change: change.together or None,
+        "what changed at the same time: driver, VBIOS, code",
+    ),
+    Field(
+        "noise",
+        or_null(within(0)),
+        lambda history, change: noise_of(change, "value", 0.0),
+        "deviation of the time of a night that the change was held against, of its logarithm",
+    ),
+    Field(
+        "noise_degrees_of_freedom",
+        within(0),
+        lambda history, change: noise_of(change, "degrees_of_freedom", 0.0),
+        "how well it is known; 0 of predictions",
+    ),
+    Field(
+        "noise_origin",
+        or_null(word_of(["calibration", "default"])),
+        lambda history, change: noise_of(change, "origin", None),
+        "null of predictions",
+    ),
+)
 
+# Of a row of the store: started_ms, uuid, file, forgotten_ms, why, hash.
+FORGOTTEN = (
+    Field("started_utc", TEXT, lambda *row: write_time(row[0])),
+    Field("uuid", NAME, lambda *row: row[1]),
+    Field("file", TEXT, lambda *row: row[2]),
+    Field("forgotten_utc", TEXT, lambda *row: write_time(row[3])),
+    Field("why", NAME, lambda *row: row[4]),
+    Field("hash", TEXT, lambda *row: row[5]),
+)
 
-def change_json(history: History, change: Change) -> dict:
-    """A change as JSON has it; changes are relative."""
-    before, after = history.setup(change.before), history.setup(change.after)
-    step, noise = change.step, change.step.noise
-    since, until = (
-        write_time(int(history.runs["started"][run])) for run in (change.after, change.before)
-    )
-    return {
-        "since_utc": since,
-        "until_utc": until,
-        "uuid": after["uuid"],
-        "device": after["name"] or None,
-        "host": after["host"],
-        "slot": after["slot"],
-        "cell": change.cell,
-        "change": step.ratio["value"] - 1,
-        "ci_low": step.ratio["ci_low"] - 1,
-        "ci_high": step.ratio["ci_high"] - 1,
-        "p": step.p,
-        "runs_before": step.before,
-        "runs_after": step.after,
-        "driver_before": before["driver"],
-        "driver_after": after["driver"],
-        "vbios_before": before["vbios"],
-        "vbios_after": after["vbios"],
-        "with": change.together or None,
-        "noise": noise["value"] if noise else 0.0,
-        "noise_degrees_of_freedom": noise["degrees_of_freedom"] if noise else 0.0,
-        "noise_origin": noise["origin"] if noise else None,
-    }
-
-
-def forgotten_json(row: tuple) -> dict:
-    """A forgotten run as JSON has it."""
-    started, uuid, file, forgotten, why, key = row
-    return {
-        "started_utc": write_time(started),
-        "uuid": uuid,
-        "file": file,
-        "forgotten_utc": write_time(forgotten),
-        "why": why,
-        "hash": key,
-    }
+DOCUMENT = Written(
+    "history",
+    "1.1",
+    "What cbank history --json writes. Keys end in their unit. A reader takes any version 1.x and"
+    " ignores keys that it does not know. A value that is not known or does not exist is null."
+    " Changes are relative: 0.01 is 1 % slower.",
+    (
+        Field(
+            "rows",
+            list_of(ROW),
+            lambda history, view, changes: view.json(),
+            "runs by start; with --cell the cells of that name, by cell, each with its runs by"
+            " start",
+        ),
+        Field(
+            "changes",
+            list_of(CHANGE),
+            lambda history, view, changes: [written(CHANGE, history, change) for change in changes],
+            "levels that changed, the latest first",
+        ),
+        Field(
+            "forgotten",
+            list_of(FORGOTTEN),
+            lambda history, view, changes: [written(FORGOTTEN, *row) for row in history.forgotten],
+            "runs that cbank ingest --forget took out of a store",
+        ),
+    ),
+)
 
 
 def below(history: History, changes: list[Change]) -> list[str]:
     """Lines below the rows, for people."""
     out = []
     if changes:
-        rows = [change_json(history, change) for change in changes]
+        rows = [written(CHANGE, history, change) for change in changes]
         low, high = (text.changes([row[key] for row in rows]) for key in ("ci_low", "ci_high"))
         cells = [
             [row["since_utc"] for row in rows],
@@ -258,7 +393,7 @@ def below(history: History, changes: list[Change]) -> list[str]:
         ]
         out += ["", "Levels that changed:", *text.table(CHANGE_COLUMNS, cells, notes)]
     if history.forgotten:
-        rows = list(map(forgotten_json, history.forgotten))
+        rows = [written(FORGOTTEN, *row) for row in history.forgotten]
         cells = [
             [printable(row[key] or "-") for row in rows]
             for key in ("started_utc", "uuid", "file", "forgotten_utc", "hash")
@@ -309,6 +444,7 @@ def parse(words: list[str]) -> argparse.Namespace:
         help="change of a level that is listed (default 0.5%%)",
     )
     output.add_argument("--json", action="store_true", help="print JSON")
+    add_schema_option(parser, DOCUMENT)
     return parser.parse_args(words)
 
 
@@ -324,18 +460,12 @@ def main(words: list[str]) -> int:
     view = View(history, bool(options.cell))
     changes = find_changes(history, options.threshold / 100)
     if options.json:
-        parts = {
-            "rows": view.json(),
-            "changes": [change_json(history, change) for change in changes],
-            "forgotten": list(map(forgotten_json, history.forgotten)),
-        }
+        head, *parts = DOCUMENT.content(history, view, changes).items()
         encode = json.JSONEncoder(allow_nan=False).encode
-        arrays = (f'"{key}": [' + ",\n".join(map(encode, of)) + "]" for key, of in parts.items())
+        arrays = (f'"{key}": [' + ",\n".join(map(encode, part)) + "]" for key, part in parts)
         text.write(
             "-",
-            '{"schema": {"name": "cbank-history", "version": "1.1"},\n'
-            + ",\n".join(arrays)
-            + "}\n",
+            f'{{"schema": {encode(head[1])},\n' + ",\n".join(arrays) + "}\n",
         )
     else:
         text.write("-", "\n".join(show(history, view, changes)) + "\n")

@@ -57,14 +57,6 @@ class Gpu:
             or self.name
         )
 
-    def json(self) -> dict:
-        return {
-            "uuid": self.uuid or None,
-            "name": self.name,
-            "host": self.host or None,
-            "slot": self.slot or None,
-        }
-
 
 @dataclass
 class Model:
