@@ -147,12 +147,13 @@ static const struct field cell_rows[] = {
      .about = "greatest relative difference between the times of two processes, 0.01 is 1 %, which "
               "grows with the number of processes; null where a process failed or fewer than two "
               "timed the cell",
-     .rules = AT_LEAST(0)},
+     .rules = AT_LEAST(0), .column = COLUMN(.frame = "noise")},
     {FIELD(field_object, struct calibrated_cell, "process_deviation", deviation, NULLABLE),
-     .object = &deviation_object, .about = "null with noise"},
+     .object = &deviation_object, .about = "null with noise",
+     .column = COLUMN(.frame = "deviation")},
     {FIELD(field_number, struct calibrated_cell, "median_ns", median_ns, NULLABLE),
      .high = INFINITY, .about = "median of the times of the processes; null with noise",
-     .rules = AT_LEAST(0)},
+     .rules = AT_LEAST(0), .column = COLUMN(.frame = "time_ns")},
     {FIELD(field_text, struct calibrated_cell, "sass_sha256", sha256, NULLABLE),
      .about = "of the kernel's code; null where it is not known, mixed where the processes ran "
               "different code: the noise then applies nowhere"},

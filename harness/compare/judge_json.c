@@ -8,9 +8,12 @@
 #include "schema.h"
 
 static const struct field ratio_rows[] = {
-    {FIELD(field_number, struct ratio, "value", value, REQUIRED), .rules = ABOVE(0)},
-    {FIELD(field_number, struct ratio, "ci_low", ci_low, NULLABLE)},
-    {FIELD(field_number, struct ratio, "ci_high", ci_high, NULLABLE)},
+    {FIELD(field_number, struct ratio, "value", value, REQUIRED), .rules = ABOVE(0),
+     .column = COLUMN(.frame = "ratio")},
+    {FIELD(field_number, struct ratio, "ci_low", ci_low, NULLABLE), .about = "of its interval",
+     .column = COLUMN(.frame = "ratio_low")},
+    {FIELD(field_number, struct ratio, "ci_high", ci_high, NULLABLE),
+     .column = COLUMN(.frame = "ratio_high")},
     {FIELD(field_number, struct ratio, "p", p, NULLABLE),
      .about = "two-sided, of the ratio being 1, by Student's t; null with the interval where "
               "nothing is known of what processes differ by",
@@ -46,9 +49,11 @@ static const struct object board_object = {.fields = {deviation_rows, DEVIATION_
 
 static const struct field rows[] = {
     {JUDGED(field_number, "base_ns", sides[BASE].estimate.ns, NULLABLE),
-     .about = "median over the processes of their times; null where there is none"},
+     .about = "median over the processes of their times; null where there is none",
+     .column = COLUMN(.frame = "base_ns")},
     {JUDGED(field_number, "new_ns", sides[NEW].estimate.ns, NULLABLE),
-     .about = "median over the processes of their times; null where there is none"},
+     .about = "median over the processes of their times; null where there is none",
+     .column = COLUMN(.frame = "new_ns")},
     {.key = "ratio",
      .kind = &kind_ratio,
      .presence = NULLABLE,

@@ -39,7 +39,8 @@ WRITER(allowed, schema_words)
 
 static const struct field option_rows[] = {
     {FIELD(field_number, struct judged_by, "threshold", threshold, REQUIRED),
-     .about = "relative change of time that counts: 0.01 is 1 %", .rules = AT_LEAST(0)},
+     .about = "relative change of time that counts: 0.01 is 1 %", .rules = AT_LEAST(0),
+     .column = COLUMN(.frame = "threshold")},
     {FIELD(field_number, struct judged_by, "counter_threshold", counter_threshold, REQUIRED),
      .about = "relative change of a measured counter that is listed", .rules = AT_LEAST(0)},
     {FIELD(field_number, struct judged_by, "confidence", confidence, REQUIRED),
@@ -274,8 +275,12 @@ WRITER(judged, schema_judged)
 
 static const struct field cell_rows[] = {
     {CELL(field_cell, "", cell, REQUIRED)},
-    {.key = "uuid", .kind = &kind_uuid, .presence = NULLABLE, .about = "of the GPU"},
-    {CELL(kind_verdict, "verdict", verdict, REQUIRED)},
+    {.key = "uuid",
+     .kind = &kind_uuid,
+     .presence = NULLABLE,
+     .about = "of the GPU",
+     .column = COLUMN(.frame = "uuid")},
+    {CELL(kind_verdict, "verdict", verdict, REQUIRED), .column = COLUMN(.frame = "verdict")},
     {.kind = &kind_judged},
     {CELL(field_bool, "sass_differs", sass_differs, REQUIRED),
      .about = "the kernel's code is not the same on both sides, by more than constant_offsets"},
@@ -289,7 +294,8 @@ static const struct field cell_rows[] = {
               "sides do not say"},
     {CELL(field_list, "counters", changes, REQUIRED), .elements = &change_list,
      .about = "that moved: exact ones that differ, measured ones beyond counter_threshold"},
-    {CELL(field_text, "note", note, NULLABLE), .about = "why it is invalid, or what differs"},
+    {CELL(field_text, "note", note, NULLABLE), .about = "why it is invalid, or what differs",
+     .column = COLUMN(.frame = "reason")},
 };
 static const struct objects cell_list = {
     OBJECTS(cell_rows, struct comparison_cell, struct comparison, cell_count)};

@@ -39,7 +39,8 @@ struct field_kind {
 struct field_column {
     const char *heading; /* in text */
     const char *key; /* in CSV, with its unit; NULL: the field's */
-    const char *frame; /* in the DataFrame of the analysis; NULL: as in CSV */
+    /* in the DataFrame of the analysis, of an object its value; NULL: as in CSV */
+    const char *frame;
     grid_format *format; /* NULL: text */
     unsigned views; /* a set of bits: the tables that have it */
     unsigned place; /* columns stand in this order */

@@ -2,11 +2,11 @@
 """Documents as one tidy table: a row for each cell and process, or for each number of a document
 without cells.
 
-Values of a cell of a result have the columns that results/schema.json names by `frame`. Every other
-column is in results/table.schema.json, with its unit. Beside them there is a column for each
-parameter of a cell (such as `distinct`, `stride_bytes`) and for each counter (such as
-`idc_requests`, of one launch). Columns that no document has are left out, and a value that a
-document does not have is missing (NaN or None).
+Values of results, comparisons, calibrations and their cells have the columns that their schemas
+name by `frame`. Every other column is in results/table.schema.json, with its unit. Beside them
+there is a column for each parameter of a cell (such as `distinct`, `stride_bytes`) and for each
+counter (such as `idc_requests`, of one launch). Columns that no document has are left out, and a
+value that a document does not have is missing (NaN or None).
 """
 
 from __future__ import annotations
@@ -36,30 +36,64 @@ def is_number(schema: dict) -> bool:
 
 
 def values_of(properties: dict, path: tuple = ()) -> Iterator[tuple[str, tuple, dict]]:
-    """(column, keys that lead to the value, its schema) of each value in a cell."""
+    """(column, keys that lead to the value, its schema) of each value. That of an object is what it
+    calls `value`."""
     for key, schema in properties.items():
-        if "frame" in schema:
+        if "frame" in schema and "properties" in schema:
+            yield schema["frame"], (*path, key, "value"), schema["properties"]["value"]
+        elif "frame" in schema:
             yield schema["frame"], (*path, key), schema
         yield from values_of(schema.get("properties", {}), (*path, key))
 
 
-def columns_of(others: dict, values: dict) -> dict:
-    """The columns in their order: those of a result stand before those of verdicts."""
+class Values:
+    """The columns of a document with cells, by its schema: those of the whole, and of a cell."""
+
+    def __init__(self, schema: str):
+        properties = dict(documents.schema_of(schema)["properties"])
+        cell = properties.pop("cells")["items"]["properties"]
+        self.whole, self.cell = (list(values_of(part)) for part in (properties, cell))
+
+    def schemas(self) -> dict[str, dict]:
+        """By column: the schema of its values."""
+        return {column: schema for column, _, schema in [*self.cell, *self.whole]}
+
+    def row(self, content: dict, cell: dict) -> dict:
+        """The values of the whole and of one of its cells, by column."""
+        return {
+            column: value_of(part, path, schema)
+            for part, values in ((content, self.whole), (cell, self.cell))
+            for column, path, schema in values
+        }
+
+
+VALUES = {
+    "result": Values("schema.json"),
+    "comparison": Values("comparison.schema.json"),
+    "calibration": Values("calibration.schema.json"),
+}
+
+
+def columns() -> dict[str, dict]:
+    """The columns in their order, each with its schema: those of a result stand before those of
+    verdicts."""
+    others = documents.schema_of("table.schema.json")["properties"]
     before = list(others).index("verdict")
-    names = list(others)
-    return {
-        **{name: others[name] for name in names[:before]},
-        **values,
-        **{name: others[name] for name in names[before:]},
-    }
+    found = {}
+    for part in (
+        dict(list(others.items())[:before]),
+        VALUES["result"].schemas(),
+        {"verdict": others["verdict"]},
+        VALUES["comparison"].schemas(),
+        VALUES["calibration"].schemas(),
+        others,
+    ):
+        for name, schema in part.items():
+            found.setdefault(name, schema)
+    return found
 
 
-CELL = documents.schema_of("schema.json")["properties"]["cells"]["items"]["properties"]
-VALUES = {column: (path, schema) for column, path, schema in values_of(CELL)}
-COLUMNS = columns_of(
-    documents.schema_of("table.schema.json")["properties"],
-    {column: schema for column, (_, schema) in VALUES.items()},
-)
+COLUMNS = columns()
 # columns that are not made numbers
 TEXTS = {name for name, column in COLUMNS.items() if not is_number(column)}
 
@@ -123,7 +157,7 @@ def result_rows(content: dict) -> Iterator[dict]:
             **cell_columns(cell),
             "width_bytes": cell.get("width_bytes"),
             "table_bytes": cell.get("table_bytes"),
-            **{column: value_of(cell, *value) for column, value in VALUES.items()},
+            **VALUES["result"].row(content, cell),
             "flags": " ".join(cell["flags"] + (cell.get("case") or {}).get("findings", [])),
             "counters_compared": exact["compared"],
             "counters_equal": exact["equal"],
@@ -139,22 +173,9 @@ def comparison_rows(content: dict) -> Iterator[dict]:
         "device": side["device"]["name"],
         "driver": side["device"]["driver"],
         "started_utc": side["started_utc"],
-        "threshold": content["options"]["threshold"],
     }
     for cell in content["cells"]:
-        ratio = cell["ratio"] or {}
-        yield {
-            **origin,
-            "uuid": cell.get("uuid"),
-            **cell_columns(cell),
-            "verdict": cell["verdict"],
-            "base_ns": documents.number(cell["base_ns"]),
-            "new_ns": documents.number(cell["new_ns"]),
-            "ratio": documents.number(ratio.get("value")),
-            "ratio_low": documents.number(ratio.get("ci_low")),
-            "ratio_high": documents.number(ratio.get("ci_high")),
-            "reason": cell["note"],
-        }
+        yield {**origin, **cell_columns(cell), **VALUES["comparison"].row(content, cell)}
 
 
 def calibration_rows(content: dict) -> Iterator[dict]:
@@ -163,9 +184,7 @@ def calibration_rows(content: dict) -> Iterator[dict]:
         yield {
             **origin_columns(content),
             **cell_columns(cell),
-            "time_ns": documents.number(cell["median_ns"]),
-            "noise": documents.number(cell["noise"]),
-            "deviation": documents.number((cell.get("process_deviation") or {}).get("value")),
+            **VALUES["calibration"].row(content, cell),
         }
 
 

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import sys
+import tempfile
 import unittest
 
 from common import ROOT, cbank, read_json
@@ -17,6 +18,8 @@ sys.path.insert(0, os.path.join(ROOT, "scripts"))
 from cbank import frames  # noqa: E402  (of scripts/)
 
 RESULT = "results/h200/core-matrix.json"
+OTHER = "results/h200/second-process.json"
+CALIBRATION = "results/chips/h200/calibration.json"
 SCHEMA = "results/schema.json"
 
 
@@ -41,7 +44,11 @@ class Schemas(unittest.TestCase):
 
 
 class Columns(unittest.TestCase):
-    """The columns that the schema names are those of CSV and of the DataFrame."""
+    """The columns that the schemas name are those of CSV and of the DataFrame."""
+
+    @classmethod
+    def setUpClass(cls):
+        os.environ.setdefault("CBANK_PROGRAM", os.path.join(ROOT, "build/cbank"))
 
     def properties(self):
         schema = read_json(os.path.join(ROOT, SCHEMA))
@@ -68,7 +75,6 @@ class Columns(unittest.TestCase):
 
     def test_the_frame_has_the_values_of_the_document(self):
         (document,) = [read_json(os.path.join(ROOT, RESULT))]
-        os.environ.setdefault("CBANK_PROGRAM", os.path.join(ROOT, "build/cbank"))
         rows = frames.load(os.path.join(ROOT, RESULT))
         for cell, (_, row) in zip(document["cells"], rows.iterrows(), strict=True):
             self.assertEqual(
@@ -81,6 +87,31 @@ class Columns(unittest.TestCase):
                 ),
             )
             self.assertEqual(row["samples_ns"], cell["time_ns"]["samples"])
+
+    def test_the_frame_has_the_values_of_a_comparison(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "comparison.json")
+            cbank("compare", RESULT, OTHER, "--threshold", "0.2", "--json", file)
+            document, rows = read_json(file), frames.load(file)
+        for cell, (_, row) in zip(document["cells"], rows.iterrows(), strict=True):
+            self.assertEqual(
+                tuple(row[["verdict", "base_ns", "ratio", "ratio_low", "ratio_high", "threshold"]]),
+                (
+                    cell["verdict"],
+                    cell["base_ns"],
+                    *(cell["ratio"][key] for key in ("value", "ci_low", "ci_high")),
+                    0.002,
+                ),
+            )
+
+    def test_the_frame_has_the_values_of_a_calibration(self):
+        file = os.path.join(ROOT, CALIBRATION)
+        document, rows = read_json(file), frames.load(file)
+        for cell, (_, row) in zip(document["cells"], rows.iterrows(), strict=True):
+            self.assertEqual(
+                tuple(row[["time_ns", "noise", "deviation"]]),
+                (cell["median_ns"], cell["noise"], cell["process_deviation"]["value"]),
+            )
 
 
 if __name__ == "__main__":
