@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "optional.h"
+
 enum {
     DEVICE_TEXT_BYTES = 96,
     BOARD_GROUPS_MAX = 256,
@@ -40,7 +42,7 @@ struct device_info {
     uint32_t sm_count;
     uint32_t warps_per_sm, blocks_per_sm; /* that can be resident at a time; 0 when not known */
     uint32_t shared_bytes_per_sm;         /* of an SM; 0 when not known */
-    uint32_t shared_bytes_reserved;       /* reserved in each block; 0 when not known */
+    struct optional shared_bytes_reserved; /* in each block; 0: it reserves none */
     uint64_t l2_bytes;
     uint64_t memory_bytes;
     double sm_clock_max_mhz, memory_clock_max_mhz; /* NaN when not known */

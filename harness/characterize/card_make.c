@@ -112,7 +112,7 @@ static void add_numbers(const struct characterization *found, const cJSON *base,
         [CARD_WARPS_PER_SM] = device->warps_per_sm,
         [CARD_BLOCKS_PER_SM] = device->blocks_per_sm,
         [CARD_SHARED_BYTES_PER_SM] = device->shared_bytes_per_sm,
-        [CARD_SHARED_BYTES_RESERVED] = device->shared_bytes_reserved,
+        [CARD_SHARED_BYTES_RESERVED] = (double)device->shared_bytes_reserved.value,
         [CARD_L2_BYTES] = (double)device->l2_bytes,
         [CARD_SM_CLOCK_MHZ] = device->sm_clock_max_mhz,
     };

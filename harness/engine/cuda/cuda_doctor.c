@@ -209,7 +209,7 @@ enum status cuda_device_describe(uint32_t ordinal, const char *card, struct devi
     info->warps_per_sm = (uint32_t)(properties.maxThreadsPerMultiProcessor / properties.warpSize);
     info->blocks_per_sm = (uint32_t)properties.maxBlocksPerMultiProcessor;
     info->shared_bytes_per_sm = (uint32_t)properties.sharedMemPerMultiprocessor;
-    info->shared_bytes_reserved = (uint32_t)properties.reservedSharedMemPerBlock;
+    info->shared_bytes_reserved = optional_of(properties.reservedSharedMemPerBlock);
     info->l2_bytes = (uint64_t)properties.l2CacheSize;
     info->memory_bytes = properties.totalGlobalMem;
     snprintf(info->name, sizeof(info->name), "%.90s", properties.name);
