@@ -67,7 +67,7 @@ static enum status count_load(struct work *work, const struct user_access *load,
     struct optional bytes = load->table_bytes;
 
     *out = load->counts;
-    if (!isnan(out->addresses) || !work_may_describe(work, load))
+    if (!isnan(out->addresses) || !isnan(out->wavefronts) || !work_may_describe(work, load))
         return STATUS_OK;
     if (!bytes.known)
         bytes = indices->table_bytes;
@@ -128,8 +128,8 @@ static void add_load(struct work *work, const struct user_access *load,
 
     sums->passed_on = load->passed_on && (sums->loads == 0 || sums->passed_on);
     sums->loads++;
-    sums->open += isnan(counts->addresses);
     take(work, load, counts, &taken, &least);
+    sums->open += isnan(taken);
     sums->taken += taken;
     sums->least += least;
     sums->ordered_least += isnan(load->counts.addresses) ? taken : least;

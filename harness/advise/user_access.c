@@ -309,9 +309,13 @@ static void write_access(struct accesses *all, size_t index)
     struct instruction instruction;
     struct cubin_variable table = {0};
     uint32_t width;
+    bool one_wavefront;
 
     instruction_decode(all->flow->code, address, all->flow->architecture, &instruction);
     width = width_of(&instruction, all->flow->architecture);
+    /* A copy of the table for each bank: data decide the row alone. */
+    one_wavefront = load->banks_apart && width <= ACCESS_BANK_BYTES &&
+                    strcmp(memory_of(load, instruction.opcode), "shared") == 0;
     *access = (struct user_access){
         .variation = load->variation,
         .reason = load->reason,
@@ -329,7 +333,7 @@ static void write_access(struct accesses *all, size_t index)
         .passed_on = flow_shuffles(all->flow, load),
         .width_bytes = width,
         .counts = load->addresses ? count_lanes(load->addresses, load->lanes, width)
-                                  : (struct warp_counts){NAN, NAN, NAN, NAN},
+                                  : (struct warp_counts){NAN, one_wavefront ? 1 : NAN, NAN, NAN},
         .sectors_least = NAN,
         .memory = memory_of(load, instruction.opcode),
     };

@@ -53,6 +53,8 @@ struct analysed_load {
     int64_t stride_bytes; /* of VARIATION_AFFINE */
     uint32_t addresses; /* of a warp; 0: not known */
     uint32_t lanes[32]; /* bytes that each thread adds, if `addresses` is known */
+    bool banks_apart; /* each thread of a warp reads in a bank of its own, whatever decides the row
+                       */
     const char *name; /* of the instruction */
     bool image; /* a texture of several dimensions, or filtered: its coordinates are not followed */
     uint32_t bank; /* of constant memory */

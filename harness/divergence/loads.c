@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What the values of addresses say of each load, and by what evidence. */
 #include "divergence_parts.h"
+#include "value_low.h"
 
 static const char *const reasons[WHY_COUNT] = {
     [WHY_DATA] = "the index comes from memory",
@@ -87,7 +88,9 @@ static void classify(const struct analysis *analysis, struct address address,
     load->origin = high.origin == ORIGIN_SHARED ? ORIGIN_SHARED : address.low.origin;
     load->offset = (int32_t)address.low.displacement;
     load->base = address.low.base;
+    load->banks_apart = value_banks_are_apart(&analysis->machine.lanes, &address.low);
     if (analysis->machine.facts->doubt || analysis->flow->lost) {
+        load->banks_apart = false;
         load->variation = VARIATION_UNKNOWN;
         load->reason = analysis->machine.facts->doubt ? analysis->machine.facts->doubt
                                                       : "there is a jump to where nobody knows";
@@ -106,10 +109,14 @@ static void classify(const struct analysis *analysis, struct address address,
         classify_uniform(&address, load);
     else
         classify_apart(&analysis->machine.lanes, &address.low, load);
-    if ((address.low.flags | address.high.flags) & FLAG_RELIED && load->variation < VARIATION_DATA)
+    /* Data has no condition, but the banks may have one. */
+    if (((address.low.flags | address.high.flags) & FLAG_RELIED &&
+         load->variation < VARIATION_DATA) ||
+        (load->banks_apart && address.low.flags & (FLAG_RELIED | FLAG_WHOLE)))
         load->condition = "if blockDim.x is a multiple of 32; --block-dim decides it";
     load->one_dimension = analysis->machine.flat && analysis->machine.facts->block[0] == 0 &&
-                          load->variation >= VARIATION_WARP && load->variation <= VARIATION_UNEVEN;
+                          load->variation >= VARIATION_WARP &&
+                          (load->variation <= VARIATION_UNEVEN || load->banks_apart);
 }
 
 /* -- the address of a load --------------------------------------------------------------------- */

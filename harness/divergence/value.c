@@ -8,6 +8,7 @@
 #include "code_facts.h"
 #include "log.h"
 #include "value_base.h"
+#include "value_low.h"
 #include "value_parts.h"
 
 enum { TABLES_MAX = 1 << 14, SLOTS = 1 << 15 };
@@ -212,6 +213,10 @@ struct value value_leveled(struct value value)
         value.bits = 0;
     else
         value.alike = 0;
+    if (value.lanes == LANES_UNIFORM || value.lanes >= LANES_TABLE)
+        value.low_bits = 0;
+    if (value.low_bits == 0)
+        value.low_lanes = (uint16_t)(value.low_known = 0);
     value.known &= low_bits(value.bits);
     if (value.bits == WORD_BITS) {
         value.level = LEVEL_CONSTANT;
@@ -244,7 +249,7 @@ struct value value_half(struct value value, uint8_t flags)
     value = value_relied(value_plain(value), flags);
     value.bits = value.bits < HALF_BITS ? value.bits : HALF_BITS;
     value.flags |= FLAG_HALF | FLAG_SIGNED;
-    value.displacement = value.origin = value.base = value.alike = 0;
+    value.displacement = value.origin = value.base = value.alike = value.low_bits = 0;
     return value_leveled(value);
 }
 
@@ -269,7 +274,7 @@ static uint16_t added_origin(uint16_t a, uint16_t b)
     return ORIGIN_MIXED;
 }
 
-struct value value_add(struct lane_tables *tables, struct value a, struct value b)
+static struct value sum_of(struct lane_tables *tables, struct value a, struct value b)
 {
     struct value out = value_joined(&a, &b);
     uint32_t lanes[WARP_LANES];
@@ -298,6 +303,43 @@ struct value value_add(struct lane_tables *tables, struct value a, struct value 
     return value_leveled(value_with_lanes(tables, out, lanes));
 }
 
+struct value value_add(struct lane_tables *tables, struct value a, struct value b)
+{
+    const struct value_low low_a = value_low_of(tables, &a), low_b = value_low_of(tables, &b);
+    struct value_low low = {.bits = low_a.bits < low_b.bits ? low_a.bits : low_b.bits};
+
+    for (unsigned i = 0; i < WARP_LANES; i++)
+        low.lanes[i] = low_a.lanes[i] + low_b.lanes[i];
+    return value_with_low(tables, sum_of(tables, a, b), &low);
+}
+
+/* The low bits of a product with a number that is not 0. */
+static struct value_low low_of_product(const struct lane_tables *tables, const struct value *factor,
+                                       uint32_t number)
+{
+    struct value_low low = value_low_of(tables, factor);
+
+    low.bits += (unsigned)__builtin_ctz(number);
+    low.bits = low.bits < WORD_BITS ? low.bits : WORD_BITS - 1;
+    for (unsigned i = 0; i < WARP_LANES; i++)
+        low.lanes[i] *= number;
+    return low;
+}
+
+/* A product with a number that is not 0: what its lanes add. */
+static struct value lanes_multiplied(struct lane_tables *tables, struct value out,
+                                     const struct value *factor, uint32_t number)
+{
+    const struct value_low low = low_of_product(tables, factor, number);
+    uint32_t lanes[WARP_LANES];
+
+    if (factor->lanes < LANES_TABLE)
+        return value_with_low(tables, value_leveled(out), &low);
+    for (unsigned i = 0; i < WARP_LANES; i++)
+        lanes[i] = lane_of(tables, factor, i) * number;
+    return value_leveled(value_with_lanes(tables, out, lanes));
+}
+
 struct value value_multiply(struct lane_tables *tables, struct value a, struct value b)
 {
     const struct value *number = value_is_number(&a) ? &a : value_is_number(&b) ? &b : NULL;
@@ -322,11 +364,7 @@ struct value value_multiply(struct lane_tables *tables, struct value a, struct v
             out.origin = factor.origin;
             out.base = factor.base;
         }
-        if (out.lanes < LANES_TABLE)
-            return value_leveled(out);
-        for (unsigned i = 0; i < WARP_LANES; i++)
-            lanes[i] = lane_of(tables, &factor, i) * number->known;
-        return value_leveled(value_with_lanes(tables, out, lanes));
+        return lanes_multiplied(tables, out, &factor, number->known);
     }
     if (value_is_known(&a) && value_is_known(&b)) {
         for (unsigned i = 0; i < WARP_LANES; i++)
@@ -377,6 +415,7 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
     out.displacement = 0;
     out.origin = 0;
     out.base = BASE_NONE;
+    out.low_bits = 0;
     if (a.flags & FLAG_HALF)
         return value_not_followed(out, !(a.flags & FLAG_DATA), WHY_ARITHMETIC);
     if (value_is_known(&a)) {
@@ -478,7 +517,9 @@ bool value_equal(const struct value *a, const struct value *b)
 {
     return a->known == b->known && a->displacement == b->displacement && a->lanes == b->lanes &&
            a->origin == b->origin && a->base == b->base && a->bits == b->bits &&
-           a->level == b->level && a->why == b->why && a->flags == b->flags && a->alike == b->alike;
+           a->level == b->level && a->why == b->why && a->flags == b->flags &&
+           a->alike == b->alike && a->low_bits == b->low_bits && a->low_lanes == b->low_lanes &&
+           a->low_known == b->low_known;
 }
 
 struct value value_join(struct value a, struct value b, enum level level, enum why why,

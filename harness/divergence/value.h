@@ -78,7 +78,11 @@ struct value {
     uint8_t bits, level, why, flags;
     /* of LANES_DIVERGENT and LANES_THREAD: bits of a lane's number; lanes that differ in one of
      * them alone have the same value */
-    uint8_t alike, reserved;
+    uint8_t alike;
+    /* of lanes that are not known: how many low bits of each are known, see value_low.h */
+    uint8_t low_bits;
+    uint16_t low_lanes;
+    uint32_t low_known;
 };
 
 enum { ALL_ALIKE = (1 << WARP_LANES_BITS) - 1 };

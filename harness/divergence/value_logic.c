@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Bits of abstract values: LOP3. */
+#include "value_low.h"
 #include "value_parts.h"
 
 /* The bits for which one of these rows of LOP3's table can hold: those where the operands can be 1,
@@ -35,8 +36,8 @@ static uint32_t bits_of(const struct lane_tables *tables, const struct value *va
            (value->flags & FLAG_HALF ? above & ~low_bits(HALF_BITS) : 0);
 }
 
-struct value value_logic(struct lane_tables *tables, const struct value operands[3],
-                         unsigned results)
+static struct value logic_of(struct lane_tables *tables, const struct value operands[3],
+                             unsigned results)
 {
     static const unsigned without[3] = {0x0f, 0x33, 0x55}; /* rows in which the operand is 0 */
     struct value out = value_joined(&operands[0], &operands[1]);
@@ -80,4 +81,24 @@ struct value value_logic(struct lane_tables *tables, const struct value operands
     out = value_with_lanes(tables, out, lanes);
     out.displacement = 0;
     return value_leveled(out);
+}
+
+struct value value_logic(struct lane_tables *tables, const struct value operands[3],
+                         unsigned results)
+{
+    struct value_low low[3], all = {.bits = WORD_BITS};
+    uint32_t ones[3], zeros[3];
+
+    for (unsigned i = 0; i < 3; i++) {
+        low[i] = value_low_of(tables, &operands[i]);
+        all.bits = low[i].bits < all.bits ? low[i].bits : all.bits;
+    }
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+        for (unsigned i = 0; i < 3; i++) {
+            ones[i] = low[i].lanes[lane];
+            zeros[i] = ~ones[i];
+        }
+        all.lanes[lane] = bits_of_rows(results, ones, zeros);
+    }
+    return value_with_low(tables, logic_of(tables, operands, results), &all);
 }

@@ -52,7 +52,7 @@ class Case:
         if load["memory"] == "local" and load["variation"] == "constant":
             return False  # a variable
         if self.table == "-":
-            return name is None and load["memory"] != "global"
+            return not name and load["memory"] != "global" or (name or "").startswith("offset ")
         if self.table in variables:
             return name == self.table or (
                 name is None and load["memory"] in ("constant", "generic")

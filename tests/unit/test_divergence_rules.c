@@ -72,18 +72,29 @@ static void keep_lookup(const struct analysed_load *load, void *context)
         *(struct analysed_load *)context = *load;
 }
 
+static void keep_last(const struct analysed_load *load, void *context)
+{
+    *(struct analysed_load *)context = *load;
+}
+
+static void visit(struct program *program, load_visit *keep, struct analysed_load *load)
+{
+    struct flow flow;
+
+    assert_int_equal(flow_open(program->words, program->count * INSTRUCTION_BYTES,
+                               program->architecture, NULL, 0, &flow),
+                     STATUS_OK);
+    assert_int_equal(divergence_visit_loads(&flow, &program->facts, keep, load), STATUS_OK);
+    flow_close(&flow);
+}
+
 /* What is said of the last lookup. */
 static struct analysed_load lookup_of(struct program *program)
 {
     struct analysed_load load = {.variation = VARIATION_COUNT};
-    struct flow flow;
 
     append(program, OPCODE_EXIT, NUMBER, 0, 0, 0, NO_IN);
-    assert_int_equal(flow_open(program->words, program->count * INSTRUCTION_BYTES,
-                               program->architecture, NULL, 0, &flow),
-                     STATUS_OK);
-    assert_int_equal(divergence_visit_loads(&flow, &program->facts, keep_lookup, &load), STATUS_OK);
-    flow_close(&flow);
+    visit(program, keep_lookup, &load);
     return load;
 }
 
@@ -360,4 +371,32 @@ TEST(a_butterfly_that_is_none_proves_nothing)
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
         if (of_butterfly(wrong[i]).variation < VARIATION_THREAD)
             fail_msg("butterfly %zu", i);
+}
+
+/* -- banks ------------------------------------------------------------------------------------- */
+
+/* A load of shared memory at factor * data + 4 * threadIdx.x, as bits that are set beside each
+ * other. */
+static struct analysed_load of_copies(uint32_t factor)
+{
+    struct analysed_load load = {.variation = VARIATION_COUNT};
+    struct program program = {.architecture = 90};
+
+    append_data(&program);
+    append(&program, OPCODE_IMAD, NUMBER, 4, 4, factor, PRODUCT);
+    append(&program, OPCODE_LOP3, NUMBER, 2, 2, 31, C_RZ | AND | TO(PT) | NO_IN);
+    append(&program, OPCODE_IMAD, NUMBER, 2, 2, 4, PRODUCT);
+    append(&program, OPCODE_LOP3, REGISTERS, 4, 4, 2, C_RZ | 0xfcull << 8 | TO(PT) | NO_IN);
+    set(append(&program, OPCODE_LDS, NUMBER, 5, 4, 0, 0), 73, 3, SIZE_WORD);
+    append(&program, OPCODE_EXIT, NUMBER, 0, 0, 0, NO_IN);
+    visit(&program, keep_last, &load);
+    return load;
+}
+
+TEST(a_table_that_has_a_copy_for_each_bank_is_read_without_conflicts)
+{
+    assert_true(of_copies(128).banks_apart);
+    assert_int_equal(of_copies(128).variation, VARIATION_DATA);
+    assert_false(of_copies(64).banks_apart); /* 16 copies */
+    assert_false(of_copies(132).banks_apart); /* rows that are padded */
 }

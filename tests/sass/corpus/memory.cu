@@ -284,3 +284,16 @@ KERNEL stored_meanwhile(float *out, int *index, int n)
 
     out[THREAD] = coefficients[k & 63]; // load: coefficients data depth 0
 }
+
+/* A copy for each bank: data choose the row alone. */
+KERNEL in_copies_of_shared_memory(float *out, const int *__restrict__ index)
+{
+    __shared__ float copied[32 * 32];
+
+    for (int k = threadIdx.x; k < 32 * 32; k += blockDim.x)
+        copied[k] = k;
+    __syncthreads();
+    const int k = index[THREAD] & 31;
+
+    out[THREAD] = copied[k * 32 + (threadIdx.x & 31)]; // load: copied data depth 0
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ * Low bits that are known: see value_low.h. */
+#include "value_low.h"
+
+#include "value_parts.h"
+
+static bool is_followed(const struct value *value)
+{
+    return value->lanes == LANES_UNIFORM || value->lanes >= LANES_TABLE;
+}
+
+struct value_low value_low_of(const struct lane_tables *tables, const struct value *value)
+{
+    const struct value stored = {.lanes = value->low_lanes};
+    const bool followed = is_followed(value) && !(value->flags & (FLAG_HALF | FLAG_HIGH));
+    struct value_low out = {.bits = followed ? value->bits : value->low_bits};
+
+    for (unsigned i = 0; i < WARP_LANES; i++)
+        out.lanes[i] = followed ? value->known + lane_of(tables, value, i)
+                                : value->low_known + lane_of(tables, &stored, i);
+    return out;
+}
+
+struct value value_with_low(struct lane_tables *tables, struct value value,
+                            const struct value_low *low)
+{
+    uint32_t lanes[WARP_LANES];
+    struct value known;
+
+    if (is_followed(&value) || low->bits == 0)
+        return value;
+    for (unsigned i = 0; i < WARP_LANES; i++)
+        lanes[i] = low->lanes[i] & low_bits(low->bits);
+    known = value_with_lanes(tables, value_number(0), lanes);
+    if (!is_followed(&known))
+        return value;
+    value.low_bits = (uint8_t)low->bits;
+    value.low_lanes = known.lanes;
+    value.low_known = known.known;
+    return value;
+}
+
+bool value_banks_are_apart(const struct lane_tables *tables, const struct value *address)
+{
+    enum { BANK_BITS = 5, BANK_BYTES = 4, ROW_BITS = 7 };
+    const struct value_low low = value_low_of(tables, address);
+    uint32_t banks = 0;
+
+    for (unsigned i = 0; i < WARP_LANES; i++)
+        banks |= 1u << (low.lanes[i] / BANK_BYTES % (1u << BANK_BITS));
+    return low.bits >= ROW_BITS && banks == UINT32_MAX;
+}
