@@ -135,9 +135,10 @@ static void remark_sides(const struct comparison *comparison, const struct remar
         const struct side *side = comparison->sides[i];
         const struct device_info *device = &side->identity.device;
 
-        say(sink, "%s: %.600s: %zu result%s of %s, engine %s, driver %s",
+        say(sink, "%s: %.600s: %zu result%s of %s, engine %s, driver %s%s",
             i == BASE ? "BASE" : "NEW", side->label, side->files, plural(side->files), device->name,
-            side->identity.engine, device->driver[0] ? device->driver : "unknown");
+            side->identity.engine, device->driver[0] ? device->driver : "unknown",
+            side->identity.modelled ? "; modelled: its times are predictions" : "");
     }
 }
 

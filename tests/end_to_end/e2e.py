@@ -257,6 +257,17 @@ class Shown(Case):
         # A cell there has an interval of more than 0.5 %: all of them stay.
         self.assertIn("time  95% CI  ratio |", cbank("show", lookup, COLUMNS="80").stdout)
 
+    def test_a_comparison_says_which_times_are_modelled(self):
+        words = "modelled: its times are predictions"
+        self.run_plan("--engine", "model", "--path", "constant,global")
+        said = cbank("compare", self.file, self.file, "--markdown", "-", COLUMNS="200")
+        self.assertRegex(said.stdout, rf"(?m)^- BASE: .*engine model, .*; {words}$")
+        self.assertRegex(said.stdout, rf"(?m)^- NEW: .*engine model, .*; {words}$")
+        measured = os.path.join(ROOT, "results/h200/core-matrix.json")
+        said = self.check(cbank("compare", measured, measured, COLUMNS="200"), 0)
+        self.assertIn("engine cuda", said.stdout)
+        self.assertNotIn("modelled", said.stdout)
+
     def test_a_ratio_compares_tables_of_one_size(self):
         """Lines and ratios of all paths, whose tables have six sizes: each ratio as computed
         here, each table of one size."""
