@@ -67,6 +67,7 @@ SECONDS = {
     "kernels/cuda_11_8": 170,
     "kernels/toolkit": 50,
     "kernels/corpus": 60,
+    "kernels/random_programs": 85,
     "kernels/header": 72,
     "kernels/kernel_faults": 75,
     "kernels/suite": 65,
@@ -580,6 +581,24 @@ def kernels(without=()):
     return list(tests_of("kernels", without=without))
 
 
+RANDOM_PARTS = 25
+
+
+def random_programs():
+    """100,000 of them, in parts of which each is not long. Part 0 is among the kernels."""
+    return [
+        python(
+            "tests/kernels/random_programs.py",
+            "build/cbank",
+            ["build"],
+            f", part {number}",
+            ("Programs",),
+            CBANK_PART=str(number),
+        )
+        for number in range(1, RANDOM_PARTS)
+    ]
+
+
 def fleet(toolkit):
     return simulated(toolkit, CLUSTERS)
 
@@ -618,6 +637,7 @@ def parts_of(suite, found):
             *test(toolkit),
             *merge(toolkit),
             *kernels(),
+            *random_programs(),
             *attacks(100),
             *attacks(8, SANITIZED_ATTACKS, sanitizers=True),
             *fleet(toolkit)[1:],

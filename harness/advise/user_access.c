@@ -117,6 +117,14 @@ static const char *memory_of(const struct analysed_load *load, unsigned opcode)
     }
 }
 
+/* Whether addresses there come from pointers. In constant and shared memory, what comes from a
+ * parameter is an index. */
+static bool has_pointers(const char *memory)
+{
+    return strcmp(memory, "constant") != 0 && strcmp(memory, "param") != 0 &&
+           strcmp(memory, "shared") != 0;
+}
+
 /* The variables of constant memory around an offset. */
 struct place {
     struct cubin_variable begins; /* it begins there; no bytes: none does, as in the others */
@@ -238,7 +246,7 @@ static void name_table(struct accesses *all, size_t index, struct cubin_variable
     }
     if (symbol != UINT32_MAX && cubin_symbol_at(all->cubin, symbol, &name, &bytes)) {
         access->table_bytes = optional_unless_zero(bytes);
-    } else if (load->origin >= ORIGIN_PARAMETER) {
+    } else if (load->origin >= ORIGIN_PARAMETER && has_pointers(access->memory)) {
         snprintf(parameter, sizeof(parameter), "parameter %" PRIu32,
                  load->origin - ORIGIN_PARAMETER);
         name = parameter;

@@ -150,15 +150,21 @@ static bool constant_address(struct analysis *analysis, const struct instruction
 {
     struct machine *machine = &analysis->machine;
     struct value offset = value_number((uint32_t)in->offset);
+    uint32_t begin;
 
     if (in->source[SOURCE_ADDRESS].kind != OPERAND_NONE)
         *low = machine_source(machine, analysis->in, in, index, SOURCE_ADDRESS, 0);
+    begin = low->base;
     load->bank = in->source[SOURCE_BANK].bank;
     load->index = (uint64_t)low->from << WORD_BITS | in->source[SOURCE_ADDRESS].number;
     if (load->bank != USER_BANK && value_is_number(low))
         return false;
     offset.base = machine_number(machine, offset.known & UINT16_MAX).base; /* it has 16 bits */
     *low = value_add(&machine->lanes, *low, offset);
+    /* A register with the address of one table serves the loads of those around it. */
+    if (begin != BASE_NONE && begin < BASE_OFFSET && in->offset != 0 &&
+        machine_base_of_both(machine, begin, low->displacement & UINT16_MAX) != begin)
+        low->base = BASE_UNKNOWN;
     return true;
 }
 

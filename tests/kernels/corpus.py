@@ -253,16 +253,11 @@ class Counted(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = folder.name
-        run(
-            "g++",
-            "-std=c++17",
-            "-O1",
-            "-fno-omit-frame-pointer",
-            "-c",
-            f"{HOST}/count.cpp",
-            "-o",
-            f"{cls.folder}/count.o",
-        )
+        for name in ("count", "block"):
+            run(
+                *("g++", "-std=c++17", "-O1", "-fno-omit-frame-pointer"),
+                *("-c", f"{HOST}/{name}.cpp", "-o", f"{cls.folder}/{name}.o"),
+            )
 
     def compile(self, name):
         """Compiles a file of kernels for the processor, with a program around them that prints each
@@ -309,7 +304,8 @@ class Counted(unittest.TestCase):
             "-o",
             f"{program}.o",
         )
-        run("g++", "-no-pie", f"{program}.o", f"{self.folder}/count.o", "-o", program)
+        objects = [f"{self.folder}/{name}.o" for name in ("count", "block")]
+        run("g++", "-no-pie", f"{program}.o", *objects, "-o", program)
         return program
 
     def rows(self, name):

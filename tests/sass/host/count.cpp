@@ -16,15 +16,9 @@
 #include <string>
 #include <vector>
 
-#include <ucontext.h>
+#include "block.h"
 
-enum { WARP = 32, STACK_BYTES = 1 << 18, BUFFER_BYTES = 1 << 16 };
-
-/* The indices and sizes that a thread of CUDA reads, as cuda_host.h declares it. */
-extern "C" struct simulated_thread {
-    uint32_t thread[3], block[3], block_size[3], grid[3];
-} simulated_now;
-struct simulated_thread simulated_now;
+enum { BUFFER_BYTES = 1 << 16 };
 
 /* A loop that a call is in: the last block that jumps back to its first, and how often that was
  * done. */
@@ -38,21 +32,7 @@ struct call {
     std::map<uintptr_t, loop> loops; /* by their first block */
 };
 
-struct thread {
-    ucontext_t context;
-    std::vector<char> stack = std::vector<char>(STACK_BYTES);
-    std::vector<call> calls;
-    enum { READY, AT_BARRIER, IN_EXCHANGE, DONE } state = READY;
-    unsigned mask, present;
-    unsigned long long value;
-};
-
-static std::vector<thread> threads;
-static ucontext_t scheduler;
-static unsigned current, barrier_sum, barrier_value;
-static unsigned long long exchanged[64][WARP];
-static void (*entry)(void *);
-static void *entry_arguments;
+static std::vector<std::vector<call>> calls; /* by thread of the block that runs */
 
 /* -- what was loaded --------------------------------------------------------------------------- */
 
@@ -70,33 +50,33 @@ static std::map<uintptr_t, load> loads; /* by the address behind the instruction
 static call &call_of(void *frame)
 {
     const uintptr_t start = (uintptr_t)frame, from = ((uintptr_t *)frame)[1];
-    std::vector<call> &calls = threads[current].calls;
+    std::vector<call> &mine = calls[block_thread()];
 
-    while (!calls.empty() && (calls.back().frame < start ||
-                              (calls.back().frame == start && calls.back().from != from)))
-        calls.pop_back();
-    if (calls.empty() || calls.back().frame != start)
-        calls.push_back({start, from, 0, {}});
-    return calls.back();
+    while (!mine.empty() &&
+           (mine.back().frame < start || (mine.back().frame == start && mine.back().from != from)))
+        mine.pop_back();
+    if (mine.empty() || mine.back().frame != start)
+        mine.push_back({start, from, 0, {}});
+    return mine.back();
 }
 
 static void loaded(uintptr_t instruction, uintptr_t address, void *frame)
 {
-    const uintptr_t stack = threads.empty() ? 0 : (uintptr_t)threads[current].stack.data();
+    const uintptr_t stack = block_runs() ? block_stack() : 0;
     const bool on_stack = address - stack < STACK_BYTES;
     moment now;
 
-    if (threads.empty() || address - (uintptr_t)&simulated_now < sizeof(simulated_now))
+    if (!block_runs() || address - (uintptr_t)&simulated_now < sizeof(simulated_now))
         return;
     call_of(frame);
-    for (const call &running : threads[current].calls) {
+    for (const call &running : calls[block_thread()]) {
         now.push_back(running.from);
         for (const auto &inner : running.loops)
             now.insert(now.end(), {inner.first, inner.second.iteration});
     }
     load &to = loads[instruction];
     to.on_stack = on_stack;
-    to.executions[now][{simulated_now.block[0] + 100 * simulated_now.block[1], current}] =
+    to.executions[now][{simulated_now.block[0] + 100 * simulated_now.block[1], block_thread()}] =
         on_stack ? address - stack : address;
 }
 
@@ -116,7 +96,7 @@ extern "C" void __sanitizer_cov_trace_pc()
 {
     const uintptr_t block = (uintptr_t)__builtin_return_address(0);
 
-    if (threads.empty())
+    if (!block_runs())
         return; /* arguments are made */
     call &mine = call_of(__builtin_frame_address(1));
 
@@ -202,122 +182,13 @@ static void print_load(const char *kernel, uintptr_t instruction, const load &ba
            stride, most);
 }
 
-/* -- threads ----------------------------------------------------------------------------------- */
-
-static void wait_as(decltype(thread::state) state)
-{
-    threads[current].state = state;
-    swapcontext(&threads[current].context, &scheduler);
-}
-
-extern "C" unsigned simulated_barrier(int value)
-{
-    barrier_sum += value != 0;
-    wait_as(thread::AT_BARRIER);
-    return barrier_value;
-}
-
-extern "C" unsigned simulated_lane()
-{
-    return current % WARP;
-}
-
-extern "C" const unsigned long long *simulated_exchange(unsigned mask, unsigned long long value,
-                                                        unsigned *present)
-{
-    threads[current].mask = mask;
-    threads[current].value = value;
-    wait_as(thread::IN_EXCHANGE);
-    *present = threads[current].present;
-    return exchanged[current / WARP];
-}
-
-extern "C" const void *simulated_fetch(unsigned long long, int, size_t)
-{
-    abort();
-}
-
-extern "C" void simulated_trap()
-{
-    abort();
-}
-
-static void begin()
-{
-    entry(entry_arguments);
-    threads[current].state = thread::DONE;
-    swapcontext(&threads[current].context, &scheduler);
-}
-
-/* The lanes of a warp exchange values when all that have not ended wait for that. */
-static bool release_warp(unsigned warp)
-{
-    unsigned present = 0;
-
-    for (unsigned lane = 0; lane < WARP; lane++) {
-        const thread &waiting = threads[warp * WARP + lane];
-
-        if (waiting.state != thread::IN_EXCHANGE && waiting.state != thread::DONE)
-            return false;
-        present |= waiting.state == thread::IN_EXCHANGE ? 1u << lane : 0;
-    }
-    for (unsigned lane = 0; lane < WARP; lane++)
-        if (present >> lane & 1) {
-            thread &waiting = threads[warp * WARP + lane];
-
-            waiting.present = present & waiting.mask;
-            waiting.state = thread::READY;
-            exchanged[warp][lane] = waiting.value;
-        }
-    return present;
-}
-
-static void run_block()
-{
-    const unsigned count = simulated_now.block_size[0] * simulated_now.block_size[1];
-    bool any = true;
-
-    threads = std::vector<thread>(count);
-    for (thread &each : threads) {
-        getcontext(&each.context);
-        each.context.uc_stack.ss_sp = each.stack.data();
-        each.context.uc_stack.ss_size = STACK_BYTES;
-        makecontext(&each.context, begin, 0);
-    }
-    while (any) {
-        any = false;
-        for (current = 0; current < count; current++)
-            if (threads[current].state == thread::READY) {
-                simulated_now.thread[0] = current % simulated_now.block_size[0];
-                simulated_now.thread[1] = current / simulated_now.block_size[0];
-                swapcontext(&scheduler, &threads[current].context);
-                any = true;
-            }
-        for (unsigned warp = 0; warp * WARP < count; warp++)
-            any |= release_warp(warp);
-        if (any)
-            continue;
-        barrier_value = barrier_sum;
-        barrier_sum = 0;
-        for (thread &each : threads)
-            if (each.state == thread::AT_BARRIER) {
-                each.state = thread::READY;
-                any = true;
-            }
-    }
-    for (thread &each : threads)
-        if (each.state != thread::DONE)
-            abort(); /* they wait for each other */
-    threads.clear();
-}
+/* -- what host.h calls ------------------------------------------------------------------------ */
 
 struct variable {
     void *memory;
     size_t bytes, number_bytes;
 };
 static std::vector<variable> variables;
-
-/* -- what host.h calls ------------------------------------------------------------------------- */
 
 extern "C" void host_fill(void *memory, size_t bytes, size_t number_bytes)
 {
@@ -348,8 +219,6 @@ extern "C" void host_run(const char *name, void (*call)(void *), void *arguments
                           shaped[][4] = {{2, 2, 16, 4}, {2, 1, 8, 8}};
     const std::string kernel = name;
 
-    entry = call;
-    entry_arguments = arguments;
     for (const auto &shape :
          kernel.size() > 3 && kernel.substr(kernel.size() - 3) == "_2d" ? shaped : flat) {
         simulated_now = {{}, {}, {shape[2], shape[3], 1}, {shape[0], shape[1], 1}};
@@ -360,7 +229,8 @@ extern "C" void host_run(const char *name, void (*call)(void *), void *arguments
             for (unsigned block = 0; block < shape[0] * shape[1]; block++) {
                 simulated_now.block[0] = block % shape[0];
                 simulated_now.block[1] = block / shape[0];
-                run_block();
+                calls.assign((size_t)shape[2] * shape[3], {});
+                block_run(call, arguments);
             }
             each.swap(loads);
             loads.clear();
