@@ -124,11 +124,12 @@ class Load(Statement):
 
     def lines(self, context):
         index, size = self.expressions[0], self.table.size
+        above = 1 << size.bit_length()
         before, at = {
             "plain": ("", "k"),
             "reversed": ("", f"{size - 1} - k"),
             "hidden": ("k = HIDE(u32, (u32)k);", "k"),
-            "beyond": (f"k = HIDE(u32, (u32)k + {size + 57}u);", f"k - {size + 57}"),
+            "beyond": (f"k = HIDE(u32, (u32)k | {above}u);", f"k - {above}"),
             "before": ("k = HIDE(u32, (u32)k - 9u);", "(s32)k + 9"),
             "long": ("", "(s64)k"),
             "short": ("", "(u16)k"),
@@ -398,6 +399,30 @@ class Local(Statement):
         ]
 
 
+class Keep(Statement):
+    """Numbers that stay in registers around a body, or have no room there."""
+
+    def __init__(self, count, body):
+        super().__init__(bodies=[body])
+        self.count = count
+
+    def lines(self, context):
+        rounds = [
+            '    _Pragma("unroll")',
+            f"    for (u32 j = 0; j < {self.count}; j++)",
+        ]
+        return [
+            "{",
+            f"    u32 kept[{self.count}];",
+            *rounds,
+            "        kept[j] = in[THREAD + j * 8];",
+            *written(self.bodies[0], context.within(direct=None)),
+            *rounds,
+            "        sum = sum * 3 + kept[j];",
+            "}",
+        ]
+
+
 class Function:
     """A device function or the kernel: variables with their first values, a body."""
 
@@ -649,6 +674,7 @@ class Maker:
         self.device = self.depth = 0
         self.counters, self.flavor_of_a, self.budget = [], "grid", 0
         self.talkative = self.chance(0.5)
+        self.last = None  # the variable that a statement gave a value
 
     def chance(self, share):
         return self.draw.random() < share
@@ -1031,26 +1057,77 @@ class Maker:
         elif self.chance(0.35):
             forms, whole_only, group = (TALKS_OF_ALL + TILES * self.has_tiles, True, "{mask}")
         values = [self.number("u32", self.flavor(), 1), self.number("u32", self.flavor(), 1)]
+        self.last = name if VARIABLES[name][0] == "u32" else None
         return Talk(
             name, self.pick(forms), [*values, self.condition(self.flavor(), 1)], group, whole_only
         )
 
-    def call(self):
+    def call(self, flavor=None):
         if self.device or not self.program.functions:
             return self.assign()
         function = self.pick(self.program.functions)
-        values = [self.number("u32", self.flavor(), 1), self.number("s64", self.flavor(), 1)]
-        return Call(self.variable(), function, values)
+        kinds = ("u32", "s64")
+        values = [self.number(kind, flavor or self.flavor(), 1) for kind in kinds]
+        self.last = self.variable()
+        return Call(self.last, function, values)
 
     def local(self):
         size = self.pick((4, 6, 8))
         value = self.number("u32", self.flavor(), 1)
         return Local(self.variable(), size, value, self.bounded(size, self.flavor()))
 
+    def use(self, variable):
+        """A load at an index that follows from a variable."""
+        table = self.table()
+        self.all_tables = [each for each in self.all_tables if each is not table]
+        number, power = leaf("u32", variable), 1 << (table.size.bit_length() - 1)
+        index = self.pick(
+            (
+                Expression("u32", "(", number, f" & {power - 1}u)", low=0, high=power - 1),
+                Expression("u32", "(", number, f" % {table.size}u)", low=0, high=table.size - 1),
+                Expression(
+                    "u32",
+                    "min(u32(",
+                    number,
+                    f"), u32({table.size - 1}))",
+                    low=0,
+                    high=table.size - 1,
+                ),
+            )
+        )
+        return Load(table, index, self.pick(("plain", "plain", "hidden", "long")))
+
+    def arms(self):
+        """A branch that gives a variable one of two values."""
+        name, flavor = self.pick(("g0", "g1", "w0", "t0")), self.pick(FLAVORS[:3])
+        arms = []
+        for _ in range(2):
+            call = self.program.functions and not self.device and self.chance(0.6)
+            arms.append(self.call(flavor) if call else Assign(name, self.number("u32", flavor, 1)))
+            if isinstance(arms[-1], Call):
+                arms[-1].variable = name
+        condition = self.condition(self.flavor(), 1)
+        more = [[arm, self.statement()] if self.chance(0.3) else [arm] for arm in arms]
+        self.last = name
+        return If(condition, *more)
+
+    def keep(self):
+        return Keep(self.pick((12, 20, 28)), self.body())
+
+    def statements(self):
+        """A statement, and behind it a load where it gave a variable a value."""
+        self.last = None
+        out = [self.statement()]
+        variable = self.last
+        if variable and self.room_for_tables() and self.chance(0.7):
+            out.append(self.use(variable))
+        return out
+
     def statement(self):
         ways = {"assign": 8, "load": 8, "walk": 1, "search": 1, "talk": 5, "call": 3, "local": 1}
+        ways["arms"] = 3
         if self.depth < 3:
-            ways |= {"branch": 6, "loop": 4, "switch": 1}
+            ways |= {"branch": 6, "loop": 4, "switch": 1, "keep": 1}
         if self.depth > 0 or self.device or self.chance(0.3):
             ways["leave"] = 2
         way = self.draw.choices(list(ways), ways.values())[0]
@@ -1065,21 +1142,26 @@ class Maker:
 
     def body(self):
         self.depth += 1
-        out = [self.statement() for _ in range(self.pick((1, 2, 2, 3)))]
+        out = [self.statements() for _ in range(self.pick((1, 2, 2, 3)))]
         self.depth -= 1
-        return out
+        return [statement for each in out for statement in each]
 
     def make(self):
         for _ in range(self.pick((0, 1, 1, 2))):
-            self.device, self.flavor_of_a = True, self.flavor()
+            plain = self.chance(0.4)  # the result follows from the argument alone
+            self.device, self.flavor_of_a = True, "grid" if plain else self.flavor()
             function = Function("")
-            function.body = [self.statement() for _ in range(self.pick((2, 3, 4)))]
-            result = self.number("u32", self.flavor(), 2)
+            for _ in range(0 if plain else self.pick((2, 3, 4))):
+                function.body += self.statements()
+            result = self.number("u32", "grid" if plain else self.flavor(), 2)
+            if plain:
+                result = Expression("u32", "(a + ", result, ")")
             function.result, function.variables = result, self.variables()
             self.program.functions.append(function)
         self.device, kernel = False, Function("")
         kernel.shared = (128, self.pick(("in[j]", "in[j] & 31", "j * 3", "(u32)n + j", "in[n]")))
-        kernel.body = [self.statement() for _ in range(self.pick((4, 6, 8, 10)))]
+        for _ in range(self.pick((4, 6, 8, 10))):
+            kernel.body += self.statements()
         kernel.body += [self.load(), self.load()] if len(self.all_tables) > 4 else []
         kernel.variables = self.variables()
         self.program.functions.append(kernel)
