@@ -4,7 +4,7 @@
 known: the same source runs on the host, thread by thread (tests/sass/host/marks.cpp).
 
 usage: tests/sass/random_programs.py [--count N] [--seed TEXT] [--first N] [--arch N...]
-                                     [--toolkit FOLDER] [--keep FOLDER]
+                                     [--toolkit FOLDER] [--keep FOLDER] [--as-drawn]
 
 An answer is false where the host saw otherwise: several addresses of a warp where one is said,
 other distances than those that are said, distances that go with the data where none is said to be
@@ -60,10 +60,14 @@ class Broken(Exception):
     """A tool fails, or a program is none."""
 
 
-def run(*command):
+class Refused(Broken):
+    """The toolkit does not compile a file. Its assembler has errors of its own."""
+
+
+def run(*command, error=Broken):
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1200)
     if done.returncode:
-        raise Broken(f"{' '.join(command)}: exit {done.returncode}\n{done.stderr[-3000:]}")
+        raise error(f"{' '.join(command)}: exit {done.returncode}\n{done.stderr[-3000:]}")
     return done.stdout
 
 
@@ -100,8 +104,9 @@ class File:
 class Runner:
     """Runs files: by a toolkit and by the host."""
 
-    def __init__(self, folder, toolkit, cbank):
+    def __init__(self, folder, toolkit, cbank, smaller=True):
         self.folder, self.toolkit, self.cbank = folder, toolkit, cbank
+        self.smaller = smaller  # it looks for the smallest program that is false
         for name in ("marks", "block"):
             run("g++", "-std=c++17", "-O1", "-c", f"{HOST}/{name}.cpp", "-o", f"{folder}/{name}.o")
 
@@ -126,6 +131,7 @@ class Runner:
         run(
             *(f"{self.toolkit}/bin/nvcc", "-std=c++17", "-cubin", "-lineinfo", "-w"),
             *(f"-arch=sm_{architecture}", f"-I{HERE}", *flags, "-o", cubin, source),
+            error=Refused,
         )
         said = run(
             self.cbank,
@@ -281,6 +287,7 @@ def arguments():
     parser.add_argument("--per-file", type=int, default=PER_FILE)
     parser.add_argument("--arch", type=int, nargs="*", default=[])
     parser.add_argument("--toolkit", default=os.environ.get("CBANK_CUDA") or "/usr/local/cuda")
+    parser.add_argument("--as-drawn", action="store_true", help="look for no smaller program")
     parser.add_argument("--keep", help="a folder for the files that have false answers")
     return parser.parse_args()
 
@@ -294,6 +301,21 @@ def architectures_of(toolkit):
     )
 
 
+def judge_file(runner, seed, chosen, tiles, architecture, flags, counts):
+    """{number of a program: what is false}, without programs that the toolkit does not compile."""
+    half, false = len(chosen) // 2, {}
+    try:
+        return runner.judge(File(seed, chosen, tiles), architecture, flags, counts)
+    except Refused:
+        if half == 0:
+            counts["refused"] += 1
+            return {}
+    for start, part in ((0, chosen[:half]), (half, chosen[half:])):
+        said = judge_file(runner, seed, part, tiles, architecture, flags, counts)
+        false |= {start + number: words for number, words in said.items()}
+    return false
+
+
 def try_file(runner, seed, number, architecture, counts, keep=None, per_file=PER_FILE):
     """Tries one file and prints what is false. How many programs are wrong."""
     seed, tiles, flags = f"{seed}/{number}", number % 4 == 3, FLAGS[number % len(FLAGS)]
@@ -302,16 +324,17 @@ def try_file(runner, seed, number, architecture, counts, keep=None, per_file=PER
         programs.draw_program(f"{seed}/{k}", tables, architecture >= REDUCTIONS_FIRST, tiles)
         for k in range(per_file)
     ]
-    false = runner.judge(File(seed, chosen, tiles), architecture, flags, counts)
+    false = judge_file(runner, seed, chosen, tiles, architecture, flags, counts)
     counts["programs"] += per_file
     counts[f"sm_{architecture}"] += per_file
     for k, said in false.items():
         print(f"false: sm_{architecture} {' '.join(flags)} {seed}/{k}: {'; '.join(said)}")
+        if not runner.smaller:
+            continue
         program, less = smallest(runner, seed, chosen[k], tiles, architecture, flags)
         file = File(seed, [program], tiles)
-        begin, end = file.lines.index(f"/* {program.seed} */"), file.lines.index(
-            "#ifndef __CUDACC__"
-        )
+        begin = file.lines.index(f"/* {program.seed} */")
+        end = file.lines.index("#ifndef __CUDACC__")
         print("; ".join(less or said), *file.lines[begin:end], sep="\n", flush=True)
         if keep:
             name = f"{seed}-{k}-sm_{architecture}.cu".replace("/", "-")
@@ -339,7 +362,7 @@ def main():
     files = -(-options.count // options.per_file)
     with tempfile.TemporaryDirectory() as folder:
         wrong, counts = try_files(
-            Runner(folder, options.toolkit, cbank),
+            Runner(folder, options.toolkit, cbank, not options.as_drawn),
             options.seed,
             range(options.first, options.first + files),
             options.arch,
