@@ -115,6 +115,13 @@ class Assign(Statement):
         return [f"{self.variable} = {self.expressions[0]};"]
 
 
+class Store(Statement):
+    """Writes what nothing reads: calls of two arms stay two where it stands behind one of them."""
+
+    def lines(self, context):
+        return ["out[THREAD + 512] = sum;"]
+
+
 class Load(Statement):
     """A load of a table. `form` is how the source writes the index."""
 
@@ -1108,6 +1115,7 @@ class Maker:
                 arms[-1].variable = name
         condition = self.condition(self.flavor(), 1)
         more = [[arm, self.statement()] if self.chance(0.3) else [arm] for arm in arms]
+        more[0] += [] if self.device else [Store()]
         self.last = name
         return If(condition, *more)
 
