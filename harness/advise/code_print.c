@@ -184,7 +184,7 @@ static void print_table(const struct answer *answer, const struct table_row *row
 {
     const struct user_table *table = row->table;
     char name[NAME_BYTES], kernels[NAME_BYTES], line[LINE_BYTES] = "", bytes[64] = "";
-    char memory[128];
+    char memory[128] = "";
 
     name_table(answer, row, name);
     name_kernels(answer, row, kernels);
@@ -198,8 +198,8 @@ static void print_table(const struct answer *answer, const struct table_row *row
         text_join(line, sizeof(line), "", ", such as %s", answer->groups.groups[row->group].name);
     if (row->reasons_differ)
         text_join(line, sizeof(line), "; ", "the reason is of one of them");
-    snprintf(memory, sizeof(memory), load_is_named(&table->load) ? " (%s%s)" : "",
-             table->load.memory, bytes);
+    if (load_is_named(&table->load))
+        snprintf(memory, sizeof(memory), " (%s%s)", table->load.memory, bytes);
     advise_put(answer->stream, answer->look, "  %s%s%s%s%s", name, memory, line[0] ? ": " : "",
                line, condition_mark(&answer->conditions, table->load.condition));
 }

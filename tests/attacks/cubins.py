@@ -36,6 +36,15 @@ ELF = (64, ("<H", 16, 18, 52, 54, 56, 58, 60, 62), ("<I", 20, 48), ("<Q", 24, 32
 SECTION = (64, ("<I", 0, 4, 40, 44), ("<Q", 8, 16, 24, 32, 48, 56))
 SYMBOL = (24, ("<I", 0), ("<B", 4, 5), ("<H", 6), ("<Q", 8, 16))
 SYMBOLS = 2  # the type of their section
+# What is asked of a mutant.
+WORDS = (
+    (),
+    ("--json", "-"),
+    ("--all-loads",),
+    ("--against", "whole.cubin"),
+    ("--kernel-name", "*o*", "--fail"),
+    ("--against", "whole.cubin", "--json", "-"),
+)
 
 
 def mutate_fields(chance, data):
@@ -94,6 +103,8 @@ def main():
         read(path) for path in sorted(glob.glob(os.path.join(ROOT, "tests/corpus/cubin/*")))
     ]
     cubins = [data for data in originals if data[18:20] == b"\xbe\0"]  # ELF files for a GPU
+    with open(os.path.join(campaign.folder, "whole.cubin"), "wb") as file:
+        file.write(read(os.path.join(ROOT, "tests/corpus/cubin/lookup_sm_90.cubin")))
     for number in range(campaign.options.count):
         chance = campaign.chance(number)
         kind, mutant = (
@@ -107,7 +118,7 @@ def main():
             file.write(mutant())
         campaign.attempt(
             f"cubins, {kind}",
-            [*ADVISE, "--kernel", "mutant.cubin", *(("--json", "-") if number % 4 > 1 else ())],
+            [*ADVISE, "--kernel", "mutant.cubin", *WORDS[number // 2 % len(WORDS)]],
             "mutant.cubin",
         )
     sys.exit(campaign.end())
