@@ -295,10 +295,10 @@ enum status table_rows_open(const struct user_code *code, const struct kernel_gr
     qsort(items, count, sizeof(*items), compare_items);
     status = merge_items(items, count, out);
     free(items);
-    if (status == STATUS_OK)
-        qsort(out->rows, out->count, sizeof(*out->rows), compare_rows);
-    else
+    if (status != STATUS_OK)
         table_rows_close(out);
+    else if (out->count > 0)
+        qsort(out->rows, out->count, sizeof(*out->rows), compare_rows);
     return status;
 }
 
