@@ -255,9 +255,9 @@ static void print_rest(const struct answer *answer, size_t left_out)
     fputc('\n', answer->stream);
     if (left_out > 0)
         advise_put(answer->stream, answer->look,
-                   "not printed: %zu tables, which are arguments or memory without a name where "
-                   "there is nothing to change, or exceed %d of a verdict",
-                   left_out, TABLES_SHOWN);
+                   "not printed: %zu table%s (arguments and unnamed memory with nothing to change, "
+                   "and those beyond the first %d of a verdict)",
+                   left_out, plural(left_out), TABLES_SHOWN);
     advise_put(answer->stream, answer->look, "kernels: %s", names);
     advise_put(answer->stream, answer->look,
                "--kernel-name GLOB chooses kernels; --all-loads prints all tables and loads; "

@@ -14,6 +14,15 @@
 
 enum { BASE_BYTES = 512 };
 
+const char *kernel_mangled(const char *name)
+{
+    static const char before[] = "__nv_static_", behind[] = "__Z";
+    const char *place =
+        strncmp(name, before, strlen(before)) == 0 ? strstr(name + strlen(before), behind) : NULL;
+
+    return place ? place + 1 : name;
+}
+
 /* A part of a name: where it is, and its bytes. */
 struct part {
     const char *text;
@@ -38,8 +47,10 @@ static bool next_part(const char **place, struct part *out)
 }
 
 /* The first part of a mangled name; NULL: it is not mangled. */
-static const char *first_place(const char *name, bool *nested)
+static const char *first_place(const char *whole, bool *nested)
 {
+    const char *name = kernel_mangled(whole);
+
     if (strncmp(name, "_Z", 2) != 0)
         return NULL;
     *nested = name[2] == 'N';

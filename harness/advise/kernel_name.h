@@ -5,6 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Where a mangled name begins: behind what nvcc puts before the names of static kernels in code
+ * that is linked on the device. The name itself, if it has no such part. */
+const char *kernel_mangled(const char *name);
+
 /* The part of a mangled name that instances of a template share: namespaces and the name itself,
  * without the arguments of the template and the parameters. Overloads share it, too. A name that is
  * not mangled is shared whole. Returns its bytes. */

@@ -33,8 +33,9 @@ const struct names variation_names = NAMES(variation_words, VARIATION_COUNT, NUL
 static char *readable_name(const struct user_code *code, const char *symbol)
 {
     int failed;
-    char *readable = code->demangle && strncmp(symbol, "_Z", 2) == 0
-                         ? code->demangle(symbol, NULL, NULL, &failed)
+    const char *mangled = kernel_mangled(symbol);
+    char *readable = code->demangle && strncmp(mangled, "_Z", 2) == 0
+                         ? code->demangle(mangled, NULL, NULL, &failed)
                          : NULL;
 
     return readable ? readable : strdup(symbol);

@@ -104,6 +104,25 @@ class Archives(Scratch):
             ["first(int*)", "second(int*)"],
         )
 
+    def test_static_kernels_have_their_names(self):
+        """nvcc hides those of code that is linked on the device behind a hash."""
+        if not nvcc():
+            self.skipTest("no nvcc")
+        with open(self.path("hidden.cu"), "w", encoding="utf-8") as file:
+            file.write(
+                "static __global__ void hidden(int *out) { out[1] = out[0]; }\n"
+                "void launch(int *out) { hidden<<<1, 1>>>(out); }\n"
+            )
+        subprocess.run(
+            [nvcc(), "-rdc=true", "-arch=sm_90", "-c", "hidden.cu"],
+            check=True,
+            capture_output=True,
+            cwd=self.path(""),
+        )
+        (kernel,) = self.kernels(self.MAGIC + member("a.o/", read_bytes(self.path("hidden.o"))))
+        self.assertRegex(kernel["name"], "^__nv_static_.*_Z6hiddenPi$")
+        self.assertEqual(kernel["readable_name"], "hidden(int*)")
+
     def test_damaged_ones(self):
         whole = self.MAGIC + member("a.o/", self.object)
         damaged = ": an archive that is cut off or damaged"
