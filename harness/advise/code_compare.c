@@ -64,14 +64,36 @@ static enum status compare_usage(const struct sides *sides)
     return status;
 }
 
-/* The table of another kernel with the same name in the same memory; NULL: there is none. */
-static const struct user_table *same_table(const struct cubin_kernel *kernel,
+/* Whether a table has no name, in the same memory as another. */
+static bool is_nameless(const struct user_table *table, const struct user_table *like)
+{
+    return !load_is_named(&table->load) && strcmp(table->load.memory, like->load.memory) == 0;
+}
+
+/* Which of the nameless tables in its memory a table is, from 1. */
+static size_t number_of(const struct cubin_kernel *kernel, const struct user_table *table)
+{
+    size_t number = 0;
+
+    for (const struct user_table *t = kernel->tables; t <= table; t++)
+        number += is_nameless(t, table);
+    return number;
+}
+
+/* The table of kernel `other` with the same name in the same memory; of those without a name, with
+ * the same number, as where they begin differs among architectures. NULL: there is none. */
+static const struct user_table *same_table(const struct cubin_kernel *other,
+                                           const struct cubin_kernel *kernel,
                                            const struct user_table *table)
 {
-    for (size_t t = 0; t < kernel->table_count; t++)
-        if (strcmp(kernel->tables[t].load.table, table->load.table) == 0 &&
-            strcmp(kernel->tables[t].load.memory, table->load.memory) == 0)
-            return &kernel->tables[t];
+    const bool named = load_is_named(&table->load);
+    const size_t number = named ? 0 : number_of(kernel, table);
+
+    for (const struct user_table *t = other->tables; t < other->tables + other->table_count; t++)
+        if (named ? strcmp(t->load.table, table->load.table) == 0 &&
+                        strcmp(t->load.memory, table->load.memory) == 0
+                  : is_nameless(t, table) && number_of(other, t) == number)
+            return t;
     return NULL;
 }
 
@@ -94,9 +116,11 @@ static enum status compare_table(const struct sides *sides, const struct user_ta
 
     if (before && after && is_same_verdict(before, after))
         return STATUS_OK;
-    load_table_name(load, change.name, sizeof(change.name));
     if (load_is_named(load))
-        text_join(change.name, sizeof(change.name), "", " in %s", load->memory);
+        snprintf(change.name, sizeof(change.name), "%s in %s", load->readable, load->memory);
+    else
+        snprintf(change.name, sizeof(change.name), "%s memory, array %zu", load->memory,
+                 after ? number_of(sides->after, after) : number_of(sides->before, before));
     return add_change(sides, &change);
 }
 
@@ -105,10 +129,11 @@ static enum status compare_tables(const struct sides *sides)
     enum status status = STATUS_OK;
 
     for (size_t t = 0; status == STATUS_OK && t < sides->after->table_count; t++)
-        status = compare_table(sides, same_table(sides->before, &sides->after->tables[t]),
-                               &sides->after->tables[t]);
+        status =
+            compare_table(sides, same_table(sides->before, sides->after, &sides->after->tables[t]),
+                          &sides->after->tables[t]);
     for (size_t t = 0; status == STATUS_OK && t < sides->before->table_count; t++)
-        if (!same_table(sides->after, &sides->before->tables[t]))
+        if (!same_table(sides->after, sides->before, &sides->before->tables[t]))
             status = compare_table(sides, &sides->before->tables[t], NULL);
     return status;
 }

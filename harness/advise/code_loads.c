@@ -40,7 +40,10 @@ static void fill_row(const struct user_access *access, const struct conditions *
         text_join(row->line, sizeof(row->line), ", ",
                   access->file[0] ? "%s:%" PRIu64 : "%sline %" PRIu64, access->file,
                   access->line.value);
-    load_table_name(access, row->table, sizeof(row->table));
+    if (conditions || load_is_named(access))
+        load_table_name(access, row->table, sizeof(row->table));
+    else
+        snprintf(row->table, sizeof(row->table), "%s memory", access->memory);
     snprintf(row->varies, sizeof(row->varies),
              access->stride_bytes ? "%s, %" PRId64 " bytes apart" : "%s",
              variation_names.names[access->variation], access->stride_bytes);

@@ -22,7 +22,8 @@ struct access_row {
 /* Whether two rows are of loads that are alike. */
 bool access_rows_are_alike(const struct access_row *a, const struct access_row *b);
 
-/* Makes the rows of a kernel's loads; without their lines where `lines` is false. The caller frees
- * *rows. STATUS_ENVIRONMENT, logged, when out of memory. */
+/* Makes the rows of a kernel's loads; without their lines where `lines` is false. Without
+ * `conditions` they are to be compared with another file's: no marks, no offsets of shared memory.
+ * The caller frees *rows. STATUS_ENVIRONMENT, logged, when out of memory. */
 enum status access_rows(const struct cubin_kernel *kernel, const struct conditions *conditions,
                         bool lines, struct access_row **rows, size_t *count);

@@ -276,11 +276,19 @@ KERNEL(added) { o[threadIdx.x] = 2 * x[threadIdx.x]; }
 }
 """
 
-    def compile(self, name, code, *options):
+    def compile(self, name, code, *options, architecture=90):
         with open(self.path("kernels.cu"), "w", encoding="utf-8") as file:
             file.write(self.HEAD + code)
         subprocess.run(
-            [nvcc(), "-cubin", "-arch=sm_90", *options, "-o", f"{name}.cubin", "kernels.cu"],
+            [
+                nvcc(),
+                "-cubin",
+                f"-arch=sm_{architecture}",
+                *options,
+                "-o",
+                f"{name}.cubin",
+                "kernels.cu",
+            ],
             check=True,
             capture_output=True,
             cwd=self.path(""),
@@ -357,7 +365,25 @@ KERNEL(added) { o[threadIdx.x] = 2 * x[threadIdx.x]; }
             self.assertGreater(changes[name]["after"], 0)
         # Half of the 64 values at least.
         self.assertGreaterEqual(changes["bytes of local memory"]["after"], 4 * 32)
-        self.assertIn("\n  local memory: - -> ", said)
+        self.assertIn("\n  local memory, array 1: - -> ", said)
+
+    def test_architectures_begin_shared_memory_elsewhere(self):
+        """From sm_90 on the first KB is the driver's: the same array is at another offset."""
+        if not nvcc():
+            self.skipTest("no nvcc")
+        code = """KERNEL(tile) {
+    __shared__ float t[256];
+    t[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    o[threadIdx.x] = t[255 - threadIdx.x];
+}
+"""
+        old = self.compile("old", code, architecture=80)
+        against, _ = self.compared(self.compile("new", code), old)
+        self.assertEqual(
+            [change["name"] for change in against["changes"] if change["kind"] != "use"], []
+        )
+        self.assertEqual(against["architecture"], 80)
 
 
 if __name__ == "__main__":
