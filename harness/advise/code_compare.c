@@ -80,19 +80,20 @@ static size_t number_of(const struct cubin_kernel *kernel, const struct user_tab
     return number;
 }
 
-/* The table of kernel `other` with the same name in the same memory; of those without a name, with
- * the same number, as where they begin differs among architectures. NULL: there is none. */
-static const struct user_table *same_table(const struct cubin_kernel *other,
+/* The table of kernel `counterpart` with the same name in the same memory; of those without a name,
+ * with the same number, as where they begin differs among architectures. NULL: there is none. */
+static const struct user_table *same_table(const struct cubin_kernel *counterpart,
                                            const struct cubin_kernel *kernel,
                                            const struct user_table *table)
 {
     const bool named = load_is_named(&table->load);
     const size_t number = named ? 0 : number_of(kernel, table);
 
-    for (const struct user_table *t = other->tables; t < other->tables + other->table_count; t++)
+    for (const struct user_table *t = counterpart->tables;
+         t < counterpart->tables + counterpart->table_count; t++)
         if (named ? strcmp(t->load.table, table->load.table) == 0 &&
                         strcmp(t->load.memory, table->load.memory) == 0
-                  : is_nameless(t, table) && number_of(other, t) == number)
+                  : is_nameless(t, table) && number_of(counterpart, t) == number)
             return t;
     return NULL;
 }
