@@ -18,6 +18,7 @@ from common import ROOT, Scratch, cbank as program, kept_folder, read_json
 
 CHIP = "results/chips/h200"
 NIGHTS = "results/h200/fleet/nights"
+CODE = "tests/corpus/cubin/answer_sm_90.cubin"
 # Of documents whose table of columns is the schema itself.
 BY_HAND = {"table"}
 GONE = object()  # in place of a value: the key is taken out
@@ -104,6 +105,11 @@ BROKEN = {
         (("code", "kernels", 0, "tables", 0, "verdict"), "fine"),
         (("code", "kernels", 0, "tables", 0, "addresses"), "1"),
     ),
+    "against": (
+        (("against", "changes"), GONE),
+        (("against", "architecture"), "90"),
+        (("against", "only_in_one"), None),
+    ),
     "tables": (
         (("tables", 0, "l2_ns"), GONE),
         (("tables",), []),
@@ -144,7 +150,7 @@ BROKEN = {
     ),
 }
 # The kind of document that those of another name in BROKEN are.
-KIND = {"code": "advice"}
+KIND = {"code": "advice", "against": "advice"}
 # Kinds that the program reads all of.
 READ = ("card", "characterization", "calibration", "manifest")
 # What a schema says and no reader of the program needs.
@@ -268,7 +274,8 @@ class Broken(Scratch):
                     "comparison": ("compare", core, second, "--json", "-"),
                     "explanation": ("explain", "--json", core),
                     "advice": ("advise", "--table-bytes", "128", "--json", "-"),
-                    "code": ("advise", "--kernel", cls.kernels(), "--json", "-"),
+                    "code": ("advise", "--kernel", CODE, "--json", "-"),
+                    "against": ("advise", "--kernel", CODE, "--against", CODE, "--json", "-"),
                     "tables": ("advise", "--tables", "a:4096:4:2,b:256:4:1", "--json", "-"),
                     "fleet": ("fleet", store, "--json", "-"),
                     "history": ("history", store, "--cell", "*/per_warp/*", "--json"),
@@ -299,11 +306,6 @@ class Broken(Scratch):
                 json.dump(result, file)
         cbank("ingest", store, folder)
         return store
-
-    @staticmethod
-    def kernels():
-        """Code with a table: the program's own kernels."""
-        return os.path.join(ROOT, "build/images/probes.sm_90.cubin")
 
     def test_every_kind_is_here(self):
         kinds = {KIND.get(name, name) for name in BROKEN}

@@ -234,8 +234,7 @@ class Show(Scratch):
 def properties(kind, key):
     """Keys of an item of a list in a schema."""
     schema = read_json(os.path.join(ROOT, f"results/{kind}.schema.json"))
-    item = schema["properties"][key]["items"]
-    return (schema["$defs"][item["$ref"].split("/")[-1]] if "$ref" in item else item)["properties"]
+    return schema["properties"][key]["items"]["properties"]
 
 
 if __name__ == "__main__":
