@@ -3,7 +3,10 @@
 """Holds the answers of `cbank advise --kernel` about the loads of tests/sass/corpus against the
 counters of a GPU.
 
+Proves the sentence of docs/advise.md on counters.
+
 usage: answers_on_gpu.py [--json FILE] [--keep DIRECTORY] CBANK
+       answers_on_gpu.py --show FILE
 
 Each file of the corpus becomes a program (tests/sass/gpu/run.cuh) that launches each of its kernels
 once. Nsight Compute counts for each instruction how often warps executed it, the sectors that its
@@ -46,14 +49,10 @@ LDC_KNOWN = re.compile(r"\bLDC\S* R\d+, c\[0x\w+\]\[(0x\w+|RZ)\]")
 
 
 def call(*command, **options):
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, **options
-    )
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
     if done.returncode:
         text = (done.stdout + done.stderr)[-2000:]
-        sys.exit(
-            f"answers_on_gpu: {' '.join(command)} exited {done.returncode}:\n{text}"
-        )
+        sys.exit(f"answers_on_gpu: {' '.join(command)} exited {done.returncode}:\n{text}")
     return done.stdout
 
 
@@ -108,9 +107,7 @@ def profile(base):
     )
     for page in ("raw", "source"):
         told = ("--print-source", "sass") if page == "source" else ()
-        text = call(
-            "ncu", "--import", f"{base}.ncu-rep", "--csv", "--page", page, *told
-        )
+        text = call("ncu", "--import", f"{base}.ncu-rep", "--csv", "--page", page, *told)
         with open(f"{base}.{page}.csv", "w", encoding="utf-8") as file:
             file.write(text)
 
@@ -138,9 +135,7 @@ def requests_of(base):
     """{kernel: requests to the L1 constant cache} of the raw page."""
     with open(f"{base}.raw.csv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    return {
-        row["Kernel Name"]: number(row[REQUESTS]) for row in rows if row["Kernel Name"]
-    }
+    return {row["Kernel Name"]: number(row[REQUESTS]) for row in rows if row["Kernel Name"]}
 
 
 def addresses_of(load):
@@ -196,18 +191,10 @@ def judge_requests(instructions, loads, requests):
     """The same of a kernel's requests to the L1 constant cache."""
     low = high = 0
     for address, seen in instructions.items():
-        if address == "first" or not re.search(
-            r"\bLDC\b", seen["text"].replace(".", " ")
-        ):
+        if address == "first" or not re.search(r"\bLDC\b", seen["text"].replace(".", " ")):
             continue
         load = loads.get(address)
-        most = (
-            1
-            if LDC_KNOWN.search(seen["text"])
-            else addresses_of(load)
-            if load
-            else WARP
-        )
+        most = 1 if LDC_KNOWN.search(seen["text"]) else addresses_of(load) if load else WARP
         known = most == 1 or (load and load["variation"] in ("affine", "uneven"))
         full = seen["threads"] == WARP * seen["executed"]
         high += most * seen["executed"]
@@ -223,9 +210,7 @@ def judge(name, base, answers):
         # The condition is that rows are whole warps.
         if kernel.endswith("_2d") and any(load["condition"] for load in loads.values()):
             continue
-        judged = [
-            (load, judge_load(load, seen[address])) for address, load in loads.items()
-        ]
+        judged = [(load, judge_load(load, seen[address])) for address, load in loads.items()]
         if any(load["memory"] == "constant" for load in loads.values()):
             judged.append((None, judge_requests(seen, loads, requests[kernel])))
         for load, found in judged:
@@ -245,48 +230,58 @@ def judge(name, base, answers):
                 }
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", metavar="FILE", help="write what was found")
-    parser.add_argument(
-        "--keep", metavar="DIRECTORY", help="keep programs and counts there"
-    )
-    parser.add_argument("cbank", help="the program, built")
-    asked = parser.parse_args()
+def measure(cbank, folder):
+    """The GPU, the tools, and the rows of all files."""
     names = sorted(set(os.listdir(CORPUS)) - {*NOT_LAUNCHED, "corpus.h"})
     rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        folder = asked.keep or folder
-        with concurrent.futures.ThreadPoolExecutor() as pool:
-            built = list(pool.map(lambda name: build(name, folder, asked.cbank), names))
-        for name, (base, answers) in zip(names, built):
-            profile(base)
-            rows += judge(name, base, answers)
-    kernels = {(row["file"], row["kernel"]) for row in rows}
-    false = [row for row in rows if not row["holds"]]
-    exact = sum(row["low"] == row["high"] for row in rows)
-    found = {
-        "gpu": call(
-            "nvidia-smi",
-            "--query-gpu=name,uuid,driver_version",
-            "--format=csv,noheader",
-        ).strip(),
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        built = list(pool.map(lambda name: build(name, folder, cbank), names))
+    for name, (base, answers) in zip(names, built):
+        profile(base)
+        rows += judge(name, base, answers)
+    gpu = call("nvidia-smi", "--query-gpu=name,uuid,driver_version", "--format=csv,noheader")
+    return {
+        "gpu": gpu.strip(),
         "nsight_compute": call("ncu", "--version").splitlines()[-1],
         "nvcc": call("nvcc", "--version").splitlines()[-1],
-        "cbank": call(asked.cbank, "--version").splitlines()[0],
-        "kernels": len(kernels),
+        "cbank": call(cbank, "--version").splitlines()[0],
+        "kernels": len({(row["file"], row["kernel"]) for row in rows}),
         "rows": rows,
     }
-    if asked.json:
-        with open(asked.json, "w", encoding="utf-8") as file:
-            json.dump(found, file, indent=1)
+
+
+def show(found):
+    """Prints the false answers and a summary. Returns the exit code."""
+    rows = found["rows"]
+    false = [row for row in rows if not row["holds"]]
     for row in false:
         print("FALSE", *(f"{key}={value}" for key, value in row.items()))
     print(
-        f"{len(kernels)} kernels, {len(rows)} counts beside answers, {exact} of them to the"
-        f" integer: {len(false)} false"
+        f"{found['gpu'].split(',')[0]}: {found['kernels']} kernels, {len(rows)} counts beside"
+        f" answers, {sum(row['low'] == row['high'] for row in rows)} of them to the integer:"
+        f" {len(false)} false"
     )
     return 1 if false else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", metavar="FILE", help="write what was found")
+    parser.add_argument("--keep", metavar="DIRECTORY", help="keep programs and counts there")
+    parser.add_argument("--show", metavar="FILE", help="print what was found before")
+    parser.add_argument("cbank", nargs="?", help="the program, built")
+    asked = parser.parse_args()
+    if asked.show:
+        with open(asked.show, encoding="utf-8") as file:
+            return show(json.load(file))
+    if not asked.cbank:
+        parser.error("CBANK or --show is needed")
+    with tempfile.TemporaryDirectory() as folder:
+        found = measure(asked.cbank, asked.keep or folder)
+    if asked.json:
+        with open(asked.json, "w", encoding="utf-8") as file:
+            json.dump(found, file, indent=1)
+    return show(found)
 
 
 if __name__ == "__main__":

@@ -34,9 +34,7 @@ def kind_of(result):
     """(model, part number, groups) in words."""
     device = result["device"]
     sizes = collections.Counter(device["board"]["constant_cache_groups"])
-    groups = " + ".join(
-        f"{count} x {sms}" for sms, count in sorted(sizes.items(), reverse=True)
-    )
+    groups = " + ".join(f"{count} x {sms}" for sms, count in sorted(sizes.items(), reverse=True))
     return device["name"], device["board"]["part_number"], groups
 
 
@@ -68,9 +66,7 @@ def main():
     for kind, boards in sorted(kinds.items(), key=lambda item: -len(item[1])):
         columns = [*kind, str(len(boards))]
         for cell in CELLS:
-            times = [
-                times[cell] for board in boards for times in board if cell in times
-            ]
+            times = [times[cell] for board in boards for times in board if cell in times]
             columns.append(f"{min(times):.2f} to {max(times):.2f}")
         columns.append(f"{100 * max(drift(*board) for board in boards):.2f} %")
         print(f"| {' | '.join(columns)} |")

@@ -38,9 +38,7 @@ def questions():
 def run(*command):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        trials.fail(
-            f"{' '.join(command)} exited {done.returncode}: {done.stderr.strip()}"
-        )
+        trials.fail(f"{' '.join(command)} exited {done.returncode}: {done.stderr.strip()}")
     return done.stdout
 
 
@@ -103,13 +101,9 @@ def machine(found):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--processes", type=int, default=5)
-    parser.add_argument(
-        "--json", metavar="FILE", help="measure, and write what was found"
-    )
+    parser.add_argument("--json", metavar="FILE", help="measure, and write what was found")
     parser.add_argument("--show", metavar="FILE", help="print what was found")
-    parser.add_argument(
-        "--hits", action="store_true", help="print the guesses that hit"
-    )
+    parser.add_argument("--hits", action="store_true", help="print the guesses that hit")
     asked = parser.parse_args()
     if asked.show:
         show(asked.show, asked.hits)
