@@ -86,7 +86,8 @@ static void classify(const struct analysis *analysis, struct address address,
     const struct value high = address.high;
 
     load->origin = high.origin == ORIGIN_SHARED ? ORIGIN_SHARED : address.low.origin;
-    load->offset = (int32_t)address.low.displacement;
+    load->offset =
+        (int32_t)(value_is_number(&address.low) ? address.low.known : address.low.displacement);
     load->base = address.low.base;
     load->banks_apart = value_banks_are_apart(&analysis->machine.lanes, &address.low);
     if (analysis->machine.facts->doubt || analysis->flow->lost) {
@@ -161,8 +162,8 @@ static bool constant_address(struct analysis *analysis, const struct instruction
         return false;
     offset.base = machine_number(machine, offset.known & UINT16_MAX).base; /* it has 16 bits */
     *low = value_add(&machine->lanes, *low, offset);
-    /* A register with the address of one table serves the loads of those around it. */
-    if (begin != BASE_NONE && begin < BASE_OFFSET && in->offset != 0 &&
+    /* A register with the address of one table serves the loads of those behind it. */
+    if (begin != BASE_NONE && begin < BASE_OFFSET && in->offset > 0 &&
         machine_base_of_both(machine, begin, low->displacement & UINT16_MAX) != begin)
         low->base = BASE_UNKNOWN;
     return true;
