@@ -431,14 +431,14 @@ static void decode_bank(const struct row *row, uint32_t architecture, struct ins
     out->offset = (int32_t)(int16_t)out->source[SOURCE_BANK].number;
 }
 
-/* Whether an opcode of sm_100 or later, LONG, is on pairs: USEL has the form of a uniform operand
- * for them. */
-static bool is_long(const struct instruction *in)
+/* Whether an opcode, LONG, is on pairs: USEL has the form of a uniform operand for them. */
+static bool is_long(const struct row *row, const struct instruction *in)
 {
-    const bool compare = in->transfer == TRANSFER_COMPARE, select = in->transfer == TRANSFER_SELECT;
-
-    return instruction_field(in, FIELD_LONG) || (!compare && in->form == FORM_IMMEDIATE_C) ||
-           (select && (in->form == FORM_CONSTANT_C || in->form == FORM_UNIFORM_C)) ||
+    if (instruction_field(in, FIELD_LONG) || row->transfer == TRANSFER_COMPARE)
+        return instruction_field(in, FIELD_LONG);
+    return in->form == FORM_IMMEDIATE_C ||
+           (row->transfer == TRANSFER_SELECT &&
+            (in->form == FORM_CONSTANT_C || in->form == FORM_UNIFORM_C)) ||
            (in->opcode == OPCODE_USEL && in->form == FORM_UNIFORM_B);
 }
 
@@ -557,6 +557,7 @@ static const struct row *decode_head(const unsigned char *code, size_t offset,
     out->form = (uint8_t)instruction_field(out, FIELD_FORM);
     out->guard = (uint16_t)(PREDICATE_FIRST + instruction_field(out, FIELD_GUARD_NUMBER));
     out->guard_negated = instruction_field(out, FIELD_GUARD_NEGATED);
+    out->transfer = instruction_transfer(out);
     if (row->fields & IS_A && instruction_field(out, FIELD_MINMAX_PREDICATES))
         out->transfer = TRANSFER_UNKNOWN;
     return row;
@@ -579,7 +580,7 @@ void instruction_decode(const unsigned char *code, size_t offset, uint32_t archi
         decode_memory(row, architecture, out);
     } else if (row->fields & BANK) {
         decode_bank(row, architecture, out);
-    } else if (row->fields & LONG && architecture >= LATE_FIRST && is_long(out)) {
+    } else if (row->fields & LONG && architecture >= LATE_FIRST && is_long(row, out)) {
         decode_long(*row, architecture, out);
         count *= 2;
     } else if (row->fields & TYPED && !instruction_field(out, FIELD_TYPE_64)) {

@@ -255,6 +255,10 @@ bool architecture_seen(uint32_t architecture);
 void instruction_decode(const unsigned char *code, size_t offset, uint32_t architecture,
                         struct instruction *out);
 
+/* How what an instruction writes follows from what it reads, where its modifiers are those that the
+ * transfer has; else a weaker one. */
+enum transfer instruction_transfer(const struct instruction *instruction);
+
 /* A field of an instruction, and of the code at a byte offset. */
 uint32_t instruction_field(const struct instruction *instruction, enum bit_field field);
 uint32_t code_field(const unsigned char *code, size_t offset, enum bit_field field);

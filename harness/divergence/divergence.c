@@ -378,6 +378,13 @@ static enum status keep_out(struct analysis *analysis, uint32_t block, bool *cha
     return STATUS_OK;
 }
 
+/* Values that were found before hold no more. */
+static void mark_all_dirty(struct analysis *analysis)
+{
+    for (size_t k = 0; k < analysis->flow->reached; k++)
+        analysis->blocks[analysis->flow->sequence[k]].dirty = true;
+}
+
 /* Visits a block. Whether its end has changed. */
 static enum status visit_block(struct analysis *analysis, uint32_t block, bool *changed)
 {
@@ -395,9 +402,8 @@ static enum status visit_block(struct analysis *analysis, uint32_t block, bool *
     analysis->machine.whole = convergence_is_whole(analysis, block);
     for (uint32_t index = row->first; index <= row->last; index++)
         machine_execute(&analysis->machine, analysis->in, index);
-    /* Uniform values that were found before hold no more. */
-    for (size_t k = 0; analysis->machine.partial != partial && k < analysis->flow->reached; k++)
-        analysis->blocks[analysis->flow->sequence[k]].dirty = true;
+    if (analysis->machine.partial != partial)
+        mark_all_dirty(analysis);
     if (row->end == FLOW_CALL_OUT || state->visits == VISITS_MAX)
         for (unsigned k = 0; k < analysis->used_count; k++)
             analysis->in[analysis->used[k]] =
@@ -409,6 +415,10 @@ static enum status visit_block(struct analysis *analysis, uint32_t block, bool *
     divergence = branch_divergence(analysis, block);
     if (divergence.why != WHY_NONE && row->end != FLOW_CALL)
         convergence_split(analysis, block);
+    if (divergence.why != WHY_NONE && !analysis->machine.diverged) {
+        analysis->machine.diverged = true;
+        mark_all_dirty(analysis);
+    }
     if (row->edges < 2)
         return STATUS_OK;
     if (divergence_add(&state->branch, divergence) && divergence.level > LEVEL_GRID)

@@ -77,12 +77,20 @@ void machine_exchange(struct machine *machine, struct value *state, const struct
 
 /* Whether WARPSYNC makes threads wait for those of a mask that is not the same in all threads: each
  * part of the warp goes on alone. A mask in the code is one of all that execute it. */
-static bool is_partial(const struct step *step)
+static bool waits_for_part(const struct step *step)
 {
     const struct value mask =
         machine_source(step->machine, step->state, step->in, step->index, SOURCE_A, 0);
 
     return step->in->opcode == OPCODE_WARPSYNC && !value_is_uniform(&mask);
+}
+
+/* Whether an instruction asks which threads execute it with its own: a vote on what is always true.
+ * Other votes wait for the threads of a mask before. */
+static bool reads_active_mask(const struct instruction *in)
+{
+    return (in->opcode == OPCODE_VOTE || in->opcode == OPCODE_VOTEU) &&
+           (in->input[0].number == PREDICATE_TRUE || in->input[0].number == UNIFORM_PREDICATE_TRUE);
 }
 
 /* -- execution --------------------------------------------------------------------------------- */
@@ -153,7 +161,7 @@ void machine_execute(struct machine *machine, struct value *state, uint32_t inde
         machine->visit++;
         return;
     }
-    machine->partial |= is_partial(&step);
+    machine->partial |= waits_for_part(&step) || (machine->diverged && reads_active_mask(&in));
     /* All is read before anything is written. */
     machine_exchange(machine, state, &in);
     if (in.transfer == TRANSFER_STORE)

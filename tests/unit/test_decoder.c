@@ -146,3 +146,25 @@ TEST(an_opcode_that_is_not_in_the_table_has_no_name)
     assert_string_equal(in.name, "?");
     assert_int_equal(in.transfer, TRANSFER_UNKNOWN);
 }
+
+/* A modifier that no compiler was seen to set may make something else of the operands. */
+TEST(a_modifier_that_is_not_modelled_is_not_followed)
+{
+    static const struct {
+        uint64_t low, high;
+        enum transfer transfer;
+    } rows[] = {
+        {0x0000000504047210, 0x00007ffe0ff, TRANSFER_ADD}, /* IADD3 R4, R4, R5, RZ */
+        {0x0000000504047210, 0x00007fff0ff, TRANSFER_FUNCTION}, /* with bit 76 */
+        {0x0000000500027202, 0x00000000f00, TRANSFER_MOVE}, /* MOV R2, R5 */
+        {0x0000000500027202, 0x00000000700, TRANSFER_UNKNOWN}, /* MOV R2, R5, 0x7 */
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const uint64_t words[2] = {rows[i].low, rows[i].high};
+        struct instruction in;
+
+        instruction_decode((const unsigned char *)words, 0, 80, &in);
+        assert_int_equal(in.transfer, rows[i].transfer);
+    }
+}

@@ -97,6 +97,7 @@ static uint64_t *append(struct program *program, unsigned operation, unsigned fo
     set(words, 24, 8, a);
     set(words, 32, 32, b);
     set(words, 64, 8, c);
+    set(words, 72, 4, operation == OPCODE_MOV ? 0xf : 0); /* all bytes */
     return words;
 }
 
@@ -1607,6 +1608,31 @@ TEST(a_sum_of_part_of_a_warp_is_not_one_of_the_warp)
             assert_int_equal(variation_of(&program), VARIATION_WARP);
         else
             assert_true(variation_of(&program) >= VARIATION_THREAD);
+    }
+}
+
+/* Threads that have parted need not have joined again where they ask who executes with them. */
+TEST(the_active_mask_is_one_value_where_no_threads_part)
+{
+    for (unsigned part = 0; part < 2; part++) {
+        struct program program = {.architecture = 80};
+
+        set(append(&program, OPCODE_S2R, NUMBER, 2, 0, 0, 0), 72, 8, part ? TID_X : CTAID_X);
+        set_predicates(append(&program, OPCODE_ISETP, NUMBER, 0, 2, 3, 0), 0, PT, false);
+        set(program.words[1], 76, 3, 1); /* less */
+        set(program.words[1], 68, 3, PT);
+        set(append(&program, OPCODE_BRA, NUMBER, 0, 0, 0, 0), 87, 3, PT);
+        program.words[2][0] &= ~(uint64_t)(PT << 12); /* @P0 */
+        append(&program, OPCODE_MOV, NUMBER, 6, 0, 0, 0);
+        set_target(&program, program.words[2], 2, 4);
+        set(append(&program, OPCODE_VOTE, NUMBER, 5, 0, 0, 0), 87, 3, PT);
+        set(program.words[4], 81, 3, PT);
+        append_lookup(&program, 5);
+        append_exit(&program);
+        if (part)
+            assert_true(variation_of(&program) >= VARIATION_THREAD);
+        else
+            assert_int_equal(variation_of(&program), VARIATION_WARP);
     }
 }
 

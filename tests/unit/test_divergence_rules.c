@@ -42,6 +42,7 @@ static uint64_t *append(struct program *program, unsigned opcode, unsigned form,
     set(words, 16, 8, result);
     set(words, 24, 8, a);
     set(words, 32, 32, b);
+    set(words, 72, 4, opcode == OPCODE_MOV ? 0xf : 0); /* all bytes */
     words[1] |= high;
     return words;
 }
