@@ -15,6 +15,7 @@ and disassembles, too. With CBANK_ARCHS=ends, only for some architectures.
 """
 
 import collections
+import functools
 import glob
 import os
 import re
@@ -54,6 +55,17 @@ CONTROL = {row.name for row in opcodes.ROWS if row.effect == "BRANCH"} | {"?"}
 KINDS = {"GPR": "R", "PRED": "P", "UGPR": "UR", "UPRED": "UP"}  # columns of nvdisasm
 REGISTER = re.compile(r"(?<![\w.])(U?[RP]\d+)(?!\w)")
 
+# A kernel with room for other code.
+ROOM = """extern "C" __global__ void room(float *out, const float *in)
+{
+    float sum = in[threadIdx.x];
+#pragma unroll
+    for (int i = 0; i < 200; i++)
+        sum = sum * in[i] + 1.5f;
+    out[threadIdx.x] = sum;
+}
+"""
+
 Row = collections.namedtuple("Row", "address text reads writes")
 
 
@@ -79,6 +91,7 @@ def toolkits():
     return [folder for folder in (TOOLKIT, OLD) if folder and os.path.exists(f"{folder}/bin/nvcc")]
 
 
+@functools.lru_cache(maxsize=None)
 def compiled(toolkit, architecture, folder, source=OPCODES):
     """The cubin of a source."""
     out = os.path.join(folder, "out.cubin")
@@ -241,12 +254,17 @@ class Seen(unittest.TestCase):
             )
 
 
+FOLDER = tempfile.TemporaryDirectory()
+
+
+def tearDownModule():
+    FOLDER.cleanup()
+
+
 class Folder(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = folder.name
+        cls.folder = FOLDER.name
 
     def cubins(self, known=None):
         """(toolkit, architecture, cubin) of each."""
@@ -302,7 +320,7 @@ class Disassembled(Folder):
         self.assertEqual(wrong, {})
         self.assertGreater(count, 5000)
 
-    def changed(self, cubin, section, code, architecture):
+    def changed(self, cubin, section, code):
         """A cubin with other code in a section, without what is no instruction."""
         offset, room = section
         filler = struct.pack("<QQ", 0x794D, 0x000FEA0003800000)  # EXIT
@@ -322,45 +340,40 @@ class Disassembled(Folder):
         """Registers, predicates and forms at bits 12 to 47 and 64 to 90: each bit of one
         instruction of each opcode is changed."""
         architectures = sorted(self.disassembler.known & architectures_of(toolkits()[-1]))
-        bits = [*range(12, 48), *range(64, 91)]
-        wrong = {}
+        wrong, source = {}, os.path.join(self.folder, "room.cu")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(ROOM)
         for architecture in architectures[-1:] if QUICK else architectures:
-            cubin = self.disassembler.labelled(
-                compiled(toolkits()[-1], architecture, self.folder), architecture
-            )
-            sections, first = sections_of(cubin), {}
-            for _, code in sections.values():
-                for at in range(0, len(code), INSTRUCTION):
-                    words = struct.unpack_from("<QQ", code, at)
-                    first.setdefault(words[0] & 0xFFF, words)
-            place = sections[".text.atomics"]  # where nothing is relocated
-            room = len(place[1]) // INSTRUCTION - 1
-            control = {row.number for row in opcodes.ROWS if row.effect == "BRANCH"} | set(
-                range(0x140, 0x160)
-            )
-            code = [
-                struct.pack(
-                    "<QQ",
-                    low ^ (1 << bit if bit < 64 else 0),
-                    high ^ (1 << bit - 64 if bit >= 64 else 0),
-                )
-                for low, high in first.values()
-                if low & 0x1FF not in control
-                for bit in (bits[::7] if QUICK else bits)
-            ][:: 5 if QUICK else 1]
-            for begin in range(0, len(code), room):
-                self.check(
-                    self.changed(
-                        cubin,
-                        place,
-                        code[begin : begin + room],
-                        architecture,
-                    ),
-                    architecture,
-                    wrong,
-                    made=False,
-                )
+            room = compiled(toolkits()[-1], architecture, self.folder, source)
+            room = self.disassembler.labelled(room, architecture)
+            place = sections_of(room)[".text.room"]
+            several = len(place[1]) // INSTRUCTION - 1
+            code = self.with_changed_bits(architecture)
+            for begin in range(0, len(code), several):
+                changed = self.changed(room, place, code[begin : begin + several])
+                self.check(changed, architecture, wrong, made=False)
         self.assertEqual(wrong, {})
+
+    def with_changed_bits(self, architecture):
+        """One instruction of each opcode and form, with each of the bits changed; none that changes
+        the flow."""
+        control = {row.number for row in opcodes.ROWS if row.effect == "BRANCH"}
+        control |= set(range(0x140, 0x160))
+        bits, first = [*range(12, 48), *range(64, 91)], {}
+        for _, code in sections_of(compiled(toolkits()[-1], architecture, self.folder)).values():
+            for at in range(0, len(code), INSTRUCTION):
+                words = struct.unpack_from("<QQ", code, at)
+                if words[0] & 0x1FF not in control:
+                    first.setdefault(words[0] & 0xFFF, words)
+        return [
+            struct.pack(
+                "<QQ",
+                low ^ (1 << bit if bit < 64 else 0),
+                high ^ (1 << bit - 64 if bit >= 64 else 0),
+            )
+            for low, high in list(first.values())[:: 5 if QUICK else 1]
+            for bit in (bits[::7] if QUICK else bits)
+        ]
 
 
 @unittest.skipUnless(TOOLKIT, "no CUDA toolkit")
