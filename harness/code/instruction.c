@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* architectures */
-enum { HOPPER_FIRST = 90, LATE_FIRST = 100 };
+enum { HOPPER_FIRST = 90, LATE_FIRST = 100 }; /* architectures */
 
 /* -- the table --------------------------------------------------------------------------------- */
 
@@ -176,6 +175,7 @@ static const struct place {
     [FIELD_CONDITION] = {87, 4},
     [FIELD_DESCRIBED] = {90, 1},
     [FIELD_ADDED] = {91, 1},
+    [FIELD_BINDLESS] = {91, 1},
     [FIELD_DIVERGED] = {91, 1},
 };
 

@@ -143,6 +143,7 @@ enum bit_field {
     FIELD_OUTPUT_2,
     FIELD_CONDITION, /* of a branch: a predicate beside its guard */
     FIELD_BRANCH_KIND, /* of BRA: enum branch_kind */
+    FIELD_BINDLESS, /* of constant memory: a uniform register names the bank */
     FIELD_DIVERGED, /* BRA.DIV has a uniform register; or BRA.U: by the next one */
     FIELD_HANDLE, /* of a texture or an image: a uniform register */
     FIELD_BRANCH_INPUT, /* a uniform predicate */

@@ -42,6 +42,15 @@ static const struct modelled {
     {OPCODE_UIADD3_64, BIT(72) | BITS(74, 75) | BITS(77, 86) | READ},
 };
 
+/* Whether an operand lies in a constant bank that a uniform register names: cx[UR4][0x10]. No
+ * compiler of CUDA was seen to make one. */
+static bool has_bindless_constant(const struct instruction *in)
+{
+    const bool loads = in->opcode == OPCODE_LDC || in->opcode == OPCODE_ULDC;
+
+    return (loads || instruction_takes_constant(in)) && instruction_field(in, FIELD_BINDLESS);
+}
+
 enum transfer instruction_transfer(const struct instruction *in)
 {
     const uint32_t modifiers = (uint32_t)(in->high >> (MODIFIERS_FIRST - HALF_OF_CODE)) &
@@ -51,6 +60,8 @@ enum transfer instruction_transfer(const struct instruction *in)
     /* MOV of some of the bytes: the others stay. One of 64 bits from the code has no mask. */
     if (in->opcode == OPCODE_MOV && in->form != FORM_IMMEDIATE_C &&
         (modifiers & MOVED_BYTES) != MOVED_BYTES)
+        return TRANSFER_UNKNOWN;
+    if (has_bindless_constant(in))
         return TRANSFER_UNKNOWN;
     for (size_t i = 0; followed && i < sizeof(modelled) / sizeof(modelled[0]); i++)
         if (modelled[i].opcode == in->opcode && modifiers & ~modelled[i].bits)

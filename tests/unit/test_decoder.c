@@ -158,6 +158,9 @@ TEST(a_modifier_that_is_not_modelled_is_not_followed)
         {0x0000000504047210, 0x00007fff0ff, TRANSFER_FUNCTION}, /* with bit 76 */
         {0x0000000500027202, 0x00000000f00, TRANSFER_MOVE}, /* MOV R2, R5 */
         {0x0000000500027202, 0x00000000700, TRANSFER_UNKNOWN}, /* MOV R2, R5, 0x7 */
+        {0x00000a0000017a02, 0x00000000f00, TRANSFER_MOVE}, /* MOV R1, c[0x0][0x28] */
+        {0x00000a0000017a02, 0x00008000f00, TRANSFER_UNKNOWN}, /* MOV R1, cx[UR0][0x28] */
+        {0x00005c0004047ab9, 0x00008000a00, TRANSFER_UNKNOWN}, /* ULDC.64 UR4, cx[UR4][0x170] */
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
