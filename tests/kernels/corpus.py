@@ -23,7 +23,7 @@ from common import CBANK, ROOT  # noqa: E402
 
 CORPUS = os.path.join(ROOT, "tests/sass/corpus")
 HOST = os.path.join(ROOT, "tests/sass/host")
-ARCHITECTURES = (75, 80, 86, 90, 100, 120)
+ARCHITECTURES = (75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121)
 NOT_COUNTED = {"per_thread_quad": "clang copies 16 bytes by memcpy"}
 ADVISE = ("advise", "--table-bytes", "256", "--elements", "64", "--json", "-")
 UNIFORM = ("constant", "grid", "block", "warp")  # what holds for one holds for those behind it

@@ -208,7 +208,7 @@ def name_of(text):
 
 def faults(row, said, undefined):
     """What is wrong with what the decoder says of an instruction. undefined: nvdisasm does not list
-    registers that nothing has written, nor such a second one of a pair."""
+    registers that nothing has written, nor every second one of a pair."""
     name, reads, writes = said
     named = set(REGISTER.findall(row.text))
     if name == "?" or name.startswith("CALL"):  # nothing is known behind the first
@@ -235,7 +235,7 @@ def faults(row, said, undefined):
     seconds = {f"R{int(name[1:]) + 1}" for name in named if re.match(r"R\d", name)}
     if more := reads - listed - named - undefined - seconds:
         yield f"does not read {more}"
-    if more := writes - row.writes - named:
+    if more := writes - row.writes - named - seconds:
         yield f"does not write {more}"
 
 
@@ -297,7 +297,7 @@ class Disassembled(Folder):
 
     def check(self, cubin, architecture, wrong, made=True):
         """Adds what is wrong of a cubin; how many instructions it has. made: by a compiler. In
-        others, an operand may stand in a field that is not read."""
+        others, an operand may stand in a field that has no meaning."""
         rows, count = self.disassembler.rows(cubin), 0
         sections = sections_of(cubin)
         for section, listed in rows.items():
@@ -307,7 +307,7 @@ class Disassembled(Folder):
             for row in listed:
                 count += 1
                 for fault in faults(row, said[row.address // INSTRUCTION], undefined):
-                    if not made and fault.startswith("does not read"):
+                    if not made and fault.startswith("does not"):
                         continue
                     wrong[f"sm_{architecture} {name_of(row.text)} {fault}"] = row.text
         return count
