@@ -162,8 +162,9 @@ static bool constant_address(struct analysis *analysis, const struct instruction
         return false;
     offset.base = machine_number(machine, offset.known & UINT16_MAX).base; /* it has 16 bits */
     *low = value_add(&machine->lanes, *low, offset);
-    /* A register with the address of one table serves the loads of those behind it. */
-    if (begin != BASE_NONE && begin < BASE_OFFSET && in->offset > 0 &&
+    /* A register with the address of one table serves the loads of those around it: of the table
+     * before, by an index from its end. */
+    if (begin != BASE_NONE && begin < BASE_OFFSET && in->offset != 0 &&
         machine_base_of_both(machine, begin, low->displacement & UINT16_MAX) != begin)
         low->base = BASE_UNKNOWN;
     return true;
