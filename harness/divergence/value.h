@@ -69,7 +69,7 @@ enum {
     FLAG_SIGNED = 32, /* it may be below zero as a signed number, overflow aside */
 };
 
-struct value {
+struct value { /* without padding: its bytes are compared */
     uint32_t known; /* the low `bits` bits of the uniform part */
     /* what constants were added to it: the offset of a table, if it is the address of one */
     uint32_t displacement;
@@ -78,10 +78,9 @@ struct value {
     uint8_t bits, level, why, flags;
     /* of LANES_DIVERGENT and LANES_THREAD: bits of a lane's number; lanes that differ in one of
      * them alone have the same value */
-    uint8_t alike;
+    uint16_t alike;
     /* of lanes that are not known: how many low bits of each are known, see value_low.h */
-    uint8_t low_bits;
-    uint16_t low_lanes;
+    uint16_t low_bits, low_lanes;
     uint32_t low_known;
 };
 
