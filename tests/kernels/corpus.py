@@ -544,7 +544,7 @@ class Advised(unittest.TestCase):
             [(load["instruction"], load["file"], load["line"]) for load in kernel["loads"]],
             [("LDG", "kernel.cu", 3), ("LDC", "inlined.cuh", 7)],
         )
-        self.assertRegex(run(CBANK, "advise", "--kernel", cubin), r"\nLDC, inlined.cuh:7 +c +data")
+        self.assertRegex(run(CBANK, "advise", "--kernel", cubin), r"\nc +LDC, inlined.cuh:7 +data")
 
     def kernels_by(self, name, *flags):
         """The kernels of a file of the corpus, compiled by these flags."""
