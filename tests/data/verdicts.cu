@@ -25,7 +25,7 @@ KERNEL(rare_loop_inside)(float *out, int n, int m)
 }
 
 // The same addresses in both loops.
-// verdict: c constant faster_elsewhere shared
+// verdict: c constant faster-elsewhere shared
 KERNEL(both_loops)(float *out, int n, int m)
 {
     float sum = 0;
@@ -39,14 +39,14 @@ KERNEL(both_loops)(float *out, int n, int m)
 }
 
 // A copy into shared memory would itself be a load for each that it saves.
-// verdict: c constant faster_elsewhere global
+// verdict: c constant faster-elsewhere global
 KERNEL(once_without_a_loop)(float *out, const float *x)
 {
     out[OWN] = x[OWN] * c[threadIdx.x];
 }
 
 // A warp holds 32 words in registers, where each shuffle costs what a load from shared memory does.
-// verdict: small constant faster_elsewhere shuffle
+// verdict: small constant faster-elsewhere shuffle
 KERNEL(warp_holds_it)(float *out, const float *x, int n)
 {
     float sum = 0;
@@ -55,7 +55,7 @@ KERNEL(warp_holds_it)(float *out, const float *x, int n)
     out[OWN] = sum;
 }
 
-// verdict: c constant as_it_should_be -
+// verdict: c constant as-it-should-be -
 KERNEL(once_before_a_loop)(float *out, const float *x, int n)
 {
     const float mine = c[threadIdx.x & 31];
@@ -64,7 +64,7 @@ KERNEL(once_before_a_loop)(float *out, const float *x, int n)
 }
 
 // Sixteen loads are more than one, though no loop is around them.
-// verdict: c constant faster_elsewhere shared
+// verdict: c constant faster-elsewhere shared
 KERNEL(often_before_a_loop)(float *out, const float *x, int n)
 {
     float mine = 0;
@@ -76,7 +76,7 @@ KERNEL(often_before_a_loop)(float *out, const float *x, int n)
 }
 
 // The loop copies data into shared memory, and works on them.
-// verdict: c constant as_it_should_be -
+// verdict: c constant as-it-should-be -
 KERNEL(once_before_a_loop_of_tiles)(float *out, const float *x, int n)
 {
     __shared__ float tile[1024];
@@ -92,7 +92,7 @@ KERNEL(once_before_a_loop_of_tiles)(float *out, const float *x, int n)
 }
 
 // The loop does nothing but copy the table: what is read behind it counts.
-// verdict: c constant faster_elsewhere shared
+// verdict: c constant faster-elsewhere shared
 KERNEL(copied_and_read)(float *out, int n)
 {
     __shared__ float copy[1024];
@@ -102,21 +102,21 @@ KERNEL(copied_and_read)(float *out, int n)
     out[OWN] = copy[n] + c[threadIdx.x / 4];
 }
 
-// verdict: small constant as_it_should_be -
+// verdict: small constant as-it-should-be -
 KERNEL(once_then_shuffled)(float *out, const int *x)
 {
     out[OWN] = __shfl_sync(~0u, small[threadIdx.x & 31], x[OWN]);
 }
 
 // The loop of the library, for large angles, reads no table but its own.
-// verdict: c constant faster_elsewhere global
+// verdict: c constant faster-elsewhere global
 KERNEL(once_beside_a_sine)(float *out, const float *x)
 {
     out[OWN] = sinf(x[OWN]) * c[threadIdx.x];
 }
 
 // Each round reads the table again.
-// verdict: small constant faster_elsewhere shuffle
+// verdict: small constant faster-elsewhere shuffle
 KERNEL(shuffled_in_a_loop)(float *out, const int *x, int n)
 {
     float sum = 0;
@@ -127,7 +127,7 @@ KERNEL(shuffled_in_a_loop)(float *out, const int *x, int n)
 }
 
 // One address in the loop; before it each thread reads once what data say.
-// verdict: c constant as_it_should_be -
+// verdict: c constant as-it-should-be -
 KERNEL(data_before_the_loop)(float *out, const int *q, const float *x, int n)
 {
     float sum = c[q[threadIdx.x] & 63];
@@ -141,7 +141,7 @@ struct two {
 };
 
 // Of one row, the loads of one array are at one address and those of the other at what data say.
-// verdict: - param cannot_tell -
+// verdict: - param cannot-tell -
 KERNEL(two_arrays_of_parameters)(const __grid_constant__ two p, const int *q, float *out, int n)
 {
     float sum = 0;
@@ -157,8 +157,8 @@ KERNEL(two_arrays_of_parameters)(const __grid_constant__ two p, const int *q, fl
 // -- shared memory
 
 // Entries of 16 bytes take 4 wavefronts at best, a word for all threads takes 1.
-// verdict: 0 shared as_it_should_be -
-// verdict: 1 shared as_it_should_be -
+// verdict: 0 shared as-it-should-be -
+// verdict: 1 shared as-it-should-be -
 KERNEL(wide_rows_and_a_word)(float *out, const float4 *x, int n)
 {
     __shared__ float4 rows[1024];
@@ -179,8 +179,8 @@ KERNEL(wide_rows_and_a_word)(float *out, const float4 *x, int n)
 }
 
 // Every second word: two threads in each bank. The wide rows beside it hide nothing.
-// verdict: 0 shared as_it_should_be -
-// verdict: 1 shared bank_conflicts -
+// verdict: 0 shared as-it-should-be -
+// verdict: 1 shared bank-conflicts -
 KERNEL(wide_rows_and_every_second_word)(float *out, const float4 *x, int n)
 {
     __shared__ float4 rows[1024];
@@ -201,8 +201,8 @@ KERNEL(wide_rows_and_every_second_word)(float *out, const float4 *x, int n)
 }
 
 // A column in the outer loop, and a row in the inner one.
-// verdict: 0 shared bank_conflicts -
-// verdict: 1 shared as_it_should_be -
+// verdict: 0 shared bank-conflicts -
+// verdict: 1 shared as-it-should-be -
 KERNEL(column_outside_row_inside)(float *out, const float *x, int n)
 {
     __shared__ float tile[32 * 32];
@@ -223,28 +223,28 @@ KERNEL(column_outside_row_inside)(float *out, const float *x, int n)
 
 // -- global memory
 
-// verdict: parameter_1 global uncoalesced -
+// verdict: parameter-1 global uncoalesced -
 KERNEL(rows_of_4096_bytes)(float *out, const float *x)
 {
     out[threadIdx.x] = x[threadIdx.x * 1024];
 }
 
 // Two loads that leave out what the other reads.
-// verdict: parameter_1 global as_it_should_be -
+// verdict: parameter-1 global as-it-should-be -
 KERNEL(pairs)(float *out, const float *x)
 {
     out[OWN] = x[2 * OWN] * x[2 * OWN + 1];
 }
 
 // Half of each sector is left out.
-// verdict: parameter_1 global uncoalesced -
+// verdict: parameter-1 global uncoalesced -
 KERNEL(halves_of_pairs)(float *out, const float *x)
 {
     out[OWN] = x[2 * OWN];
 }
 
 // The compiler reads a byte of each word.
-// verdict: parameter_1 global as_it_should_be -
+// verdict: parameter-1 global as-it-should-be -
 KERNEL(bytes_of_words)(float *out, const int *x)
 {
     out[OWN] = (unsigned char)x[OWN];
@@ -263,7 +263,7 @@ KERNEL(every_fifth)(float *out, int n)
 
 // -- local memory
 
-// verdict: - local cannot_tell -
+// verdict: - local cannot-tell -
 KERNEL(own_data)(float *out, const float *x, const int *y, int n)
 {
     float own[32], sum = 0;
@@ -289,7 +289,7 @@ KERNEL(own_data_at_a_counter)(float *out, const float *x, int n)
 }
 
 // All threads store the same.
-// verdict: - local faster_elsewhere global
+// verdict: - local faster-elsewhere global
 KERNEL(numbers_of_the_code)(int *out, const int *y)
 {
     const int own[32] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3,

@@ -35,9 +35,9 @@ def expected():
                 table, memory, verdict, better = line.split()[2:]
                 rows.append(
                     (
-                        table.replace("parameter_", "parameter "),
+                        table.replace("parameter-", "parameter "),
                         memory,
-                        verdict.replace("_", " "),
+                        verdict.replace("-", " "),
                         None if better == "-" else better,
                     )
                 )
