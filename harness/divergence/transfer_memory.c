@@ -176,7 +176,7 @@ static struct value load_stack(const struct step *step, unsigned word)
 
     if (stack_slot(&address) + word < SLOTS && step_field(step, FIELD_SIZE) >= SIZE_WORD)
         return step->state[REGISTER_COUNT + stack_slot(&address) + word];
-    return value_divergent(WHY_DATA);
+    return value_of_stack();
 }
 
 /* Threads that read one address read one value, whatever it is. */

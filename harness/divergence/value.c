@@ -103,6 +103,14 @@ struct value value_divergent(enum why why)
                           .flags = FLAG_DATA | FLAG_SIGNED};
 }
 
+struct value value_of_stack(void)
+{
+    struct value value = value_divergent(WHY_DATA);
+
+    value.base = BASE_UNKNOWN;
+    return value;
+}
+
 struct value value_of_thread(enum why why)
 {
     return (struct value){.level = LEVEL_WARP,

@@ -99,6 +99,9 @@ void lane_tables_close(struct lane_tables *tables);
 /* The number that a lane adds; 0 for LANES_UNIFORM. */
 uint32_t lane_of(const struct lane_tables *tables, const struct value *value, unsigned lane);
 
+/* A word of the stack that is not followed. It may be a spilled address of any table. */
+struct value value_of_stack(void);
+
 struct value value_number(uint32_t number); /* BASE_NONE */
 struct value value_uniform(enum level level); /* LEVEL_WARP: data may be in it */
 struct value value_loaded(void); /* one value for a warp, from memory */

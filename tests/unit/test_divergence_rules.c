@@ -125,6 +125,26 @@ TEST(a_number_beside_an_index_that_counts_down_tells_no_table)
     assert_int_equal(base_of_index(true, false), BASE_UNKNOWN); /* it may be that at 0 */
 }
 
+/* The base of c[3][R4], where a load at data brings R4. */
+static uint32_t base_of_loaded(unsigned opcode)
+{
+    struct code_fact begins[] = {{0, 0x100}, {0x100, 0x100}};
+    struct program program = {.architecture = 90, .facts.tables = {begins, 2}};
+    uint64_t *words;
+
+    append_data(&program);
+    words = append(&program, opcode, NUMBER, 4, 4, 0, 0);
+    set(words, 73, 3, SIZE_WORD);
+    append_lookup(&program, 4);
+    return lookup_of(&program).base;
+}
+
+TEST(a_word_of_the_stack_may_be_an_address_of_any_table)
+{
+    assert_int_equal(base_of_loaded(OPCODE_LDL), BASE_UNKNOWN);
+    assert_int_equal(base_of_loaded(OPCODE_LDS), BASE_NONE); /* an index of the table at 0 */
+}
+
 /* -- generic loads ----------------------------------------------------------------------------- */
 
 /* A lookup at what a generic load brings, whose address is the same in all threads. */
