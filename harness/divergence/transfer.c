@@ -170,8 +170,11 @@ static struct value shifted_sum(const struct step *step)
         if (out.lanes != LANES_DIVERGENT && out.lanes != LANES_THREAD && !(b.flags & FLAG_HIGH))
             return value_add(lanes, out, b);
     }
-    if (high || extended)
-        return transfer_high(parts, sizeof(parts) / sizeof(parts[0]), NULL);
+    if (high || extended) {
+        out = transfer_high(parts, sizeof(parts) / sizeof(parts[0]), NULL);
+        out.base = BASE_UNKNOWN; /* b may be the address of a table */
+        return out;
+    }
     return value_add(lanes, value_multiply(lanes, a, value_number(1u << by)), b);
 }
 

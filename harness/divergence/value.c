@@ -508,7 +508,7 @@ struct value value_function(const struct value *values, size_t count)
         } else if (plain.why == WHY_DATA) {
             out.why = WHY_DATA;
         }
-        out.base = out.base ? out.base : value_base_joined(&plain, &plain);
+        out.base = out.base ? out.base : value_base_joined(&values[i], &values[i]);
         out.level = out.level > plain.level ? out.level : plain.level;
         out = value_relied(out, plain.flags);
     }
