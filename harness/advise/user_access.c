@@ -221,6 +221,22 @@ static bool find_in_ptx(const struct accesses *all, size_t index, struct cubin_v
     return false;
 }
 
+/* The variable that the number beside the index and the PTX tell. Where they differ, neither is a
+ * proof: lengths[symbol - 40] behind a table of 40 bytes has the number of that one, and an
+ * instruction that was moved may have the line of another. */
+static bool tell_table(const struct accesses *all, size_t index, uint32_t width,
+                       struct cubin_variable *out)
+{
+    struct cubin_variable by_number = {0}, by_ptx = {0};
+    const bool number = find_table(all, index, width, &by_number),
+               ptx = find_in_ptx(all, index, &by_ptx);
+
+    if (number && ptx && by_number.offset != by_ptx.offset)
+        return false;
+    *out = number ? by_number : by_ptx;
+    return number || ptx;
+}
+
 /* Names the table of a load: a variable, or what is behind a parameter. *table: the variable in
  * constant memory. */
 static void name_table(struct accesses *all, size_t index, struct cubin_variable *table)
@@ -239,8 +255,7 @@ static void name_table(struct accesses *all, size_t index, struct cubin_variable
     if (load->bank == USER_BANK && fact && fact->place == place)
         symbol = fact->value;
     else if ((load->bank == USER_BANK || load->origin == ORIGIN_CONSTANT) &&
-             (find_table(all, index, access->width_bytes, table) ||
-              find_in_ptx(all, index, table))) {
+             tell_table(all, index, access->width_bytes, table)) {
         name = table->symbol;
         access->table_bytes = optional_of(table->bytes);
     }
