@@ -129,6 +129,22 @@ def run(*command, **more):
     return done.stdout
 
 
+def compile_corpus(name, cubin, architecture, toolkit, *flags):
+    """Compiles a file of the corpus for one architecture."""
+    run(
+        f"{toolkit}/bin/nvcc",
+        "-std=c++17",
+        "-cubin",
+        "-lineinfo",
+        "-w",
+        f"-arch=sm_{architecture}",
+        *flags,
+        "-o",
+        cubin,
+        f"{CORPUS}/{name}",
+    )
+
+
 class Judged(unittest.TestCase):
     """Answers that are right, weaker, and wrong are told apart."""
 
@@ -387,17 +403,7 @@ class Counted(unittest.TestCase):
         ], 0
         for architecture in (80, 120):
             cubin = os.path.join(self.folder, "thread.cubin")
-            run(
-                f"{toolkit}/bin/nvcc",
-                "-std=c++17",
-                "-cubin",
-                "-lineinfo",
-                "-w",
-                f"-arch=sm_{architecture}",
-                "-o",
-                cubin,
-                f"{CORPUS}/thread.cu",
-            )
+            compile_corpus("thread.cu", cubin, architecture, toolkit)
             for block in {row[7] for row in rows}:
                 kernels = json.loads(
                     run(CBANK, *ADVISE, "--kernel", cubin, "--block-dim", block.replace("x", ","))
@@ -438,18 +444,7 @@ class Advised(unittest.TestCase):
     def compiled(self, name, architecture, toolkit, flags):
         """What the program says of the kernels of a file, as this toolkit compiles them."""
         cubin = os.path.join(self.folder, f"{name}.cubin")
-        run(
-            f"{toolkit}/bin/nvcc",
-            "-std=c++17",
-            "-cubin",
-            "-lineinfo",
-            "-w",
-            f"-arch=sm_{architecture}",
-            *flags,
-            "-o",
-            cubin,
-            f"{CORPUS}/{name}",
-        )
+        compile_corpus(name, cubin, architecture, toolkit, *flags)
         return json.loads(run(CBANK, *ADVISE, "--kernel", cubin))["code"]["kernels"]
 
     def check_whole(self, name, kernels):
