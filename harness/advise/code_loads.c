@@ -81,7 +81,7 @@ enum status access_rows(const struct cubin_kernel *kernel, const struct conditio
 
 /* -- text -------------------------------------------------------------------------------------- */
 
-/* What is the same for instances whose loads are alike. */
+/* Prints the loads of a kernel, for all instances of its template that have the same loads. */
 static enum status print_kernel(FILE *stream, const struct cubin_kernel *kernel,
                                 const struct conditions *conditions, const struct print_style *look)
 {

@@ -15,7 +15,7 @@
 #include "text.h"
 
 enum { NAME_BYTES = 512, LINE_BYTES = 1024 };
-/* Of a library: tables of one verdict, names in a line. */
+/* A library's answer shows so many tables of a verdict, and so many names in a line. */
 enum { TABLES_SHOWN = 5, NAMES_SHOWN = 4 };
 
 /* A text that is written. */

@@ -45,11 +45,11 @@ struct cycles {
     double value, low, high;
 };
 
-/* Of a load of a warp whose threads read `width` bytes each. */
+/* What one load of a warp costs. Each of its threads reads `width` bytes. */
 struct cycles load_cycles(enum space space, const struct warp_counts *counts, uint32_t width,
                           const struct card *card);
 
-/* Of a warp that copies: a load from global memory, and the stores of the space. */
+/* What a warp's copy costs: it loads from global memory and stores to the space. */
 struct cycles copy_cycles(enum space space, const struct card *card);
 
 void cycles_add(struct cycles *sum, struct cycles more);

@@ -25,7 +25,7 @@ struct sums {
     bool passed_on; /* all of them go on by a shuffle */
 };
 
-/* What is said of a block. */
+/* How the loads of a block of code are judged. */
 enum state { STATE_FINE, STATE_WORSE, STATE_OPEN, STATES };
 
 /* The work on one table. */

@@ -108,7 +108,7 @@ struct user_code {
     char *(*demangle)(const char *name, char *room, size_t *bytes, int *status);
 };
 
-/* What is read of a file. */
+/* The choice of what to read from a file. */
 struct code_choice {
     uint32_t architecture; /* 0: the newest, see cubin_images_open */
     uint32_t block[3]; /* the shape of a block where the code has none, as in dim3; 0: not known */

@@ -168,7 +168,7 @@ static const struct field entry_rows[] = {
 };
 const struct fields card_entry_fields = FIELDS(entry_rows);
 
-/* An object of numbers by the keys of card_rows, some of which every card has. */
+/* The numbers of a card, by the keys of card_rows. Every card has those that are required. */
 static void schema_numbers_of_card(struct schema_object *object, const struct field *field)
 {
     cJSON *property = schema_property(object, field, "object");

@@ -69,7 +69,7 @@ static enum status read_jumps(const unsigned char *entry, uint32_t bytes,
     return STATUS_OK;
 }
 
-/* Of the functions that a kernel calls, the jumps count. */
+/* Reads the attributes of a kernel. Of a function that it calls, only the jumps are read. */
 static enum status read_attributes(const struct cubin_section *section, const struct callee *callee,
                                    struct facts *out)
 {

@@ -102,8 +102,8 @@ static bool is_one(const struct line *line, const char *name)
     return strncmp(line->name, name, strlen(name)) == 0;
 }
 
-/* What a definition of a register that is followed is made of. What is multiplied, shifted or
- * loaded is an index. */
+/* Follows the operands of the instruction that defines a register. A product, a shift or a load
+ * makes an index, and is not followed. */
 static void add_definition(struct trace *trace, const struct line *line)
 {
     unsigned from = 1, behind = line->count;
