@@ -9,6 +9,7 @@
 #include "divergence.h"
 #include "flow.h"
 #include "instruction.h"
+#include "instruction_words.h"
 #include "size.h"
 #include "test.h"
 
@@ -65,14 +66,6 @@ static uint32_t random_below(struct program *program, uint32_t limit)
     return (uint32_t)((program->state >> 33) % limit);
 }
 
-static void set(uint64_t words[2], unsigned first, unsigned count, uint64_t value)
-{
-    value &= count < 64 ? (1ull << count) - 1 : UINT64_MAX;
-    words[first / 64] |= value << first % 64;
-    if (first / 64 == 0 && first + count > 64)
-        words[1] |= value >> (64 - first);
-}
-
 static uint64_t get(const uint64_t words[2], unsigned first, unsigned count)
 {
     const uint64_t value = first >= 64  ? words[1] >> (first - 64)
@@ -82,23 +75,11 @@ static uint64_t get(const uint64_t words[2], unsigned first, unsigned count)
     return value & ((1ull << count) - 1);
 }
 
-/* Appends an instruction with its operands A, B and C, and the predicates that arithmetic has
- * beside them. */
+/* Appends an instruction with its operands A, B and C. */
 static uint64_t *append(struct program *program, unsigned operation, unsigned form, uint32_t result,
                         uint32_t a, uint32_t b, uint32_t c)
 {
-    uint64_t *words = program->words[program->count++];
-
-    words[0] = words[1] = 0;
-    set(words, 0, 9, operation);
-    set(words, 9, 3, form);
-    set(words, 12, 3, PT);
-    set(words, 16, 8, result);
-    set(words, 24, 8, a);
-    set(words, 32, 32, b);
-    set(words, 64, 8, c);
-    set(words, 72, 4, operation == OPCODE_MOV ? 0xf : 0); /* all bytes */
-    return words;
+    return put_instruction(program->words[program->count++], operation, form, result, a, b, c);
 }
 
 static void set_predicates(uint64_t *words, uint32_t written, uint32_t read, bool negated)

@@ -3,6 +3,7 @@
 #include "divergence.h"
 #include "flow.h"
 #include "instruction.h"
+#include "instruction_words.h"
 #include "test.h"
 
 enum { CODE_MAX = 64, PT = 7, RZ = 255, TID_X = 0x21, REGISTERS = 1, NUMBER = 4, BANK = 5 };
@@ -23,28 +24,11 @@ struct program {
     struct code_facts facts;
 };
 
-static void set(uint64_t words[2], unsigned first, unsigned count, uint64_t value)
-{
-    value &= (1ull << count) - 1;
-    words[first / 64] |= value << first % 64;
-}
-
 /* Appends an instruction. high: its second word. */
 static uint64_t *append(struct program *program, unsigned opcode, unsigned form, uint32_t result,
                         uint32_t a, uint32_t b, uint64_t high)
 {
-    uint64_t *words = program->words[program->count++];
-
-    words[0] = words[1] = 0;
-    set(words, 0, 9, opcode);
-    set(words, 9, 3, form);
-    set(words, 12, 3, PT);
-    set(words, 16, 8, result);
-    set(words, 24, 8, a);
-    set(words, 32, 32, b);
-    set(words, 72, 4, opcode == OPCODE_MOV ? 0xf : 0); /* all bytes */
-    words[1] |= high;
-    return words;
+    return put_instruction(program->words[program->count++], opcode, form, result, a, b, high);
 }
 
 static void append_special(struct program *program, uint32_t result, unsigned number)
