@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "advise.h"
+#include "code_arrays.h"
 #include "code_groups.h"
 #include "code_loads.h"
 #include "log.h"
@@ -25,6 +26,7 @@ struct answer {
     const struct user_code *code;
     struct kernel_groups groups;
     struct table_rows tables;
+    struct compared_rows arrays;
     struct conditions conditions;
     bool all; /* nothing is left out */
 };
@@ -36,11 +38,14 @@ static enum status answer_open(struct answer *answer)
     conditions_find(answer->code, &answer->conditions);
     if (status == STATUS_OK)
         status = table_rows_open(answer->code, &answer->groups, &answer->tables);
+    if (status == STATUS_OK)
+        status = compared_rows_open(answer->code, &answer->groups, &answer->arrays);
     return status;
 }
 
 static void answer_close(struct answer *answer)
 {
+    compared_rows_close(&answer->arrays);
     table_rows_close(&answer->tables);
     kernel_groups_close(&answer->groups);
 }
@@ -145,6 +150,9 @@ static void print_summary(const struct answer *answer)
         if (line[0])
             advise_put(answer->stream, answer->look, "    %s", line);
     }
+    if (answer->arrays.count > 0)
+        advise_put(answer->stream, answer->look, "    %zu small array%s became compares",
+                   answer->arrays.count, plural(answer->arrays.count));
     if (code->count > 0 && code->kernels[0].doubt)
         advise_put(answer->stream, answer->look, "nothing is proven: %s", code->kernels[0].doubt);
     advise_put(answer->stream, answer->look,
@@ -277,6 +285,8 @@ enum status user_code_print(FILE *stream, const struct user_code *code, bool all
     answer.all = all || answer.groups.count <= 1;
     print_summary(&answer);
     left_out = print_tables(&answer);
+    compared_rows_print(stream, &answer.arrays, &answer.groups,
+                        answer.all ? SIZE_MAX : TABLES_SHOWN, look);
     if (answer.conditions.count > 0)
         fputc('\n', stream);
     for (size_t i = 0; i < answer.conditions.count; i++)

@@ -271,8 +271,7 @@ static void name_table(struct accesses *all, size_t index, struct cubin_variable
     access->table = accesses_keep(all, name);
 }
 
-/* A place in the code, as a place in its section. */
-static uint32_t place_in_section(const struct accesses *all, uint32_t address)
+uint32_t accesses_place(const struct accesses *all, uint32_t address)
 {
     return address - callees_at(&all->facts->callees, address)->begin;
 }
@@ -287,7 +286,7 @@ static void write_evidence(struct accesses *all, const struct analysed_load *loa
         struct instruction instruction;
 
         instruction_decode(all->flow->code, address, all->flow->architecture, &instruction);
-        text_join(text, sizeof(text), " ", "0x%" PRIx32 ":%s", place_in_section(all, address),
+        text_join(text, sizeof(text), " ", "0x%" PRIx32 ":%s", accesses_place(all, address),
                   instruction.name);
     }
     access->evidence = "";
@@ -348,7 +347,7 @@ static void write_access(struct accesses *all, size_t index)
         .stride_bytes = load->stride_bytes,
         .line = optional_unless_zero(line),
         .addresses = optional_unless_zero(load->addresses),
-        .address = place_in_section(all, address),
+        .address = accesses_place(all, address),
         .depth = flow_depth(all->flow, load->block),
         .code_block = load->block,
         .offset = load->offset,
@@ -418,6 +417,8 @@ enum status user_accesses_read(const struct cubin *cubin, const struct cubin_fun
     accesses_count_sectors(&all);
     kernel->works_in_loops = flow_works_in_loops(&flow, kernel);
     status = accesses_name_shared(&all);
+    if (status == STATUS_OK && !kernel->doubt)
+        status = accesses_find_compared(&all);
     kept = realloc(kernel->accesses, (kernel->access_count + 1) * sizeof(*kernel->accesses));
     kernel->accesses = kept ? kept : kernel->accesses;
 out:

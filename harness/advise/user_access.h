@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The parts of reading a kernel's loads, which user_access.c, user_flow.c and user_group.c share.
- */
+ * The parts of reading a kernel's loads, which user_access.c, user_flow.c, user_group.c and
+ * user_compares.c share. */
 #pragma once
 
 #include "facts.h"
@@ -20,6 +20,9 @@ struct accesses {
 /* A text of an access that the kernel keeps, once, in characters that can be printed. Out of
  * memory, it is "" and `full` is set. */
 const char *accesses_keep(struct accesses *all, const char *text);
+
+/* A place in the code, in bytes, as a place in its section. */
+uint32_t accesses_place(const struct accesses *all, uint32_t address);
 
 /* -- user_flow.c: what the code does beside its loads ------------------------------------------ */
 
@@ -51,3 +54,10 @@ enum status accesses_name_shared(struct accesses *all);
  * counts are the least over all. A load that reads what others leave out of the same sectors has
  * its share of their sectors. */
 void accesses_count_sectors(struct accesses *all);
+
+/* -- user_compares.c: loads that the compiler did without ----------------------------------------
+ */
+
+/* Finds the small arrays of the kernel that became compares. STATUS_ENVIRONMENT, logged, when out
+ * of memory. */
+enum status accesses_find_compared(struct accesses *all);

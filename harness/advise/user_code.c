@@ -51,6 +51,7 @@ static void close_kernel(struct cubin_kernel *kernel)
     texts_close(&kernel->texts);
     texts_close(&kernel->evidence);
     free(kernel->tables);
+    free(kernel->compared);
 }
 
 /* Writes the kinds of loads that a kernel has, in words. */
@@ -280,6 +281,28 @@ static const struct field access_fields[] = {
 static const struct objects accesses_list =
     OBJECTS_OF(access_fields, struct user_access, struct cubin_kernel, access_count);
 
+static const struct field compared_fields[] = {
+    {FIELD(field_reference, struct compared_array, "memory", memory, REQUIRED),
+     .about = "code: its numbers are in the instructions",
+     .rules = "\"enum\": [\"code\", \"param\"]"},
+    {FIELD(field_reference, struct compared_array, "table", table, NULLABLE),
+     .about = "\"parameter 2\"; null: of the code, or not known"},
+    {FIELD(field_uint32, struct compared_array, "address", address, REQUIRED),
+     .about = "of the first move, in the kernel's code"},
+    {FIELD(field_uint32, struct compared_array, "entries", entries, REQUIRED),
+     .about = "that the index is compared with"},
+    {FIELD(field_uint32, struct compared_array, "width_bytes", width_bytes, REQUIRED),
+     .about = "that are read of an entry"},
+    {FIELD(field_uint32, struct compared_array, "stride_bytes", stride_bytes, REQUIRED),
+     .about = "from an entry to the next"},
+    {FIELD(field_uint32, struct compared_array, "depth", depth, REQUIRED),
+     .about = "of loops around it"},
+    {FIELD(field_reference, struct compared_array, "file", file, NULLABLE)},
+    {FIELD(field_optional, struct compared_array, "line", line, NULLABLE)},
+};
+static const struct objects compared_list =
+    OBJECTS_OF(compared_fields, struct compared_array, struct cubin_kernel, compared_count);
+
 static const struct field kernel_fields[] = {
     {FIELD(field_reference, struct cubin_kernel, "name", name, REQUIRED)},
     {FIELD(field_reference, struct cubin_kernel, "readable_name", readable, REQUIRED),
@@ -289,6 +312,9 @@ static const struct field kernel_fields[] = {
      .elements = &accesses_list},
     {FIELD(field_list, struct cubin_kernel, "tables", tables, REQUIRED),
      .elements = &user_tables_list},
+    {FIELD(field_list, struct cubin_kernel, "compared_arrays", compared, REQUIRED),
+     .elements = &compared_list,
+     .about = "small arrays that the compiler made compares and moves of, without a load"},
     {FIELD(field_bool, struct cubin_kernel, "calls_out", calls_out, REQUIRED),
      .about = "it calls functions whose code is elsewhere: their loads are not counted"},
     {FIELD(field_optional, struct cubin_kernel, "registers", usage.registers, NULLABLE),

@@ -70,6 +70,18 @@ struct user_table {
     bool once; /* each thread reads it once, outside of the loops in which the kernel works */
 };
 
+/* A small array that the compiler made compares and moves of: see user_compares.c. */
+struct compared_array {
+    const char *memory; /* "code": its numbers are in the instructions; "param": a parameter */
+    const char *table; /* "parameter 2"; "": of the code, or not known */
+    const char *file; /* of the line; "": not known */
+    struct optional line;
+    uint32_t address; /* of the first move */
+    uint32_t entries; /* that the index is compared with */
+    uint32_t width_bytes, stride_bytes; /* that are read of an entry; from one to the next */
+    uint32_t depth;
+};
+
 /* What the kernel stores in its local memory at offsets that are known in the code. */
 enum local_content {
     LOCAL_OWN, /* each thread its own, as far as is known */
@@ -94,6 +106,8 @@ struct cubin_kernel {
     size_t load_count;
     struct user_table *tables; /* owned: see user_tables_judge */
     size_t table_count;
+    struct compared_array *compared; /* owned: in the order of their blocks */
+    size_t compared_count;
 };
 
 struct user_code {

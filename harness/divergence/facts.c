@@ -106,8 +106,11 @@ static enum status read_attributes(const struct cubin_section *section, const st
                                                          word_at(entry + 8, 4)});
             break;
         case PARAMETER:
-            if (bytes >= 12 && word_at(entry + 8, 4) >> 18 == POINTER_BYTES &&
-                parameters->count < PARAMETERS_MAX)
+            if (bytes < 12 || out->arguments.count >= PARAMETERS_MAX)
+                break;
+            status = add_fact(&out->arguments, word_at(entry + 6, 2),
+                              word_at(entry + 4, 2) % PARAMETERS_MAX);
+            if (status == STATUS_OK && word_at(entry + 8, 4) >> 18 == POINTER_BYTES)
                 status = add_fact(parameters, word_at(entry + 6, 2),
                                   word_at(entry + 4, 2) % PARAMETERS_MAX);
             break;
@@ -120,6 +123,8 @@ static enum status read_attributes(const struct cubin_section *section, const st
     }
     for (size_t i = 0; callee->begin == 0 && i < parameters->count; i++)
         parameters->facts[i].place += base;
+    for (size_t i = 0; callee->begin == 0 && i < out->arguments.count; i++)
+        out->arguments.facts[i].place += base;
     return status;
 }
 
@@ -448,7 +453,7 @@ enum status facts_read(const struct cubin *cubin, const struct cubin_function *k
                        struct facts *out)
 {
     struct code_fact_list *lists[] = {&out->code.parameters, &out->code.addresses,
-                                      &out->code.relocated, &out->code.tables};
+                                      &out->code.relocated, &out->code.tables, &out->arguments};
     struct line_sections lines = {.source.data = NULL};
     struct cubin_section section;
     enum status status;
@@ -516,6 +521,7 @@ void facts_close(struct facts *facts)
     free(facts->code.addresses.facts);
     free(facts->code.relocated.facts);
     free(facts->code.tables.facts);
+    free(facts->arguments.facts);
     free(facts->lines.facts);
     free(facts->files.facts);
     free(facts->ptx_lines.facts);

@@ -12,6 +12,8 @@ struct facts {
     const struct cubin *cubin;
     struct callees callees; /* owned: the code that all this is of */
     struct code_facts code; /* its lists are owned */
+    struct code_fact_list
+        arguments; /* owned: offset in bank 0 where a parameter begins: its number */
     struct flow_jump *jumps; /* owned */
     size_t jump_count;
     struct code_fact_list lines,
