@@ -11,13 +11,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "clock.h"
 
 enum { RUNNING_MAX = 64 };
 
@@ -131,13 +135,40 @@ static pid_t start(const char *program, char *const words[], const struct child_
     return child;
 }
 
-/* Waits for the child of a slot, and for its group to end. */
-static bool end(size_t slot, int *code)
+/* Waits until a job has ended, or has taken longer than it may. */
+static void wait_for(pid_t child, double start, struct child_job *job,
+                     const struct child_patience *patience)
+{
+    static const struct timespec pause = {.tv_nsec = 10000000};
+    static const double grace_seconds = 2; /* for a job, after a signal */
+    double said = start, asked = INFINITY;
+
+    for (siginfo_t info = {0}; waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT | WNOHANG) == 0;
+         info = (siginfo_t){0}) {
+        const double now = clock_seconds();
+
+        if (info.si_pid == child)
+            return;
+        asked = received ? fmin(asked, now) : asked;
+        job->late = (patience->seconds > 0 && now - start > patience->seconds) ||
+                    now - asked > grace_seconds;
+        if (job->late)
+            return;
+        if (patience->still && now - said > patience->each) {
+            patience->still(patience->context, job, now - start);
+            said = now;
+        }
+        nanosleep(&pause, NULL);
+    }
+}
+
+/* Waits for the child of a slot, unless it is late, and ends its group. */
+static bool end(size_t slot, bool late, int *code)
 {
     const pid_t child = (pid_t)(running[slot] < 0 ? -running[slot] : running[slot]);
     siginfo_t info;
 
-    while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {}
+    while (!late && waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {}
     if (running[slot] < 0)
         kill(-child, SIGKILL);
     running[slot] = 0; /* before the child's number can be used again */
@@ -146,17 +177,20 @@ static bool end(size_t slot, int *code)
 
 bool child_run(const char *program, char *const words[], int *code)
 {
-    return start(program, words, NULL, -1, 0) > 0 && end(0, code);
+    return start(program, words, NULL, -1, 0) > 0 && end(0, false, code);
 }
 
 bool child_call(void (*work)(void *context), void *context, int *code)
 {
     return start(NULL, NULL, &(struct child_job){.work = work, .context = context}, -1, 0) > 0 &&
-           end(0, code);
+           end(0, false, code);
 }
 
-bool children_run(struct child_job *jobs, size_t count, size_t at_a_time)
+bool children_run(struct child_job *jobs, size_t count, size_t at_a_time,
+                  const struct child_patience *patience)
 {
+    static const struct child_patience for_ever = {0};
+    double starts[RUNNING_MAX];
     size_t started = 0;
     bool whole = true;
     int error = 0;
@@ -165,11 +199,16 @@ bool children_run(struct child_job *jobs, size_t count, size_t at_a_time)
     for (size_t i = 0; i < count + at_a_time; i++) {
         const size_t slot = i % at_a_time; /* that of the job so many before, which ends first */
 
-        if (i >= at_a_time && i - at_a_time < started)
-            whole = end(slot, &jobs[i - at_a_time].code) && whole;
+        if (i >= at_a_time && i - at_a_time < started) {
+            struct child_job *job = &jobs[i - at_a_time];
+
+            wait_for((pid_t)-running[slot], starts[slot], job, patience ? patience : &for_ever);
+            whole = end(slot, job->late, &job->code) && whole;
+        }
         if (whole && i < count) {
             const int output = open(jobs[i].output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
+            starts[slot] = clock_seconds();
             whole =
                 output >= 0 && start(jobs[i].words[0], jobs[i].words, &jobs[i], output, slot) > 0;
             error = whole ? 0 : errno;

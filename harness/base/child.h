@@ -38,9 +38,19 @@ struct child_job {
     const char *output; /* path of a file for its output and its messages, which is created */
     const char *folder; /* for its temporary files: its TMPDIR */
     int code; /* the status from waitpid */
+    bool late; /* it was ended, as it took longer than it may */
 };
 
-/* Runs all jobs, at_a_time of them at once, which is at least 1. Its input is empty, and what it
- * started ends with it. False with errno if one did not run; EINTR after a signal. Those that were
- * started have ended in every case. */
-bool children_run(struct child_job *jobs, size_t count, size_t at_a_time);
+/* How long jobs may take. */
+struct child_patience {
+    double seconds; /* of one job, which is ended after that time; 0: they may take for ever */
+    double each; /* seconds between two calls of `still`; not 0 */
+    void (*still)(void *context, const struct child_job *job, double seconds); /* NULL: none */
+    void *context;
+};
+
+/* Runs all jobs, at_a_time of them at once, which is at least 1. Their input is empty, and what
+ * they started ends with them. patience NULL: they may take for ever. False with errno if one did
+ * not run; EINTR after a signal. Those that were started have ended in every case. */
+bool children_run(struct child_job *jobs, size_t count, size_t at_a_time,
+                  const struct child_patience *patience);

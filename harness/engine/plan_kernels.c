@@ -77,6 +77,7 @@ static struct kernel_request request_of(const struct kernel_options *options, ui
                                        own ? options->against_options : options->compiler_options,
                                    .architecture = architecture,
                                    .against = against,
+                                   .seconds = options->compiler_seconds,
                                    .expected = options->expected};
 }
 

@@ -18,6 +18,7 @@ struct kernel_options {
     struct integers sizes;        /* none: those of the case */
     const char *compiler;         /* NULL: the one that is found */
     const char *compiler_options; /* NULL: none */
+    double compiler_seconds; /* of one call of nvcc */
     /* another kernel file that is compared with the one; NULL: none */
     const char *against;
     const char *against_compiler, *against_options; /* for it; NULL: as for the one */
@@ -79,7 +80,7 @@ extern const size_t sweep_count;
 
 enum { PLAN_OPTION_COUNT = 10 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 14 };
 
-enum { KERNEL_OPTION_COUNT = 9 };
+enum { KERNEL_OPTION_COUNT = 10 };
 
 extern const struct option_row plan_option_rows[PLAN_OPTION_COUNT];
 extern const struct option_row kernel_option_rows[KERNEL_OPTION_COUNT]; /* of plan_options.kernel */

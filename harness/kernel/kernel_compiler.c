@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,9 @@
 
 enum { NAME_BYTES = KERNEL_FOLDER_BYTES + 32 };
 
+static const double say_seconds = 30; /* between two lines that say what is waited for */
+static const double version_seconds = 60; /* for nvcc --version */
+
 /* -- finding ----------------------------------------------------------------------------------- */
 
 /* Takes an nvcc: its version is "nvcc 13.0.88" where --version says "..., V13.0.88". False if it
@@ -27,11 +31,13 @@ static bool take_nvcc(const char *path, struct kernel_compiler *out)
 {
     char output[NAME_BYTES], *words[] = {out->path, "--version", NULL}, *text, *version;
     struct child_job job = {.words = words, .output = output, .folder = out->folder};
+    const struct child_patience patience = {.seconds = version_seconds};
     size_t bytes;
 
     snprintf(out->path, sizeof(out->path), "%s", path);
     snprintf(output, sizeof(output), "%s/version", out->folder);
-    text = children_run(&job, 1, 1) && job.code == 0 ? kernel_read(output, &bytes) : NULL;
+    text =
+        children_run(&job, 1, 1, &patience) && job.code == 0 ? kernel_read(output, &bytes) : NULL;
     version = text ? strstr(text, ", V") : NULL;
     if (version)
         snprintf(out->version, sizeof(out->version), "nvcc %.*s", (int)strcspn(version + 3, "\n"),
@@ -59,6 +65,11 @@ enum status kernel_compiler_open(const char *name, struct kernel_compiler *out)
         return log_error(STATUS_ENVIRONMENT,
                          "cannot write a temporary folder %s: %s; TMPDIR=FOLDER names another",
                          out->folder, strerror(errno));
+    if (kernel_disk_full(out->folder))
+        return log_error(STATUS_ENVIRONMENT,
+                         "no room is left on the disk of %s, for what a compiler writes; make room "
+                         "there, or name another folder by TMPDIR",
+                         out->folder);
     if (!nvrtc && (named ? take_nvcc(asked, out)
                          : take_nvcc("nvcc", out) || take_nvcc("/usr/local/cuda/bin/nvcc", out)))
         return STATUS_OK;
@@ -130,6 +141,7 @@ static bool write_text(const char *folder, const char *name, const char *text)
 struct nvcc_run {
     const struct kernel_build *build;
     size_t number;
+    bool reading; /* it is asked what it reads, and makes nothing */
     char source[NAME_BYTES], output[NAME_BYTES], messages[NAME_BYTES], kept[NAME_BYTES];
 };
 
@@ -179,6 +191,7 @@ static bool add_run(struct nvcc_runs *runs, const struct kernel_build *build, si
 
     run->build = build;
     run->number = number;
+    run->reading = reading;
     snprintf(name, sizeof(name), "%zu.cu", number);
     snprintf(run->source, NAME_BYTES, "%s/%s", folder, name);
     snprintf(run->output, NAME_BYTES, "%s/%zu.%s", folder, number, reading ? "d" : "cubin");
@@ -199,12 +212,60 @@ static bool write_headers(const struct kernel_compiler *compiler)
            write_text(compiler->folder, "cbank_case.h", cbank_header_case);
 }
 
-static enum status run_all(struct nvcc_runs *runs)
+/* Says what is waited for. */
+static void say_still(void *context, const struct child_job *job, double seconds)
+{
+    const struct nvcc_runs *const runs = context;
+    const struct nvcc_run *const run = &runs->runs[job - runs->jobs];
+    const char *const spaces = run->build->kernel.spaces;
+
+    log_note(false,
+             "%s has been compiling %s%s for %.0f s; it is ended after %.0f s (--compiler-seconds)",
+             runs->compiler->path, spaces[0] ? "with tables in " : "the tables as written", spaces,
+             seconds, runs->compiler->seconds);
+}
+
+/* Says why a run of nvcc failed, where that is no fault of the source. */
+static enum status check_ended(const struct nvcc_runs *runs, size_t index, const char *kernel)
+{
+    const struct nvcc_run *const run = &runs->runs[index];
+    const struct child_job *const job = &runs->jobs[index];
+    struct stat about = {0};
+    char *messages, cause[2 * KERNEL_REASON_BYTES];
+    size_t bytes;
+    bool faulty;
+
+    if (job->late)
+        return log_error(STATUS_ENVIRONMENT,
+                         "%s: %s did not end in %.0f s, and was ended; --compiler-seconds N waits "
+                         "longer",
+                         kernel, runs->compiler->path, runs->compiler->seconds);
+    messages = kernel_read(run->messages, &bytes);
+    faulty =
+        kernel_not_at_fault(messages ? messages : "", job->code,
+                            run->reading || (stat(run->output, &about) == 0 && about.st_size > 0),
+                            runs->compiler->folder, cause);
+    free(messages);
+    return faulty ? log_error(STATUS_ENVIRONMENT, "%s: %s %s", kernel, runs->compiler->path, cause)
+                  : STATUS_OK;
+}
+
+/* Runs all, each as long as it may. `kernel`: the file that they compile. */
+static enum status run_all(struct nvcc_runs *runs, const char *kernel)
 {
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    const double seconds = runs->compiler->seconds;
+    const struct child_patience patience = {.seconds = seconds,
+                                            .each = fmin(say_seconds, seconds / 3),
+                                            .still = seconds > 0 ? say_still : NULL,
+                                            .context = runs};
+    enum status status = STATUS_OK;
 
-    if (children_run(runs->jobs, runs->count, processors < 1 ? 1 : (size_t)processors))
-        return STATUS_OK;
+    if (children_run(runs->jobs, runs->count, processors < 1 ? 1 : (size_t)processors, &patience)) {
+        for (size_t i = 0; status == STATUS_OK && i < runs->count; i++)
+            status = check_ended(runs, i, kernel);
+        return status;
+    }
     return interrupted()
                ? STATUS_ENVIRONMENT
                : log_error(STATUS_ENVIRONMENT,
@@ -303,7 +364,7 @@ static enum status read_by_nvcc(struct kernel_compiler *compiler, const struct k
             status = cannot_write(compiler);
             goto out;
         }
-    status = run_all(&runs);
+    status = run_all(&runs, reads->kernel);
     if (status != STATUS_OK)
         goto out;
     for (size_t i = 0; i < runs.count; i++)
@@ -396,7 +457,7 @@ static enum status run_nvcc(struct kernel_compiler *compiler, struct kernel_buil
             status = cannot_write(compiler);
             goto out;
         }
-    status = run_all(&runs);
+    status = run_all(&runs, reads->kernel);
     if (status != STATUS_OK)
         goto out;
     for (size_t i = 0; i < runs.count; i++) {

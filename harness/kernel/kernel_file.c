@@ -37,6 +37,7 @@ static enum status read_options(struct opening *opening)
     struct kernel_compiler *compiler = &opening->compiler;
 
     compiler->architecture = opening->request->architecture;
+    compiler->seconds = opening->request->seconds;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         char *const text = strdup(texts[i] ? texts[i] : ""), *rest = text;
         bool taken = text != NULL;

@@ -33,6 +33,8 @@ struct kernel_request {
     uint32_t architecture; /* 90 for sm_90 */
     bool against; /* of --against: the hash says so, as the file may be that of --kernel */
     const char *expected; /* a list of hashes, of which the file must have one; NULL: any */
+    double
+        seconds; /* of one call of nvcc, which is ended after that time; 0: it may take for ever */
 };
 
 /* The file with one choice of memory spaces. */
@@ -75,8 +77,9 @@ struct kernel_file {
  * takes them from the cache. nvcc compiles its case for the processor too; it is no error, but
  * noted, if that fails. STATUS_USAGE, logged, for a file that does not compile (the compiler's
  * messages, with the file's lines) and for one that has no case or several. The same for memory
- * spaces or tables that it does not know. STATUS_ENVIRONMENT, logged, without a compiler. On
- * success the caller closes *out, which stays where it is: its builds point to it. */
+ * spaces or tables that it does not know. STATUS_ENVIRONMENT, logged, without a compiler, and for
+ * one that was killed, crashed, hung, wrote nothing or found no room on the disk. On success the
+ * caller closes *out, which stays where it is: its builds point to it. */
 enum status kernel_file_open(const struct kernel_request *request, struct kernel_file *out);
 
 /* Releases; accepts a zeroed struct. */

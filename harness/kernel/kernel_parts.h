@@ -39,6 +39,7 @@ struct kernel_compiler {
     struct texts words;
     size_t user_words; /* number of the former */
     uint32_t architecture; /* 90 for sm_90 */
+    double seconds; /* as in struct kernel_request */
 };
 
 /* Texts of the headers of kernel files: cbank.cuh and cbank_case.h. */
@@ -64,20 +65,30 @@ void kernel_compiler_close(struct kernel_compiler *compiler);
 
 /* Preprocesses the sources of builds, and gathers what they read: nvcc says it by line markers, and
  * for NVRTC the sources are scanned. A source that cannot be preprocessed is no error here: nothing
- * is known of it then. STATUS_ENVIRONMENT, logged, if the compiler cannot run, or after a signal.
- */
+ * is known of it then. STATUS_ENVIRONMENT, logged, if the compiler cannot run or does not end as it
+ * should, or after a signal. */
 enum status kernel_preprocess(struct kernel_compiler *compiler, const struct kernel_build *builds,
                               size_t count, struct kernel_reads *reads);
 
 /* Compiles the sources of the builds that are not made yet. STATUS_ENVIRONMENT if the compiler
- * cannot run, which is logged, or after a signal. A source that does not compile is no error
- * here. STATUS_USAGE, logged, if a build read a file that is not among `reads`. */
+ * cannot run or does not end as it should, which is logged, or after a signal. A source that does
+ * not compile is no error here. STATUS_USAGE, logged, if a build read a file that is not among
+ * `reads`. */
 enum status kernel_compile(struct kernel_compiler *compiler, struct kernel_build *builds,
                            size_t count, const struct kernel_reads *reads);
 
 /* Looks in messages of a compiler for a static_assert of cbank.cuh, or for a limit of the
  * assembler, and writes the reason that it gives. False: the messages are about other errors. */
 bool kernel_reason(const char *messages, char reason[KERNEL_REASON_BYTES]);
+
+/* Whether a call of a compiler failed for another cause than the source: `code` is the status from
+ * waitpid, `made` whether it wrote what it should, `folder` is that of its files. Writes the cause,
+ * and what to do about it. */
+bool kernel_not_at_fault(const char *messages, int code, bool made, const char *folder,
+                         char cause[2 * KERNEL_REASON_BYTES]);
+
+/* Whether the disk of a folder has no room for what a compiler writes. */
+bool kernel_disk_full(const char *folder);
 
 /* Opens NVRTC. Compiles a source by it. */
 bool kernel_nvrtc_open(struct kernel_compiler *out);

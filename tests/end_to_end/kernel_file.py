@@ -7,10 +7,12 @@ host."""
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 import unittest
+import unittest.mock
 
-from common import FULL, ROOT, read_json
+from common import CBANK, FULL, ROOT, read_json
 from simulated import HERE, Case
 
 EXAMPLES = os.path.join(ROOT, "examples")
@@ -239,13 +241,10 @@ class Refused(Kernels):
 
     def refused(self, words, status, name=None, *, text=None, arguments=(), **environment):
         path = self.write("bad.cu", text) if text else name or self.write_kernel("plain")
-        before = {key: os.environ[key] for key in environment}
-        os.environ.update(environment)
-        self.addCleanup(os.environ.update, before)
-        said = self.cbank(
-            "run", "--kernel", path, *QUICK_RUN, *arguments, "--json", self.file, status=status
-        )
-        os.environ.update(before)
+        with unittest.mock.patch.dict(os.environ, environment):
+            said = self.cbank(
+                "run", "--kernel", path, *QUICK_RUN, *arguments, "--json", self.file, status=status
+            )
         self.assertRegex(re.sub(r"\s+", " ", said.stderr), words)
         self.assertFalse(os.path.exists(self.file))
 
@@ -308,6 +307,69 @@ class Refused(Kernels):
         self.refused(
             r"Unknown option '--nonsense'", 2, arguments=("--compiler-options=--nonsense",)
         )
+
+    def test_a_compiler_that_fails_by_itself(self):
+        """No fault of the file: exit code 3, with the signal or the full disk. Nothing of it is
+        kept, in no phase of a compile."""
+        space = ("--space", "global", "--size", "500")
+        for ends, words in (
+            ("9", r"plain\.cu: \S+nvcc was killed by signal 9 \(Killed\)"),
+            ("11", r"was killed by signal 11 \(Segmentation fault\)"),
+            ("nothing", r"exited with 0 and wrote nothing"),
+            ("silent", r"exited with 1 and wrote nothing"),
+            (
+                "nvcc error   : 'cicc' died due to signal 9 (Kill signal)",
+                r"'cicc' died due to signal 9",
+            ),
+            (
+                "ptxas error   : cannot write x.cubin: No space left on device",
+                r"No space left on device; make room there, or name another folder by TMPDIR",
+            ),
+        ):
+            with self.subTest(ends):
+                self.refused(words, 3, arguments=space, STAND_IN_ENDS=ends)
+        for option in ("-M", "-shared"):
+            with self.subTest(option):
+                self.refused(
+                    "was killed by signal 9", 3, STAND_IN_ENDS="9", STAND_IN_ENDS_AT=option
+                )
+        self.refused(
+            r"nvcc has been compiling the tables as written for \d s; it is ended after 1 s .*"
+            r"plain\.cu: \S+nvcc did not end in 1 s, and was ended; --compiler-seconds N waits",
+            3,
+            arguments=("--compiler-seconds", "1"),
+            STAND_IN_ENDS="hang",
+        )
+        cells, _ = self.kernel(self.write_kernel("plain"), *space)
+        self.assertEqual(cells["global"]["status"], "ok")
+
+    def test_a_source_that_speaks_of_signals_and_disks(self):
+        """What a mistake in the file says is the file's."""
+        for said in ("No space left on device", "died due to signal 9"):
+            self.refused(
+                rf"bad\.cu\(1\): error: #error {said}", 2, text=f"#error {said}\n{source('x')}"
+            )
+
+    def test_a_full_disk(self):
+        """A compiler whose messages find no room, too. The disk is one of 64 KB."""
+        small = self.path("small")
+        os.mkdir(small)
+        done = subprocess.run(
+            [
+                *("unshare", "-rm", "sh", "-c"),
+                f"mount -t tmpfs -o size=64k none {small} && echo mounted;"
+                f" head -c 80k /dev/zero > {small}/full; TMPDIR={small}"
+                f" CBANK_CUPTI_DIR={os.path.dirname(CBANK)} exec {CBANK} run"
+                f" --kernel {self.write_kernel('plain')} --engine cuda",
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if not done.stdout.startswith("mounted"):
+            self.skipTest("no disk can be mounted here")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertRegex(done.stderr, f"no room is left on the disk of {small}/")
 
     def test_a_table_that_is_too_large(self):
         self.refused(
