@@ -11,11 +11,11 @@
  * per-thread value (one LOP3). Unmasked, it makes the index a value of the block.
  * scripts/check_sass.py checks that it worked.
  */
-#include <stdint.h>
-
 #include "device.cuh"
 #include "entry.cuh"
 #include "kernel_args.h"
+#include "parameter_index.h"
+#include "pattern_index.h"
 #include "workload.h"
 
 __constant__ uint32_t cbank_values[CBANK_TABLE_LENGTH];

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "parameter_index.h"
+
 const struct path paths[] = {
 #define PATH(name_, load, ...) {.name = #name_, __VA_ARGS__},
 #include "paths.def"
@@ -13,17 +15,17 @@ const struct path paths[] = {
 
 const size_t path_count = sizeof(paths) / sizeof(paths[0]);
 
-uint32_t table_width(const uint32_t values[PARAMETER_COUNT])
+uint32_t table_width(const uint32_t values[PARAMETERS_MAX])
 {
     return parameter_value(values, PARAMETER_width_bytes);
 }
 
-uint32_t table_count(const uint32_t values[PARAMETER_COUNT])
+uint32_t table_count(const uint32_t values[PARAMETERS_MAX])
 {
     return parameter_value(values, PARAMETER_table_count);
 }
 
-uint32_t table_bytes(const struct path *path, const uint32_t values[PARAMETER_COUNT])
+uint32_t table_bytes(const struct path *path, const uint32_t values[PARAMETERS_MAX])
 {
     const uint32_t width = table_width(values);
     const uint64_t most = (uint64_t)path_entries(path) * width;
@@ -40,12 +42,12 @@ uint32_t table_buffer_set_bytes(uint32_t buffer_set)
     return buffer_set * STEPS_APART % STEPS * STEP_BYTES;
 }
 
-uint32_t table_length(const struct path *path, const uint32_t values[PARAMETER_COUNT])
+uint32_t table_length(const struct path *path, const uint32_t values[PARAMETERS_MAX])
 {
     return table_bytes(path, values) / table_width(values);
 }
 
-uint32_t table_entries(const struct path *path, const uint32_t values[PARAMETER_COUNT])
+uint32_t table_entries(const struct path *path, const uint32_t values[PARAMETERS_MAX])
 {
     return table_length(path, values) / table_count(values);
 }
@@ -76,7 +78,7 @@ uint32_t path_entries(const struct path *path)
     return path->unit == UNIT_REGISTERS ? CBANK_WARP_THREADS : UINT32_MAX;
 }
 
-uint32_t table_copies(const struct path *path, const uint32_t values[PARAMETER_COUNT])
+uint32_t table_copies(const struct path *path, const uint32_t values[PARAMETERS_MAX])
 {
     uint32_t copies = 1;
 
@@ -110,7 +112,7 @@ void table_add(const void *table, uint32_t width, const uint32_t *index, uint32_
     }
 }
 
-int table_is_whole(const uint32_t values[PARAMETER_COUNT])
+int table_is_whole(const uint32_t values[PARAMETERS_MAX])
 {
     return values[PARAMETER_width_bytes] == 0 && values[PARAMETER_table_bytes] == 0;
 }

@@ -64,8 +64,8 @@ extern const size_t path_count;
 /* Bytes of an element, and bytes and elements of the table, of a cell with this path and these
  * parameters. A table whose size is not named has whole elements. Several tables lie one after the
  * other, and count together. */
-uint32_t table_width(const uint32_t values[PARAMETER_COUNT]);
-uint32_t table_bytes(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
+uint32_t table_width(const uint32_t values[PARAMETERS_MAX]);
+uint32_t table_bytes(const struct path *path, const uint32_t values[PARAMETERS_MAX]);
 
 /* Number of positions that a table in global memory takes in turn, where there is room.
  * table_buffer_set_bytes gives the distance in bytes from a multiple of CBANK_TABLE_BYTES to the
@@ -73,7 +73,7 @@ uint32_t table_bytes(const struct path *path, const uint32_t values[PARAMETER_CO
  * within CBANK_TABLE_BYTES are different, and any few consecutive ones lie far apart. */
 enum { TABLE_BUFFER_SETS = 24 };
 uint32_t table_buffer_set_bytes(uint32_t buffer_set);
-uint32_t table_length(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
+uint32_t table_length(const struct path *path, const uint32_t values[PARAMETERS_MAX]);
 
 /* Whether the path holds small tables, in registers or in several copies. */
 int path_is_small(const struct path *path);
@@ -95,11 +95,11 @@ uint32_t path_largest(const struct path *path);
 uint32_t path_entries(const struct path *path);
 
 /* Copies of the table that a block makes in shared memory: a power of two. */
-uint32_t table_copies(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
+uint32_t table_copies(const struct path *path, const uint32_t values[PARAMETERS_MAX]);
 
 /* Number of tables that a cell reads at a time, and entries of each. */
-uint32_t table_count(const uint32_t values[PARAMETER_COUNT]);
-uint32_t table_entries(const struct path *path, const uint32_t values[PARAMETER_COUNT]);
+uint32_t table_count(const uint32_t values[PARAMETERS_MAX]);
+uint32_t table_entries(const struct path *path, const uint32_t values[PARAMETERS_MAX]);
 
 /* Adds element index[i] of the table to sum[i], as a kernel does, for i < count. Elements have
  * `width` bytes; an element of several words adds their sum, modulo 2^32. */
@@ -108,4 +108,4 @@ void table_add(const void *table, uint32_t width, const uint32_t *index, uint32_
 
 /* Whether the cell reads all of the path's table, as 32-bit values. These cells have kernels of
  * their own. */
-int table_is_whole(const uint32_t values[PARAMETER_COUNT]);
+int table_is_whole(const uint32_t values[PARAMETERS_MAX]);

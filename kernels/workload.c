@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "parameter_index.h"
+
 /* Consecutive output elements, at most those of a block. */
 struct run {
     const struct problem *problem;
@@ -112,7 +114,7 @@ static int check_map(const struct run *run, const uint32_t *output, struct misma
 
 /* Loads of other data by a thread for one element of a lookup. */
 static uint32_t other_loads(const struct workload *workload,
-                            const uint32_t parameters[PARAMETER_COUNT])
+                            const uint32_t parameters[PARAMETERS_MAX])
 {
     return parameters[PARAMETER_polluter_bytes] ? workload_groups(workload, parameters) : 0;
 }
@@ -392,7 +394,7 @@ uint64_t workload_input_elements(const struct workload *workload, uint64_t eleme
 }
 
 /* Elements of a filter with `dimensions` dimensions. */
-static uint32_t filter_elements(uint32_t dimensions, const uint32_t parameters[PARAMETER_COUNT])
+static uint32_t filter_elements(uint32_t dimensions, const uint32_t parameters[PARAMETERS_MAX])
 {
     uint32_t elements = 1;
 
@@ -401,7 +403,7 @@ static uint32_t filter_elements(uint32_t dimensions, const uint32_t parameters[P
     return elements;
 }
 
-uint32_t workload_steps(const struct workload *workload, const uint32_t parameters[PARAMETER_COUNT])
+uint32_t workload_steps(const struct workload *workload, const uint32_t parameters[PARAMETERS_MAX])
 {
     if (workload->steps)
         return workload->steps;
@@ -409,7 +411,7 @@ uint32_t workload_steps(const struct workload *workload, const uint32_t paramete
                                        : filter_elements(workload->dimensions, parameters);
 }
 
-uint32_t workload_variant(const uint32_t parameters[PARAMETER_COUNT])
+uint32_t workload_variant(const uint32_t parameters[PARAMETERS_MAX])
 {
     const uint32_t pressed = parameters[PARAMETER_polluter_bytes] ? CBANK_IN_FLIGHT_MAX : 0;
 
@@ -417,8 +419,7 @@ uint32_t workload_variant(const uint32_t parameters[PARAMETER_COUNT])
                                            : parameters[PARAMETER_radius];
 }
 
-uint32_t workload_groups(const struct workload *workload,
-                         const uint32_t parameters[PARAMETER_COUNT])
+uint32_t workload_groups(const struct workload *workload, const uint32_t parameters[PARAMETERS_MAX])
 {
     return workload->index == INDEX_LOADED
                ? parameters[PARAMETER_loads] / parameters[PARAMETER_in_flight]
@@ -426,19 +427,19 @@ uint32_t workload_groups(const struct workload *workload,
 }
 
 uint32_t workload_streamed(const struct workload *workload,
-                           const uint32_t parameters[PARAMETER_COUNT])
+                           const uint32_t parameters[PARAMETERS_MAX])
 {
     return workload->index == INDEX_LOADED ? workload_steps(workload, parameters) : 1;
 }
 
 uint32_t workload_input_rows(const struct workload *workload,
-                             const uint32_t parameters[PARAMETER_COUNT])
+                             const uint32_t parameters[PARAMETERS_MAX])
 {
     return filter_elements(workload->dimensions - 1, parameters);
 }
 
 uint32_t workload_input_loads(const struct workload *workload,
-                              const uint32_t parameters[PARAMETER_COUNT])
+                              const uint32_t parameters[PARAMETERS_MAX])
 {
     const struct shape *shape = workload->shape;
 
@@ -452,13 +453,13 @@ int workload_has_halo(const struct workload *workload)
 }
 
 uint32_t workload_tile_loads(const struct workload *workload,
-                             const uint32_t parameters[PARAMETER_COUNT])
+                             const uint32_t parameters[PARAMETERS_MAX])
 {
     return workload->shape->tile_loads_each_step * workload_steps(workload, parameters);
 }
 
 uint32_t workload_tile_bytes(const struct workload *workload,
-                             const uint32_t parameters[PARAMETER_COUNT])
+                             const uint32_t parameters[PARAMETERS_MAX])
 {
     const uint32_t both_sides = workload_tile_loads(workload, parameters);
 

@@ -60,7 +60,7 @@ struct problem {
     const struct pattern *pattern;
     uint64_t elements;
     uint32_t block_size; /* 1 .. CBANK_BLOCK_THREADS_MAX */
-    uint32_t parameters[PARAMETER_COUNT]; /* 0 for those that neither pattern nor workload takes */
+    uint32_t parameters[PARAMETERS_MAX]; /* 0 for those that neither pattern nor workload takes */
     /* indices of lookups, [step][element]; NULL: the pattern gives them */
     const struct indices *indices;
 };
@@ -89,17 +89,16 @@ struct image_size workload_image(const struct workload *workload, uint64_t eleme
 uint64_t workload_input_elements(const struct workload *workload, uint64_t elements);
 
 /* The number that the cell's kernel is compiled for, see `variants`. 0: none. */
-uint32_t workload_variant(const uint32_t parameters[PARAMETER_COUNT]);
+uint32_t workload_variant(const uint32_t parameters[PARAMETERS_MAX]);
 
 /* Payload loads that a thread makes. */
-uint32_t workload_steps(const struct workload *workload,
-                        const uint32_t parameters[PARAMETER_COUNT]);
+uint32_t workload_steps(const struct workload *workload, const uint32_t parameters[PARAMETERS_MAX]);
 
 /* Input loads of a thread: 1 in map, 3 in stencil, one for each filter element in convolution,
  * one for each index of a lookup. Lookups with other data add one for each group of lookups in
  * flight. */
 uint32_t workload_input_loads(const struct workload *workload,
-                              const uint32_t parameters[PARAMETER_COUNT]);
+                              const uint32_t parameters[PARAMETERS_MAX]);
 
 /* Whether only the first threads of a block make some of these loads. Then the other warps may
  * branch around those, and all warps reach the rest, even warps without an element. Without a halo,
@@ -120,26 +119,26 @@ struct workload_stream workload_stream(const struct problem *problem, uint32_t s
 /* How often a thread runs the code of its loads for one element: once, or once for each group of
  * lookups in flight. */
 uint32_t workload_groups(const struct workload *workload,
-                         const uint32_t parameters[PARAMETER_COUNT]);
+                         const uint32_t parameters[PARAMETERS_MAX]);
 
 /* Input elements of 4 bytes that each output element is the first to need: 1, or all indices of its
  * lookups. */
 uint32_t workload_streamed(const struct workload *workload,
-                           const uint32_t parameters[PARAMETER_COUNT]);
+                           const uint32_t parameters[PARAMETERS_MAX]);
 
 /* Rows of the image that hold the neighbours of one element; 1 without an image. */
 uint32_t workload_input_rows(const struct workload *workload,
-                             const uint32_t parameters[PARAMETER_COUNT]);
+                             const uint32_t parameters[PARAMETERS_MAX]);
 
 /* Loads of a thread from the tile, which holds the block's input in shared memory; 0 where there is
  * no tile. Neighbouring threads read neighbouring elements. */
 uint32_t workload_tile_loads(const struct workload *workload,
-                             const uint32_t parameters[PARAMETER_COUNT]);
+                             const uint32_t parameters[PARAMETERS_MAX]);
 
 /* Bytes of that tile for the largest block. Every block has that much shared memory, whatever its
  * size. */
 uint32_t workload_tile_bytes(const struct workload *workload,
-                             const uint32_t parameters[PARAMETER_COUNT]);
+                             const uint32_t parameters[PARAMETERS_MAX]);
 
 /* Length of the part of the table, from its start, that a launch may read. The shared paths copy
  * that part. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The table of parameters, expanded from parameters.def: limits, words for special values, and the
  * value that a cell which names none has. */
-#include "parameter.h"
+#include "parameter_index.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,6 +20,9 @@ const struct parameter parameters[PARAMETER_COUNT] = {
 #include "parameters.def"
 
 const size_t parameter_count = PARAMETER_COUNT;
+
+_Static_assert((int)PARAMETER_COUNT <= (int)PARAMETERS_MAX,
+               "parameters.def has more rows than a set has bits");
 
 int parameter_allows(const struct parameter *parameter, uint64_t value)
 {
@@ -53,7 +56,7 @@ uint32_t parameter_kept(const struct parameter *parameter, uint32_t value)
     return value == parameter->default_value ? 0 : value;
 }
 
-uint32_t parameter_value(const uint32_t values[PARAMETER_COUNT], enum parameter_index i)
+uint32_t parameter_value(const uint32_t values[PARAMETERS_MAX], size_t i)
 {
     return values[i] || parameters[i].default_value == PARAMETER_NAMED
                ? values[i]

@@ -5,14 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Index of each row of parameters.def, and their number. */
-enum parameter_index {
-#define PARAMETER(name, option, summary, unit, min, max, multiple, plan_values, default_value, \
-                  readers)                                                                     \
-    PARAMETER_##name,
-#include "parameters.def"
-    PARAMETER_COUNT
-};
+/* The most rows of parameters.def: a set of them is the bits of a uint32_t. Arrays of values by
+ * enum parameter_index are so long, the rest of them 0. Thus a new row changes no struct, and only
+ * files that include parameter_index.h are compiled again. */
+enum { PARAMETERS_MAX = 32 };
 
 /* The value of default_value for parameters whose every value is named. */
 #define PARAMETER_NAMED UINT32_MAX
@@ -21,9 +17,6 @@ enum parameter_index {
  * entry. */
 #define PARAMETER_POWERS 0u
 #define PARAMETER_WIDTHS UINT32_MAX
-
-/* The bit of a parameter in a set of parameters. */
-#define PARAMETER_BIT(name) (1u << PARAMETER_##name)
 
 /* What the value of a parameter changes: a set of them. */
 enum parameter_reader {
@@ -51,7 +44,7 @@ struct parameter {
 };
 
 /* All parameters, by enum parameter_index. */
-extern const struct parameter parameters[PARAMETER_COUNT];
+extern const struct parameter parameters[];
 extern const size_t parameter_count;
 
 /* Whether the parameter can have this value. */
@@ -65,4 +58,4 @@ const char *parameter_values_text(const struct parameter *parameter,
 /* A value as a cell holds it: 0 for the one that is left out. parameter_value converts back: it
  * gives the value of parameter i of a cell. */
 uint32_t parameter_kept(const struct parameter *parameter, uint32_t value);
-uint32_t parameter_value(const uint32_t values[PARAMETER_COUNT], enum parameter_index i);
+uint32_t parameter_value(const uint32_t values[PARAMETERS_MAX], size_t i);

@@ -3,6 +3,8 @@
  * device function in kernels.cu. */
 #include "pattern.h"
 
+#include "parameter_index.h"
+
 /* A formula may leave out any of its variables. */
 #define FORMULA_VARIABLES                                                \
     const uint32_t distinct = numbers.distinct, stride = numbers.stride; \
@@ -46,7 +48,7 @@ const struct pattern patterns[] = {
 
 const size_t pattern_count = sizeof(patterns) / sizeof(patterns[0]);
 
-struct pattern_numbers pattern_numbers(const uint32_t values[PARAMETER_COUNT])
+struct pattern_numbers pattern_numbers(const uint32_t values[PARAMETERS_MAX])
 {
     return (struct pattern_numbers){
         .distinct = values[PARAMETER_distinct],

@@ -22,13 +22,6 @@ enum index_scope {
     INDEX_IMMEDIATE, /* it is a constant at every step */
 };
 
-/* Index of each row of patterns.def. */
-enum pattern_index {
-#define PATTERN(name, index, ...) PATTERN_##name,
-#include "patterns.def"
-    PATTERN_COUNT
-};
-
 /* The parameters in formulas, as the kernels get them. */
 struct pattern_numbers {
     uint32_t distinct;
@@ -62,4 +55,4 @@ extern const struct pattern patterns[];
 extern const size_t pattern_count;
 
 /* The numbers that formulas take, from a list of parameter values by enum parameter_index. */
-struct pattern_numbers pattern_numbers(const uint32_t values[PARAMETER_COUNT]);
+struct pattern_numbers pattern_numbers(const uint32_t values[PARAMETERS_MAX]);

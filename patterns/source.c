@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "parameter_index.h"
+
 /* Number n of a sequence by SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), which can start
  * anywhere. */
 static uint64_t random_at(uint64_t seed, uint64_t n)

@@ -13,6 +13,7 @@
 #include "engine.h"
 #include "files.h"
 #include "log.h"
+#include "parameter_index.h"
 #include "plan.h"
 #include "source.h"
 #include "table_set.h"

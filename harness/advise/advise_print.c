@@ -10,6 +10,7 @@
 #include "code_print.h"
 #include "document.h"
 #include "memory.h"
+#include "parameter_index.h"
 #include "schema.h"
 #include "text.h"
 #include "text_print.h"
@@ -221,8 +222,7 @@ static void write_parameters(cJSON *object, const struct field *field, const voi
 
     for (size_t i = 0; i < parameter_count; i++)
         if (cell_parameter_mask(cell->workload, cell->pattern) >> i & 1)
-            json_add_integer(object, parameters[i].name,
-                             parameter_value(cell->parameters, (enum parameter_index)i));
+            json_add_integer(object, parameters[i].name, parameter_value(cell->parameters, i));
 }
 
 static void schema_parameters(struct schema_object *object, const struct field *field)

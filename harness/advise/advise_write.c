@@ -12,6 +12,7 @@
 #include "files.h"
 #include "kernel_file.h"
 #include "log.h"
+#include "parameter_index.h"
 #include "source.h"
 #include "text.h"
 

@@ -14,6 +14,7 @@
 
 #include "document.h"
 #include "log.h"
+#include "parameter_index.h"
 #include "parse_size.h"
 #include "schema.h"
 #include "source.h"

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "parameter_index.h"
 #include "source.h"
 #include "table.h"
 #include "text.h"
@@ -99,7 +100,8 @@ uint64_t cell_axis(const struct cell *cell, size_t axis)
     case AXIS_PATH:
         return (uintptr_t)cell->path;
     default:
-        return parameter_value(cell->parameters, (enum parameter_index)(axis - AXIS_PARAMETERS));
+        axis -= AXIS_PARAMETERS;
+        return axis < parameter_count ? parameter_value(cell->parameters, axis) : 0;
     }
 }
 
@@ -159,7 +161,7 @@ bool cell_refuse(char text[CELL_REASON_BYTES], const char *format, ...)
 }
 
 /* Refuses values that would change the indices of a file. The loads are those of the file. */
-static bool file_obstacle(const uint32_t value[PARAMETER_COUNT], char text[CELL_REASON_BYTES])
+static bool file_obstacle(const uint32_t value[PARAMETERS_MAX], char text[CELL_REASON_BYTES])
 {
     for (size_t i = 0; i < parameter_count; i++)
         if (i != PARAMETER_loads && parameters[i].readers & READER_INDICES && value[i] != 0)

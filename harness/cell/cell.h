@@ -29,7 +29,7 @@ struct cell {
     uint32_t block_size; /* threads in a block: a multiple of 32, 32 to 1024 */
     const struct cache_state *cache_state;
     /* by enum parameter_index; 0 for those that the cell does not take */
-    uint32_t parameters[PARAMETER_COUNT];
+    uint32_t parameters[PARAMETERS_MAX];
     /* for the source `file`: the first 64 bits of the hash of its content; else 0 */
     uint64_t index_file_hash;
 
@@ -94,8 +94,9 @@ enum cell_axis {
     AXIS_CACHE_STATE,
     AXIS_PATTERN,
     AXIS_INDEX_FILE,
-    AXIS_PARAMETERS, /* one for each parameter, by enum parameter_index */
-    AXIS_PATH = AXIS_PARAMETERS + PARAMETER_COUNT,
+    /* one for each parameter, by enum parameter_index; those behind the last one have no row */
+    AXIS_PARAMETERS,
+    AXIS_PATH = AXIS_PARAMETERS + PARAMETERS_MAX,
     AXIS_COUNT
 };
 

@@ -2,6 +2,7 @@
  * What the rows and numbers of a cell determine of its launch: the readers of the parameters of
  * READER_LAUNCH and READER_MEMORY. */
 #include "cell_launch.h"
+#include "parameter_index.h"
 
 static struct kernel_args arguments_of(const struct cell *cell, uint32_t other_bytes)
 {

@@ -11,6 +11,7 @@
 #include "engine.h"
 #include "experiment.h"
 #include "log.h"
+#include "parameter_index.h"
 #include "result_indices.h"
 #include "table.h"
 
@@ -39,7 +40,7 @@ static const struct cell_row {
     const char *workload, *path, *pattern;
     uint64_t elements;
     uint32_t waves, l2_quarters, block_size;
-    uint32_t parameters[PARAMETER_COUNT];
+    uint32_t parameters[PARAMETERS_MAX];
 } cell_rows[] = {
 #define STREAM      "add", "global", "per_block"
 #define ONE_ADDRESS {[PARAMETER_distinct] = 1, [PARAMETER_stride_bytes] = 4}

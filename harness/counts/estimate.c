@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "parameter_index.h"
 #include "table.h"
 #include "text.h"
 

@@ -13,6 +13,7 @@
 #include "grid.h"
 #include "image.h"
 #include "log.h"
+#include "parameter_index.h"
 #include "plan_options.h"
 #include "source.h"
 #include "text.h"

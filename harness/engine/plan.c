@@ -12,6 +12,7 @@
 
 #include "log.h"
 #include "memory.h"
+#include "parameter_index.h"
 #include "source.h"
 
 /* The axes of one workload: from the command line, else from the workload's row. */

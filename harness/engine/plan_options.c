@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "parameter_index.h"
 #include "source.h"
 
 static enum status parse_counters(const struct option_row *option, const char *text, void *member)

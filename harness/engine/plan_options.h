@@ -9,7 +9,7 @@
 #include "counter.h"
 #include "engine.h"
 #include "option.h"
-#include "parameter.h"
+#include "parameter_index.h"
 
 /* Users' kernels, in place of the workloads of this program. */
 struct kernel_options {
@@ -36,8 +36,8 @@ struct plan_options {
                                * own */
     const char *indices_path; /* a file of indices in addition; NULL: none */
     struct integers elements, block_sizes; /* none: each workload's own */
-    struct integers parameters[PARAMETER_COUNT]; /* by enum parameter_index */
-    bool named[PARAMETER_COUNT]; /* those of them that were given */
+    struct integers parameters[PARAMETERS_MAX]; /* by enum parameter_index */
+    bool named[PARAMETERS_MAX]; /* those of them that were given */
     bool cache_states_given;
     bool given; /* one of the others was given */
 };

@@ -2,6 +2,7 @@
  * Outputs against the reference, on all processors, in parts of blocks. The last output that passed
  * is kept, since most paths of a cell write the same: then one comparison of bytes is enough. */
 #include "reference.h"
+#include "parameter_index.h"
 
 #include <pthread.h>
 #include <stdlib.h>

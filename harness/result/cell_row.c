@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "parameter_index.h"
 #include "result_cell_json.h"
 #include "text_print.h"
 #include "user_cell.h"

@@ -6,6 +6,7 @@
 
 #include "kernel.h"
 #include "parallel.h"
+#include "parameter_index.h"
 
 /* A launch with what its pointers point to. */
 struct running {
@@ -80,7 +81,7 @@ static uint32_t to_bits(float value)
 
 static uint32_t steps_of(const struct launch *launch)
 {
-    const uint32_t parameters[PARAMETER_COUNT] = {[PARAMETER_radius] = launch->function->variant};
+    const uint32_t parameters[PARAMETERS_MAX] = {[PARAMETER_radius] = launch->function->variant};
 
     return workload_steps(launch->function->workload, parameters);
 }
@@ -245,7 +246,7 @@ static const uint32_t *table_of(const struct launch *launch)
 void cell_write(const struct launch *launch, uint32_t *output)
 {
     const struct kernel_args *const args = &launch->args.cell;
-    static const uint32_t whole[PARAMETER_COUNT];
+    static const uint32_t whole[PARAMETERS_MAX];
     const uint32_t width = launch->function->width;
     const bool at_run_time = width || launch->function->workload->index == INDEX_SWITCHED_LENGTH;
     const uint64_t launched = (uint64_t)launch->blocks * launch->threads;

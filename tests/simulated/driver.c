@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cubin.h"
+#include "parameter_index.h"
 #include "stream.h"
 #include "user_kernel.h"
 
@@ -120,7 +121,7 @@ CUresult cuModuleGetGlobal(CUdeviceptr *out, size_t *bytes, CUmodule module, con
 
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
 {
-    const uint32_t parameters[PARAMETER_COUNT] = {[PARAMETER_radius] = function->variant};
+    const uint32_t parameters[PARAMETERS_MAX] = {[PARAMETER_radius] = function->variant};
 
     ENTER(cuFuncGetAttribute);
     *value = attribute == CU_FUNC_ATTRIBUTE_NUM_REGS ? 32 : 0;

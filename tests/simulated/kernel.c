@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "estimate.h"
+#include "parameter_index.h"
 #include "source.h"
 #include "user_kernel.h"
 
@@ -188,7 +189,7 @@ static struct cell cell_of(const struct launch *launch)
                         .grid_blocks = loaded ? launch->blocks : 0};
     const uint32_t parameter_mask = cell_parameter_mask(cell.workload, cell.pattern);
     const uint32_t bytes = function->width * args->length;
-    const uint32_t values[PARAMETER_COUNT] = {
+    const uint32_t values[PARAMETERS_MAX] = {
         [PARAMETER_distinct] = args->numbers.distinct,
         [PARAMETER_stride_bytes] = (function->width ? function->width : 4) * args->numbers.stride,
         [PARAMETER_radius] = function->variant,

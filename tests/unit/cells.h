@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "cell.h"
+#include "parameter_index.h"
 #include "table.h"
 
 /* The row of that name, which must be there. */

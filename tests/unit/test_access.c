@@ -445,7 +445,7 @@ TEST(workloads_match_brute_force)
             for (size_t e = w % every; e < sizeof(elements) / sizeof(elements[0]); e += every)
                 for (size_t b = 0; b < sizeof(block_sizes) / sizeof(block_sizes[0]); b += 3) {
                     const bool filters =
-                        workload_steps(&workloads[w], (uint32_t[PARAMETER_COUNT]){0, 0, 1}) > 1;
+                        workload_steps(&workloads[w], (uint32_t[PARAMETERS_MAX]){0, 0, 1}) > 1;
                     struct cell cell = make_cell(&workloads[w], &paths[p],
                                                  pattern_named(filters ? "lockstep" : "per_warp"),
                                                  elements[e], block_sizes[b]);

@@ -90,7 +90,7 @@ static void effects_of(struct index_list *list, struct cell cell, uint64_t effec
 /* -- cells ------------------------------------------------------------------------------------- */
 
 /* Values of the other parameters that let each show its effect. */
-static const uint32_t values_of_others[PARAMETER_COUNT] =
+static const uint32_t values_of_others[PARAMETERS_MAX] =
     {[PARAMETER_distinct] = 8,        [PARAMETER_stride_bytes] = 64,  [PARAMETER_radius] = 2,
      [PARAMETER_refill_bytes] = 1024, [PARAMETER_modules] = 1,        [PARAMETER_loads] = 4,
      [PARAMETER_in_flight] = 1,       [PARAMETER_skew_percent] = 100, [PARAMETER_run_threads] = 8,
@@ -161,7 +161,7 @@ static uint32_t readers_that_see(const struct workload *workload, const struct p
 
 TEST(each_parameter_changes_what_its_readers_see_wherever_a_cell_takes_it)
 {
-    uint32_t seen[PARAMETER_COUNT] = {0}, taken = 0, failed = 0;
+    uint32_t seen[PARAMETERS_MAX] = {0}, taken = 0, failed = 0;
 
     for (const struct workload *workload = workloads; workload < workloads + workload_count;
          workload++) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "capture.h"
+#include "parameter_index.h"
 #include "sides.h"
 #include "test.h"
 

@@ -4,16 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "parameter_index.h"
 #include "source.h"
 #include "test.h"
 
 enum { ELEMENTS = 10007, STEPS = 3, COUNT = ELEMENTS * STEPS };
 
-static uint32_t parameters_of_test[PARAMETER_COUNT] = {[PARAMETER_skew_percent] = 100,
-                                                       [PARAMETER_distinct] = 7,
-                                                       [PARAMETER_run_threads] = 8,
-                                                       [PARAMETER_window_entries] = 8,
-                                                       [PARAMETER_window_threads] = 256};
+static uint32_t parameters_of_test[PARAMETERS_MAX] = {[PARAMETER_skew_percent] = 100,
+                                                      [PARAMETER_distinct] = 7,
+                                                      [PARAMETER_run_threads] = 8,
+                                                      [PARAMETER_window_entries] = 8,
+                                                      [PARAMETER_window_threads] = 256};
 
 /* ELEMENTS x STEPS indices, to free. */
 static uint32_t *make(enum source_index source, uint32_t length, uint64_t seed)
