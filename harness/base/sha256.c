@@ -26,11 +26,27 @@ static uint32_t rotate_right(uint32_t x, unsigned bits)
     return x >> bits | x << (32 - bits);
 }
 
-/* Blocks of a message (FIPS 180-4, 6.2.2). */
+/* One round (FIPS 180-4, 6.2.2). Where the standard renames all eight words, the caller passes them
+ * one place further: only d and h get new values. `added` is the constant and the word of the
+ * message. */
+static inline void round_of(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f,
+                            uint32_t g, uint32_t *h, uint32_t added)
+{
+    const uint32_t s1 = rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25);
+    const uint32_t t1 = *h + s1 + ((e & f) ^ (~e & g)) + added;
+    const uint32_t s0 = rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22);
+
+    *d += t1;
+    *h = t1 + s0 + ((a & b) ^ (a & c) ^ (b & c));
+}
+
+/* Blocks of a message (FIPS 180-4, 6.2.2). The words a to h stay in registers. */
 static void compress(uint32_t state[WORDS], const unsigned char *message, size_t blocks)
 {
     for (; blocks > 0; blocks--, message += BLOCK_BYTES) {
-        uint32_t w[ROUNDS], v[WORDS];
+        uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+        uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
+        uint32_t w[ROUNDS];
 
         for (unsigned t = 0; t < 16; t++)
             w[t] = (uint32_t)message[4 * t] << 24 | (uint32_t)message[4 * t + 1] << 16 |
@@ -39,22 +55,20 @@ static void compress(uint32_t state[WORDS], const unsigned char *message, size_t
             w[t] = w[t - 16] + w[t - 7] +
                    (rotate_right(w[t - 15], 7) ^ rotate_right(w[t - 15], 18) ^ w[t - 15] >> 3) +
                    (rotate_right(w[t - 2], 17) ^ rotate_right(w[t - 2], 19) ^ w[t - 2] >> 10);
-        memcpy(v, state, sizeof(v)); /* a .. h */
-        for (unsigned t = 0; t < ROUNDS; t++) {
-            const uint32_t s1 =
-                rotate_right(v[4], 6) ^ rotate_right(v[4], 11) ^ rotate_right(v[4], 25);
-            const uint32_t t1 =
-                v[7] + s1 + ((v[4] & v[5]) ^ (~v[4] & v[6])) + round_constants[t] + w[t];
-            const uint32_t s0 =
-                rotate_right(v[0], 2) ^ rotate_right(v[0], 13) ^ rotate_right(v[0], 22);
-            const uint32_t t2 = s0 + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
+        for (unsigned t = 0; t < ROUNDS; t += WORDS) {
+            const uint32_t *k = round_constants + t, *x = w + t;
 
-            memmove(v + 1, v, 7 * sizeof(*v));
-            v[4] += t1;
-            v[0] = t1 + t2;
+            round_of(a, b, c, &d, e, f, g, &h, k[0] + x[0]);
+            round_of(h, a, b, &c, d, e, f, &g, k[1] + x[1]);
+            round_of(g, h, a, &b, c, d, e, &f, k[2] + x[2]);
+            round_of(f, g, h, &a, b, c, d, &e, k[3] + x[3]);
+            round_of(e, f, g, &h, a, b, c, &d, k[4] + x[4]);
+            round_of(d, e, f, &g, h, a, b, &c, k[5] + x[5]);
+            round_of(c, d, e, &f, g, h, a, &b, k[6] + x[6]);
+            round_of(b, c, d, &e, f, g, h, &a, k[7] + x[7]);
         }
-        for (unsigned i = 0; i < WORDS; i++)
-            state[i] += v[i];
+        state[0] += a, state[1] += b, state[2] += c, state[3] += d;
+        state[4] += e, state[5] += f, state[6] += g, state[7] += h;
     }
 }
 
