@@ -10,6 +10,7 @@
 
 #include "log.h"
 #include "parallel.h"
+#include "parameter_index.h"
 #include "source.h"
 
 /* One seed for all sources, so that all results use the same indices. */
@@ -32,13 +33,14 @@ struct index_array *index_list_add(struct index_list *list, const struct index_a
     return added;
 }
 
-/* The array of a cell: of its file, or made from the same values of the parameters that change
- * indices. */
-static struct index_array *list_find(const struct index_list *list, const struct cell *cell)
+/* Of its file, or made from the same values of the parameters that change indices. */
+const struct index_array *index_list_find(const struct index_list *list, const struct cell *cell)
 {
     const uint32_t *b = cell->parameters;
-    struct index_array *array = list->first;
+    const struct index_array *array = list->first;
 
+    if (cell->workload->index != INDEX_LOADED)
+        return NULL;
     for (; array; array = array->next) {
         const uint32_t *a = array->like.parameters;
         bool same = !array->path && array->like.pattern == cell->pattern &&
@@ -57,7 +59,8 @@ enum status index_list_want(struct index_list *list, const struct cell *cell)
 {
     struct index_array array = {.like = *cell};
 
-    if (cell->workload->index != INDEX_LOADED || cell_reads_file(cell) || list_find(list, cell))
+    if (cell->workload->index != INDEX_LOADED || cell_reads_file(cell) ||
+        index_list_find(list, cell))
         return STATUS_OK;
     /* A plan has no such cell, but a file that was changed may. */
     if (cell->elements * cell->parameters[PARAMETER_loads] > CELL_INDICES_MAX)
@@ -71,7 +74,7 @@ enum status index_list_want(struct index_list *list, const struct cell *cell)
 
 static bool is_wanted(const struct index_array *array)
 {
-    return !array->path && !array->made;
+    return !array->path && !array->made && !array->released;
 }
 
 /* Makes `count` arrays of the list, from number `first` on. Without memory, an array stays
@@ -134,7 +137,7 @@ enum status index_list_give(struct index_list *list, struct cell *cell,
     *out = NULL;
     if (status != STATUS_OK || cell->workload->index != INDEX_LOADED)
         return status;
-    *out = list_find(list, cell);
+    *out = index_list_find(list, cell);
     if (!*out)
         return log_error(STATUS_USAGE, "no file has the indices of hash %016" PRIx64,
                          cell->index_file_hash);
@@ -158,6 +161,16 @@ enum status index_list_give(struct index_list *list, struct cell *cell,
     if (status == STATUS_OK)
         cell->indices = &(*out)->indices;
     return status;
+}
+
+void index_list_release(struct index_list *list, const struct index_array *array)
+{
+    for (struct index_array *own = list->first; own; own = own->next)
+        if (own == array && own->made) {
+            free(own->made);
+            own->made = NULL;
+            own->released = true;
+        }
 }
 
 void index_list_close(struct index_list *list)

@@ -20,7 +20,8 @@ struct index_array {
     size_t file_bytes;
     struct cell like; /* a cell that it was made for */
     uint32_t length; /* entries of the table that it was made for */
-    uint32_t *made; /* owned; NULL: from a file, or not yet made */
+    uint32_t *made; /* owned; NULL: from a file, or not yet made, or released */
+    bool released; /* nobody reads it any more */
     struct index_array *next; /* owned */
 };
 
@@ -53,6 +54,14 @@ enum status index_list_make(struct index_list *list);
  * STATUS_ENVIRONMENT when out of memory. */
 enum status index_list_give(struct index_list *list, struct cell *cell,
                             const struct index_array **out);
+
+/* The array that a cell reads, if the list has it; it may not be made yet. NULL otherwise, and for
+ * a cell without indices. */
+const struct index_array *index_list_find(const struct index_list *list, const struct cell *cell);
+
+/* Frees the indices of an array that was made. Cells that have it must not be counted or measured
+ * any more; its hash stays. */
+void index_list_release(struct index_list *list, const struct index_array *array);
 
 /* Releases; accepts a zeroed struct. */
 void index_list_close(struct index_list *list);

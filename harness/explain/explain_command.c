@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * `cbank explain`: results are read with the indices that their cells had, so that exact counts can
- * be made again. The shares and the simple time of each cell are printed as text or JSON. */
+ * `cbank explain`: the shares of each cell, as text or JSON. The JSON has the simple time, too: for
+ * it, exact counts are made again with the indices that the cells had. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static const struct option_group groups[] = {
 struct explained {
     const char *file;
     struct result result; /* owned */
-    struct index_list indices; /* owned: the indices of its lookups */
+    struct index_list indices; /* owned: the indices of its lookups, freed but for their hashes */
     struct card card;
     struct explained_cell *cells; /* owned: the selected cells */
     size_t count;
@@ -160,7 +160,39 @@ static const struct grid_column columns[] = {
 
 /* -- files ------------------------------------------------------------------------------------- */
 
-/* Explains the cells that are named, or all that were not skipped. */
+/* Whether a cell is explained: it is named, or all are, and it was not skipped. */
+static bool is_explained(const struct explain_options *options, const struct cell_result *cell)
+{
+    return cell->status != CELL_SKIPPED &&
+           (!options->cell || cell_is_named(&cell->cell, options->cell));
+}
+
+/* Counts a cell, and those behind it that read the same indices. An array of indices may have 64 MB
+ * and more, so it is made, counted with, and freed before the next one is made. */
+static enum status count_alike(const struct explain_options *options, struct explained *out,
+                               size_t first, struct access_counts *counts)
+{
+    struct result *result = &out->result;
+    const struct index_array *array, *given;
+    enum status status = result_give_cell(result, first, &out->indices, NULL, &array);
+
+    for (size_t i = first; status == STATUS_OK && i < result->cell_count; i++) {
+        const struct cell *cell = &result->cells[i].cell;
+
+        if (!is_explained(options, &result->cells[i]) ||
+            (i > first && (!array || index_list_find(&out->indices, cell) != array)))
+            continue;
+        status = result_give_cell(result, i, &out->indices, NULL, &given);
+        if (status == STATUS_OK && is_explained(options, &result->cells[i]))
+            status = access_count_next(result_cell, result, i, counts);
+    }
+    if (array)
+        index_list_release(&out->indices, array);
+    return status;
+}
+
+/* Explains the cells of a file. Only the JSON has the simple time of each, which needs its exact
+ * counts. */
 static enum status explain_cells(const struct explain_options *options, struct explained *out)
 {
     const struct result *result = &out->result;
@@ -172,18 +204,16 @@ static enum status explain_cells(const struct explain_options *options, struct e
         status = log_memory("%zu cells", result->cell_count);
         goto out;
     }
-    for (size_t i = 0; i < result->cell_count; i++) {
-        const struct cell_result *cell = &result->cells[i];
-
-        if (cell->status == CELL_SKIPPED ||
-            (options->cell && !cell_is_named(&cell->cell, options->cell)))
-            continue;
-        status = access_count_next(result_cell, result, i, counts);
+    for (size_t i = 0; options->json && i < result->cell_count; i++) {
+        if (is_explained(options, &result->cells[i]) && counts[i].blocks == 0)
+            status = count_alike(options, out, i, counts);
         if (status != STATUS_OK)
             goto out;
-        explain_cell(cell, counts[i].blocks ? &counts[i] : NULL, &out->card,
-                     &out->cells[out->count++]);
     }
+    for (size_t i = 0; i < result->cell_count; i++)
+        if (is_explained(options, &result->cells[i]))
+            explain_cell(&result->cells[i], counts[i].blocks ? &counts[i] : NULL, &out->card,
+                         &out->cells[out->count++]);
     if (options->cell && out->count == 0)
         status = cell_unknown(options->cell);
 out:
@@ -203,9 +233,6 @@ static enum status explain_file(const char *path, const struct explain_options *
     if (status != STATUS_OK)
         return status;
     status = card_read_of(options->card_path, &out->result.device, path, &out->card);
-    if (status != STATUS_OK)
-        return status;
-    status = result_give_indices(&out->result, &out->indices, NULL);
     if (status != STATUS_OK)
         return status;
     return explain_cells(options, out);
