@@ -25,6 +25,7 @@ endif
 
 BUILD  ?= build
 IMAGES ?= build/images
+PYCACHE := build/pycache
 PREFIX ?= /usr/local
 ifeq ($(origin CC),default)
 CC := gcc
@@ -131,8 +132,8 @@ DECODED := $(BUILD)/tests/sass/decoded
 CARDS   := $(wildcard results/cards/*.json)
 
 .PHONY: all tests simulated run contribute cards schemas setup test test-kernels test-all \
-        test-long test-distributions test-fleet test-gpu coverage bench-gpu plots reproduce \
-        gallery check-sass check-ptx check-headers sanitize fuzz fuzzers install uninstall format \
+        test-long test-distributions test-fleet test-gpu coverage bench-gpu bench-against plots \
+        reproduce gallery check-sass check-ptx check-headers sanitize fuzz fuzzers install uninstall format \
         lint dist deb release clean help FORCE
 
 # What the program is built with, in words.
@@ -143,10 +144,19 @@ BUILT_WITH     := $(if $(CUDA),CUDA $(CUDA_VERSION)$(COMMA) $(BUILT_ARCHS)$(BUIL
                     CUDA toolkit: built without the CUDA engine (make CUDA=DIRECTORY names a \
                     toolkit))
 
-all: $(PROGRAM) ## build the program (the default)
+all: $(PROGRAM) $(PYCACHE)/stamp ## build the program (the default)
 	@echo '$(PROGRAM): $(BUILT_WITH)'
 
 tests: $(TESTS) $(FAULTS) $(DECODED) ## build the unit tests
+
+# The bytecode of the analysis, which the program names to Python. Without it, Python compiles what
+# it imports in every process. It holds the hash of its source, so that it is never older.
+$(PYCACHE)/stamp: $(wildcard scripts/cbank/*.py scripts/cbank/figures/*.py)
+	$(call say,PYC,$(PYCACHE))
+	@mkdir -p $(@D)
+	@$(ISOLATED) -X pycache_prefix='$(abspath $(PYCACHE))' -m compileall -qq \
+	    --invalidation-mode checked-hash scripts/cbank || true
+	@touch $@
 
 # $(call stamp,FILE,TEXT): a file that is touched only when its text changes; what depends on TEXT
 # depends on it.
