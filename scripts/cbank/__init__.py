@@ -16,9 +16,7 @@ if sys.argv[:1] == ["-m"]:
     except FileNotFoundError:  # that folder was removed
         sys.path[:] = filter(None, sys.path)
 
-from typing import TYPE_CHECKING  # noqa: E402
-
-from .errors import Failure  # noqa: E402
+from .errors import TYPE_CHECKING, Failure  # noqa: E402
 
 if TYPE_CHECKING:
     import pandas

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import re
 import sys
 import textwrap
-from typing import NoReturn
+
+TYPE_CHECKING = False  # as in typing, whose import takes longer than all of this module
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 FINDING, USAGE, ENVIRONMENT, INCONCLUSIVE = 1, 2, 3, 4  # exit codes, as the instrument's
 
@@ -94,6 +96,8 @@ class Parser(argparse.ArgumentParser):
         return super().parse_args(shown + words[end:], namespace)
 
     def error(self, message: str) -> NoReturn:
+        import difflib
+
         for wrong in re.findall("^unrecognized arguments: (--[a-z-]+)", message):
             message += "".join(
                 f"; did you mean {near}?"

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections import namedtuple
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -55,16 +55,9 @@ TEXT_OR_NULL, NUMBER_OR_NULL = or_null(TEXT), or_null(NUMBER)
 # ---- Fields --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Field:
-    """A key of an object: the JSON Schema of its value; the value, of the things that the object is
-    written of; what it is. An `optional` key is left out where its value is None."""
-
-    key: str
-    kind: dict
-    value: Callable[..., object]
-    about: str = ""
-    optional: bool = False
+# A key of an object: the JSON Schema of its value; a function, which gives the value of the things
+# that the object is written of; what it is. An `optional` key is left out where its value is None.
+Field = namedtuple("Field", "key kind value about optional", defaults=("", False))
 
 
 def written(fields: Sequence[Field], *things: object) -> dict:
@@ -93,15 +86,9 @@ def list_of(fields: Sequence[Field]) -> dict:
 # ---- Documents -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(namedtuple("Written", "name version about fields")):
     """A document that the analysis writes. `name`: of its kind; `version`: major.minor; `about`:
     what it is; `fields`: of its values, beside the name of the schema."""
-
-    name: str
-    version: str
-    about: str
-    fields: Sequence[Field]
 
     def head(self) -> dict:
         """What a document says of itself."""

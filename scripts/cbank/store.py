@@ -12,7 +12,6 @@ cell one of its times. A verdict compares all that it reads with them.
 from __future__ import annotations
 
 import argparse
-import concurrent.futures
 import contextlib
 import datetime
 import functools
@@ -21,15 +20,13 @@ import json
 import math
 import os
 import re
-import shutil
 import sqlite3
 import struct
-import tempfile
+import threading
 import time
-import urllib.parse
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from .errors import Failure, Parser, printable, say
 
@@ -132,7 +129,9 @@ def whole(path: str) -> Iterator[None]:
 
 def connect(path: str, mode: str) -> sqlite3.Connection:
     """The database in a file. mode: as in a URI of SQLite: rw, rwc."""
-    uri = "file:" + urllib.parse.quote(os.fsencode(os.path.abspath(path))) + "?mode=" + mode
+    from urllib.parse import quote
+
+    uri = f"file:{quote(os.fsencode(os.path.abspath(path)))}?mode={mode}"
     store = sqlite3.connect(uri, uri=True, timeout=WAIT_SECONDS, isolation_level=None)
     store.text_factory = functools.partial(str, encoding="utf-8", errors="replace")
     # Views and triggers of somebody else's file call no function that could do more than compute.
@@ -167,6 +166,9 @@ def readable(path: str) -> Iterator[str]:
     except sqlite3.OperationalError as error:
         if not any(word in str(error) for word in ("readonly", "unable to open")):
             raise
+        import shutil
+        import tempfile
+
         say("", f"{path}: it cannot be opened where nothing can be written; a copy of it is read")
         with tempfile.TemporaryDirectory(prefix="cbank-") as folder:
             for end in ("", "-journal", "-wal"):
@@ -189,14 +191,34 @@ def check_structure(path: str, check: str) -> None:
 
 
 @contextlib.contextmanager
+def beside(function: Callable[..., object], *arguments: object) -> Iterator[None]:
+    """Calls a function in a thread beside the caller, who waits for its end and what it raised."""
+    failures = []
+
+    def call() -> None:
+        try:
+            function(*arguments)
+        except Exception as failure:
+            failures.append(failure)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+    for failure in failures:
+        raise failure
+
+
+@contextlib.contextmanager
 def reading(path: str, check: str | None = "quick_check(1)") -> Iterator[sqlite3.Connection]:
     """A store that nothing is written to, in one transaction. All tables but times are verified
     copies in memory, under their names. check: how SQLite checks the structure of the file at
     the same time; None: not at all."""
     with whole(path), readable(path) as there, contextlib.closing(
         connect(there, "rw")
-    ) as store, concurrent.futures.ThreadPoolExecutor(1) as second:
-        checked = second.submit(check_structure, there, check) if check else None
+    ) as store, beside(check_structure, there, check) if check else contextlib.nullcontext():
         store.execute("PRAGMA temp_store = MEMORY")
         store.execute("BEGIN")
         check_version(store, path)
@@ -210,8 +232,6 @@ def reading(path: str, check: str | None = "quick_check(1)") -> Iterator[sqlite3
             if table_sum(store, table) != sum_of(store, table):
                 raise sqlite3.DatabaseError(f"the table {table} does not fit its checksum")
         yield store
-        if checked:
-            checked.result()
 
 
 def make(store: sqlite3.Connection) -> None:
@@ -226,6 +246,8 @@ def make(store: sqlite3.Connection) -> None:
 
 def create(path: str) -> None:
     """Makes a store, whole or not at all; nothing where another command made it meanwhile."""
+    import tempfile
+
     with tempfile.TemporaryDirectory(
         dir=os.path.dirname(os.path.abspath(path)), prefix=".cbank-"
     ) as folder:
@@ -265,8 +287,7 @@ def open_to_write(path: str) -> sqlite3.Connection:
 
 def open_in_memory() -> sqlite3.Connection:
     """A store without a file."""
-    store = sqlite3.connect(":memory:", isolation_level=None)
-    make(store)
+    make(store := sqlite3.connect(":memory:", isolation_level=None))
     return store
 
 
