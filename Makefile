@@ -133,8 +133,8 @@ CARDS   := $(wildcard results/cards/*.json)
 
 .PHONY: all tests simulated run contribute cards schemas setup test test-kernels test-all \
         test-long test-distributions test-fleet test-gpu coverage bench-gpu bench-against plots \
-        reproduce gallery check-sass check-ptx check-headers sanitize fuzz fuzzers install uninstall format \
-        lint dist deb release clean help FORCE
+        reproduce gallery check-sass check-ptx check-headers sanitize fuzz fuzzers install \
+        uninstall format lint dist deb release clean help FORCE
 
 # What the program is built with, in words.
 BUILT_ARCHS    := architectures $(ARCHS) and PTX of $(lastword $(ARCHS))$(ARCHS_WHY)

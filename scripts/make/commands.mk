@@ -71,6 +71,14 @@ bench-gpu: ## measure how far times repeat, on a GPU, into results/local/repeata
 	  --json results/local/repeatability/trial.json --run 4 \
 	  --folder results/local/repeatability/processes $(ARGS)
 
+# BASE is a commit, or the folder of a tree that is built.
+bench-against: ## measure what commands cost beside those of another commit: BASE=COMMIT (ARGS=)
+	$(if $(BASE),,@echo 'make bench-against BASE=COMMIT names what to hold it against' >&2; exit 2)
+	@scripts/setup.sh plots
+	@mkdir -p results/local
+	@$(ISOLATED) scripts/studies/bench_against.py --base '$(BASE)' \
+	  --json results/local/speed.json $(ARGS)
+
 # Uses committed results if FILES names no others; with two, it compares one with the other.
 FILES ?= results/h200/*.json results/characterizations/h200.json $(BUILD)/two-processes.json
 TWO_PROCESSES := results/h200/core-matrix.json results/h200/second-process.json
