@@ -264,6 +264,9 @@ static enum status prepare(const struct comparison *comparison, struct compariso
     judged->copies = cell_copied_bytes(&cell->cell) > 0;
     judged->same_data = side_same_data(sides[BASE], sides[NEW]);
     judged->doubtful = (sides[BASE]->flags | sides[NEW]->flags) & FLAGS_DOUBTFUL;
+    /* Within one process both sides have the same neighbour. */
+    judged->contended = sides[NEW]->flags & FLAG_CONTENDED &&
+                        !(sides[BASE]->flags & FLAG_CONTENDED && comparison->options.one_process);
     return comparison->options.boards ? sides_between(comparison->options.boards, sides[BASE],
                                                       cell->gpu->sides, &judged->other_boards)
                                       : STATUS_OK;
@@ -426,8 +429,10 @@ static void conclude_all(struct comparison *out, uint32_t allowed)
             conclude(cell);
         out->counters_lost += !!cell->lost_counter;
         out->lost_counter = out->lost_counter ? out->lost_counter : cell->lost_counter;
-        out->decided += cell->timed && cell->verdict != VERDICT_INCONCLUSIVE &&
+        out->decided += cell->timed && verdict_rows[cell->verdict].status != STATUS_INCONCLUSIVE &&
                         cell->verdict != VERDICT_INVALID;
+        out->held += cell->judged.held && cell->verdict == VERDICT_INCONCLUSIVE;
+        out->unguarded += cell->timed && cell->sides[BASE]->flags & FLAGS_DOUBTFUL;
         out->counts[cell->verdict]++;
         cell->gpu->counts[cell->verdict]++;
     }
@@ -491,7 +496,8 @@ enum status comparison_status(const struct comparison *comparison, bool strict)
     for (size_t i = 0; i < SIDES; i++)
         if (comparison->findings[i] > 0)
             status = status_worse(status, STATUS_FINDING);
-    if (comparison->decided == 0 || comparison->counters_lost > 0)
+    if (comparison->decided == 0 || comparison->counters_lost > 0 || comparison->held > 0 ||
+        counts[VERDICT_CONTENDED] > 0)
         return status_worse(status, STATUS_INCONCLUSIVE);
     return status == STATUS_INCONCLUSIVE && !strict ? STATUS_OK : status;
 }

@@ -99,6 +99,10 @@ struct comparison {
     uint32_t refused; /* those of them that are not allowed */
     bool comparable; /* a GPU is comparable, and both sides have a cell in common */
     bool plans_differ;
+    size_t
+        held; /* cells of which a flag alone keeps a change beyond the threshold from its verdict */
+    size_t
+        unguarded; /* cells that are judged, and of which a flag makes the time of BASE doubtful */
     size_t counters_lost; /* cells of which NEW lacks counters of BASE that may not be missing */
     const char *lost_counter; /* the first of those; NULL: none; one of a side's texts */
     size_t findings[SIDES]; /* programs that measured a side and exited with 1 */
@@ -113,8 +117,8 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
 
 /* The exit code. STATUS_ENVIRONMENT: not comparable. Else STATUS_FINDING: a cell is regressed,
  * missing or invalid, or a program that measured a side exited with 1. Else STATUS_INCONCLUSIVE: a
- * cell is inconclusive and `strict` is set; NEW lacks a counter of BASE; or no cell is decided at
- * all, as where all are skipped. */
+ * cell is inconclusive and `strict` is set; NEW lacks a counter of BASE; no cell is decided at all,
+ * as where all are skipped; a cell is contended; or a change beyond the threshold is flagged. */
 enum status comparison_status(const struct comparison *comparison, bool strict);
 
 /* Releases; accepts a zeroed struct. */

@@ -202,7 +202,8 @@ static enum status measure(const struct gate_options *options, const struct invo
             continue;
         log_note(options->comparing.quiet || !comparison->comparable,
                  "at %" PRIu64 " processes a side: %zu of %zu cells decided", processes,
-                 comparison->cell_count - comparison->counts[VERDICT_INCONCLUSIVE],
+                 comparison->cell_count - comparison->counts[VERDICT_INCONCLUSIVE] -
+                     comparison->counts[VERDICT_CONTENDED],
                  comparison->cell_count);
         if (over || comparison_needs(comparison) == 0 || !comparison->comparable)
             return STATUS_OK;

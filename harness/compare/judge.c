@@ -31,6 +31,7 @@ const struct verdict_row verdict_rows[VERDICTS] = {
     [VERDICT_NEW] = {"new", STATUS_OK, "skipped"},
     [VERDICT_IMPROVED] = {"improved", STATUS_OK, NULL},
     [VERDICT_INCONCLUSIVE] = {"inconclusive", STATUS_INCONCLUSIVE, "skipped"},
+    [VERDICT_CONTENDED] = {"contended", STATUS_INCONCLUSIVE, "skipped"},
     [VERDICT_INVALID] = {"invalid", STATUS_FINDING, "failure"},
     [VERDICT_MISSING] = {"missing", STATUS_FINDING, "failure"},
     [VERDICT_REGRESSED] = {"regressed", STATUS_FINDING, "failure"},
@@ -54,6 +55,7 @@ enum status estimate_of(const struct process_time *processes, size_t count, bool
                         struct estimate *out)
 {
     double *values = malloc(count * sizeof(*values)), squares = 0, placed = 0;
+    double shortest = INFINITY, slice_ns = INFINITY;
 
     if (!values)
         return log_memory("a comparison");
@@ -61,12 +63,16 @@ enum status estimate_of(const struct process_time *processes, size_t count, bool
         values[i] = processes[i].value;
         squares += modelled ? 0 : processes[i].error * processes[i].error;
         placed += modelled ? 0 : processes[i].placed * processes[i].placed;
+        shortest = fmin(shortest, processes[i].shortest);
+        slice_ns = fmin(slice_ns, processes[i].slice_ns);
     }
     stats_sort(values, count);
     *out = (struct estimate){
         .ns = stats_median(values, count),
         .within = sqrt(squares / (double)count),
         .placed = sqrt(placed / (double)count),
+        .shortest = shortest,
+        .slice_ns = slice_ns,
         .own = modelled ? (struct deviation){0} : deviation_of(values, count),
     };
     free(values);
@@ -348,10 +354,35 @@ static void find_ratio(struct judged_cell *cell, const struct judge_options *opt
     }
 }
 
+/* Whether the shortest samples of NEW are slower than BASE by more than the threshold, too: those
+ * that another process did not interrupt. Where they are longer by as much as a time slice, all may
+ * have been interrupted. `family`: cells that are judged together. */
+static bool is_slower_alone(const struct judged_cell *cell, const struct judge_options *options,
+                            size_t family)
+{
+    const struct estimate *base = &cell->sides[BASE].estimate,
+                          *new_one = &cell->sides[NEW].estimate;
+    const size_t counts[] = {cell->sides[BASE].processes, cell->sides[NEW].processes};
+    const double by_time = log(new_one->shortest / base->ns),
+                 excess =
+                     fmin(by_time, by_time - log(cell->clock_ratio)) - log1p(options->threshold);
+    /* What samples of a shared GPU vary by is no part of it. */
+    const struct deviation usual =
+        cell->before.degrees > 0
+            ? cell->before
+            : deviation_default(CAUSE_PROCESS, cell->cold, cell->copies, base->ns);
+    const struct deviation error = error_of(cell, options, &usual, &cell->board, counts);
+
+    return excess > 0 && new_one->shortest - base->ns < new_one->slice_ns &&
+           student_p(excess / error.value, error.degrees) * (double)family *
+                   (1 + options->other_analyses) <
+               significance;
+}
+
 /* The verdict by the ratio and by the p that was corrected for all cells. `same` is said of the
  * cell alone: without a correction. */
 static enum cell_verdict verdict_of(const struct judged_cell *cell,
-                                    const struct judge_options *options)
+                                    const struct judge_options *options, size_t family)
 {
     const struct ratio *ratio = &cell->ratio;
     const double wide = 1 + options->threshold;
@@ -359,11 +390,13 @@ static enum cell_verdict verdict_of(const struct judged_cell *cell,
 
     if (isnan(ratio->value))
         return VERDICT_INVALID;
-    if (cell->adjusted_p < significance && (!cell->doubtful || severe))
+    if (cell->adjusted_p < significance && (!cell->doubtful || (severe && !cell->contended)))
         return ratio->value > 1 ? VERDICT_REGRESSED : VERDICT_IMPROVED;
     if (ratio->ci_low >= 1 / wide && ratio->ci_high <= wide)
         return VERDICT_SAME;
-    return VERDICT_INCONCLUSIVE;
+    if (!cell->contended || ratio->value < 1 || judged_change(cell) <= options->threshold)
+        return VERDICT_INCONCLUSIVE;
+    return is_slower_alone(cell, options, family) ? VERDICT_REGRESSED : VERDICT_CONTENDED;
 }
 
 /* The least number of processes that most likely decides a cell, one of `family`; 0 where none up
@@ -420,7 +453,9 @@ enum status judge(struct judged_cell *const *cells, size_t count,
     }
     correct(p, family, options->other_analyses);
     for (size_t i = 0; i < count; i++) {
-        cells[i]->verdict = verdict_of(cells[i], options);
+        cells[i]->verdict = verdict_of(cells[i], options, family);
+        cells[i]->held = cells[i]->doubtful && cells[i]->adjusted_p < significance &&
+                         cells[i]->verdict == VERDICT_INCONCLUSIVE;
         cells[i]->settle = processes_to_settle(cells[i], options, family);
     }
 out:

@@ -27,6 +27,8 @@ enum cell_verdict {
     /* faster by more than the threshold, significant after Holm, with settled times */
     VERDICT_IMPROVED,
     VERDICT_INCONCLUSIVE, /* the samples do not decide */
+    /* slower, while another process used the GPU of NEW: the samples say nothing of NEW */
+    VERDICT_CONTENDED,
     /* failed, skipped or pending on a side, without a time, or not comparable */
     VERDICT_INVALID,
     VERDICT_MISSING,      /* in BASE and not in NEW */
@@ -51,6 +53,11 @@ struct process_time {
     double error; /* standard error of its logarithm; NaN: not known */
     double placed; /* standard error that other buffer sets would add; 0: one set, or not known */
     uint64_t samples; /* a hash of all samples, independent of their order */
+    /* ns: the mean over buffer sets of the shortest sample, which another process interrupts least
+     */
+    double shortest;
+    double
+        slice_ns; /* a launch of a sample is longer by this where another process interrupts it */
 };
 
 /* A cell on one side. */
@@ -58,6 +65,7 @@ struct estimate {
     double ns; /* median over its processes; NaN: none */
     double within; /* root mean square of their errors; NaN: one of them is not known */
     double placed; /* root mean square of `placed`; NaN likewise */
+    double shortest, slice_ns; /* the least of its processes; 0: not known */
     struct deviation own; /* between its processes */
 };
 
@@ -88,6 +96,7 @@ struct judged_cell {
     bool plans_differ; /* buffers may have other addresses: the difference between plans is added */
     bool doubtful; /* a flag allows no conclusion from the time, except that it is the same, or
                     * slower by ten times the threshold */
+    bool contended; /* another process used the GPU of NEW, and not in the same way that of BASE */
     bool same_data; /* both sides are the same samples of the same processes */
     struct deviation before; /* between processes, from earlier data; no degrees: the default */
     /* between processes, from other data of the same time, such as of other GPUs; no degrees: none
@@ -102,6 +111,8 @@ struct judged_cell {
     struct deviation other_boards;
 
     enum cell_verdict verdict;
+    bool held; /* a flag alone keeps a change from its verdict: it is significant beyond the
+                  threshold */
     struct ratio ratio;
     double clock_ratio; /* ratio of the SM clocks, base / new; 1 if they are equal */
     bool has_deviation;

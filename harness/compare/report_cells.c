@@ -62,9 +62,13 @@ bool cell_note(const void *compared, size_t index, char *out, size_t bytes)
             text_join(out, bytes, "", "the results do not say how");
         return true;
     }
-    if (cell->verdict == VERDICT_INCONCLUSIVE && index-- == 0) {
+    if (verdict_rows[cell->verdict].status == STATUS_INCONCLUSIVE && index-- == 0) {
         snprintf(out, bytes, "%s",
-                 judged->settle > 0       ? "more processes would settle it"
+                 cell->verdict == VERDICT_CONTENDED
+                     ? "another process used the GPU: measure again alone"
+                 : judged->held
+                     ? "beyond the threshold, and flagged (exit 4): see why, and measure again"
+                 : judged->settle > 0     ? "more processes would settle it"
                  : !judged->has_deviation ? "too few samples to tell: take six or more in a process"
                  : judged->doubtful       ? "its time is flagged: see why, and measure again"
                  : judged->clock_ratio != 1

@@ -282,6 +282,9 @@ static const struct field cell_rows[] = {
      .column = COLUMN(.frame = "uuid")},
     {CELL(kind_verdict, "verdict", verdict, REQUIRED), .column = COLUMN(.frame = "verdict")},
     {.kind = &kind_judged},
+    {CELL(field_bool, "held_by_flag", judged.held, LATER),
+     .about = "the change is significant and beyond the threshold, and a flag alone keeps it from "
+              "its verdict: exit code 4"},
     {CELL(field_bool, "sass_differs", sass_differs, REQUIRED),
      .about = "the kernel's code is not the same on both sides, by more than constant_offsets"},
     {.key = "code",
@@ -311,7 +314,8 @@ static const struct field rows[] = {
      .kind = &kind_status,
      .rules = "\"enum\": [0, 1, 3, 4]",
      .about = "0 not worse, 1 worse or not whole, 3 not comparable, 4 inconclusive: the exit code "
-              "with --strict; without, 4 becomes 0 where a cell was decided"},
+              "with --strict; without, 4 becomes 0 where a cell was decided, none is contended or "
+              "held_by_flag, and NEW has the counters of BASE"},
     {FIELD(field_bool, struct comparison, "comparable", comparable, REQUIRED),
      .about = "the sides have a cell in common, and no context field differs that may not"},
     {FIELD(field_pointer, struct comparison, "base", sides[BASE], REQUIRED),
@@ -344,7 +348,7 @@ const struct document comparison_document = {
         "is not known or does not exist is null. Changes are ratios new / base: 1.01 is 1 % "
         "slower.",
     .major = 1,
-    .minor = 2,
+    .minor = 3,
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX},
 };
 

@@ -33,8 +33,11 @@ void summary_line(const struct comparison *comparison, char line[LINE_BYTES])
              : comparison->counts[VERDICT_IMPROVED] > 0  ? "NEW is better"
                                                          : "NEW is the same");
     if (comparison_status(comparison, false) == STATUS_INCONCLUSIVE)
-        add(line, comparison->decided == 0 ? ", as no cell could be decided (exit 4)"
-                                           : ", as it lacks counters of BASE (exit 4)");
+        add(line, "%s (exit 4)",
+            comparison->counts[VERDICT_CONTENDED] > 0 ? ", as another process used the GPU"
+            : comparison->decided == 0                ? ", as no cell could be decided"
+            : comparison->counters_lost > 0           ? ", as it lacks counters of BASE"
+                                            : ", as cells beyond the threshold are flagged");
     for (size_t i = 0; i < context_field_count; i++)
         if (comparison->refused >> i & 1)
             add(line, ", %s differs", context_fields[i].name);
@@ -169,6 +172,13 @@ static void remark_outcomes(const struct comparison *comparison, const struct re
             "NEW lacks counters of BASE in %zu of %zu cells, such as %s; with --allow-diff "
             "counters times alone are compared",
             comparison->counters_lost, comparison->common, comparison->lost_counter);
+    if (comparison->counts[VERDICT_CONTENDED] > 0)
+        say(sink, "another process used the GPU of NEW: measure again alone");
+    if (comparison->unguarded > 0)
+        say(sink,
+            "BASE is flagged in %zu of %zu cells: they guard nothing, as a change of less than ten "
+            "times the threshold cannot be told; measure BASE again",
+            comparison->unguarded, comparison->common);
     for (size_t i = 0; i < SIDES; i++)
         if (comparison->findings[i] > 0)
             say(sink, "%s: a program exited with 1 in %zu of %zu processes", side_names[i],

@@ -23,11 +23,13 @@ static int compare_cells(const void *left, const void *right)
 
 /* -- processes of a cell ----------------------------------------------------------------------- */
 
-/* Summarizes at least one sample (ns), taken on that many buffer sets in turn (0: not known). The
- * error excludes differences between buffer sets (stats_strata_mean). False out of memory. */
-static bool process_of(const double *samples, size_t count, uint32_t buffer_sets,
+/* Summarizes at least one sample (ns), taken on that many buffer sets in turn (0: not known), each
+ * of so many launches. The error excludes differences between buffer sets (stats_strata_mean).
+ * False out of memory. */
+static bool process_of(const double *samples, size_t count, uint32_t buffer_sets, uint32_t launches,
                        struct process_time *out)
 {
+    const size_t sets = buffer_sets == 0 ? 1 : buffer_sets < count ? buffer_sets : count;
     const uint64_t odd = 0x9e3779b97f4a7c15;
     double *scratch = malloc((count + 1) * sizeof(*scratch));
     struct strata_mean mean;
@@ -38,7 +40,15 @@ static bool process_of(const double *samples, size_t count, uint32_t buffer_sets
     free(scratch);
     *out = (struct process_time){.value = mean.value,
                                  .error = mean.error / mean.value,
-                                 .placed = mean.strata / mean.value};
+                                 .placed = mean.strata / mean.value,
+                                 .slice_ns = CONTENDED_SLICE_NS / (launches ? launches : 1)};
+    for (size_t set = 0; set < sets; set++) {
+        double least = INFINITY;
+
+        for (size_t i = set; i < count; i += sets)
+            least = fmin(least, samples[i]);
+        out->shortest += least / (double)sets;
+    }
     for (size_t i = 0; i < count; i++) {
         uint64_t bits;
 
@@ -145,7 +155,7 @@ static bool add_process(const struct side *side, struct side_cell *to, bool mode
         return false;
     if (count == 0)
         return true;
-    if (!process_of(samples, count, time->series.buffer_sets, &added))
+    if (!process_of(samples, count, time->series.buffer_sets, time->launches_per_sample, &added))
         return false;
     added.process = side->process;
     *repeated = !modelled && count_process(to, &added) > 0;
@@ -200,7 +210,8 @@ enum status judged_cell_of(const struct cell_result *base, const struct cell_res
         const struct cell_time *time = &cells[i]->time;
         struct process_time process;
 
-        if (!process_of(time->samples_ns, time->summary.count, time->series.buffer_sets, &process))
+        if (!process_of(time->samples_ns, time->summary.count, time->series.buffer_sets,
+                        time->launches_per_sample, &process))
             return log_memory("the time of a cell");
         out->sides[i].processes = 1;
         out->sides[i].clock_mhz = time->sm_clock_mhz;

@@ -221,7 +221,7 @@ void stopping_criterion_clock(struct cell_result *cell, double *mhz, size_t coun
 
 /* A sample was interrupted if it exceeds the shortest one by this time and by this share of it. For
  * all buffer sets. */
-static const double slice_ns = 0.5e6, slice_share = 0.1, sets_share = 4;
+static const double slice_share = 0.1, sets_share = 4;
 
 /* The smallest of totals_ns[first], totals_ns[first + step] and so on, below index `count`. */
 static double least_total(const double *totals_ns, size_t first, size_t count, size_t step)
@@ -235,7 +235,7 @@ static double least_total(const double *totals_ns, size_t first, size_t count, s
 
 static bool is_longer(double total_ns, double least, double share)
 {
-    return total_ns > least + fmax(slice_ns, share * least);
+    return total_ns > least + fmax(CONTENDED_SLICE_NS, share * least);
 }
 
 size_t contended_samples(const double *totals_ns, size_t count, size_t buffer_sets)

@@ -57,6 +57,10 @@ enum {
                                                                         * supports no conclusion */
 };
 
+/* ns: a sample is longer by this, or by more, where another process had the device for a slice of
+ * time in it. */
+#define CONTENDED_SLICE_NS 0.5e6
+
 extern const char *const cell_status_names[]; /* by enum cell_status */
 extern const char *const stop_reason_names[]; /* by enum stop_reason; NULL for STOP_NONE */
 extern const char *const cell_flag_names[CELL_FLAG_COUNT]; /* by bit number */

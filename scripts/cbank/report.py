@@ -131,6 +131,7 @@ class Facts:
             for text, content in self.comparisons
             if not content["comparable"]
             or content["counts"]["inconclusive"]
+            or content["counts"].get("contended")
             or content["counts"]["invalid"]
         ]
         if modelled:

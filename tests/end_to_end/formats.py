@@ -19,7 +19,7 @@ from common import ROOT, cbank, read_json
 
 GOLDEN = os.path.join(ROOT, "tests", "golden")
 VERDICTS_FAILED = {"regressed", "missing", "invalid"}
-VERDICTS_SKIPPED = {"inconclusive", "new"}
+VERDICTS_SKIPPED = {"inconclusive", "contended", "new"}
 
 
 def golden(name):

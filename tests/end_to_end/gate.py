@@ -100,9 +100,13 @@ class Verdicts(Case):
         (slower(1.02, cells=slice(9, 10)), ("--threshold", "5%"), 0, {}),
         (slower(1.02, cells=slice(9, 10)), ("--threshold", "1"), 1, {"regressed": 1}),
         (slower(0.9), (), 0, {"improved": 24}),
-        (slower(1.05, cells=slice(6), flags=["unstable"]), (), 0, {"inconclusive": 6}),
+        # No flag opens the gate: what is significant and beyond the threshold.
+        (slower(1.05, cells=slice(6), flags=["unstable"]), (), 4, {"inconclusive": 6}),
+        (slower(1.09, "global", flags=["multimodal"]), (), 4, {"inconclusive": 8}),
+        (slower(1.0005, flags=["multimodal"]), (), 0, {}),
         (slower(3, flags=["multimodal", "unstable"]), (), 1, {"regressed": 24}),
-        (slower(1 / 3, cells=slice(6), flags=["multimodal"]), (), 0, {"inconclusive": 6}),
+        (slower(1 / 3, cells=slice(6), flags=["multimodal"]), (), 4, {"inconclusive": 6}),
+        (slower(1.05, flags=["contended"]), (), 1, {"regressed": 24}),
         (lambda result: result["cells"].pop(0), (), 1, {"missing": 1}),
         (change_counter, (), 1, {"invalid": 1}),
         (
@@ -150,6 +154,56 @@ class Verdicts(Case):
                     )
         short = self.plant(lambda result: result["cells"].pop(0))
         self.assertEqual(self.compare(short, FIRST)["counts"]["new"], 1)
+
+    def test_a_neighbour_is_no_regression(self):
+        """But for cells whose shortest samples, which nothing interrupted, are slower, too."""
+
+        def contended(result):
+            for cell in result["cells"]:
+                scale(cell, 1 if cell["path"] == "global" else 1.05)
+                time = cell["time_ns"]
+                for i in range(cell["buffer_sets"], len(time["samples"])):
+                    time["samples"][i] *= 1.5
+                cell["flags"].append("contended")
+
+        new = self.plant(contended)
+        comparison = self.compare(FIRST, new, status=1)
+        for cell in comparison["cells"]:
+            self.assertEqual(
+                cell["verdict"], "contended" if cell["path"] == "global" else "regressed"
+            )
+        self.assertEqual(self.compare(new, FIRST, status=4)["counts"]["regressed"], 0)
+        alone = self.plant(
+            lambda result: contended(result)
+            or result.update(cells=[cell for cell in result["cells"] if cell["path"] == "global"])
+        )
+        base = self.plant(
+            lambda result: result.update(
+                cells=[cell for cell in result["cells"] if cell["path"] == "global"]
+            ),
+            FIRST,
+            "base.json",
+        )
+        self.assertEqual(self.compare(base, alone, status=4)["counts"]["contended"], 8)
+        said = self.cbank("compare", base, alone, status=4).stdout
+        self.assertIn("another process used the GPU of NEW: measure again alone", said)
+
+    def test_what_a_flag_holds_is_said(self):
+        """Of NEW, of which the exit code is 4; and of BASE, which guards nothing."""
+        flagged = self.plant(slower(1.09, "global", flags=["multimodal"]))
+        held = [cell["held_by_flag"] for cell in self.compare(FIRST, flagged, status=4)["cells"]]
+        self.assertEqual(sum(held), 8)
+        said = re.sub(r"\s+", " ", self.cbank("compare", FIRST, flagged, status=4).stdout)
+        self.assertIn("NEW may be worse, as cells beyond the threshold are flagged (exit 4)", said)
+        self.assertIn("beyond the threshold, and flagged (exit 4): see why, and measure", said)
+        self.assertNotIn("guard nothing", said)
+        self.plant(slower(1, "global", flags=["unstable"]), name="base.json")
+        said = re.sub(
+            r"\s+",
+            " ",
+            self.cbank("compare", "base.json", self.plant(slower(1.09, "global")), status=4).stdout,
+        )
+        self.assertIn("BASE is flagged in 8 of 24 cells: they guard nothing", said)
 
     def test_a_comparison_that_decides_no_cell_exits_with_4(self):
         new = self.plant(slower(1.05, flags=["unstable"]))

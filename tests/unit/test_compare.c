@@ -156,6 +156,49 @@ TEST(test_flags_are_noted_and_make_times_doubtful)
     expect(2, VERDICT_REGRESSED, "new is multimodal");
     expect(3, VERDICT_REGRESSED, "new is unstable; new is contended");
     expect(4, VERDICT_INCONCLUSIVE, "new is multimodal");
+    /* A change that a flag alone keeps from its verdict opens no gate. */
+    assert_int_equal(comparison.held, 2);
+    assert_int_equal(comparison.unguarded, 0);
+    compared_close(&comparison, pair.sides);
+}
+
+/* Makes all samples but the first of each buffer set longer. */
+static void interrupt_samples(struct cell_result *cell, double ns, uint32_t launches)
+{
+    cell->flags |= FLAG_CONTENDED;
+    cell->time.launches_per_sample = launches;
+    for (int i = 1; i < RESULT_SAMPLES; i++)
+        cell->time.samples_ns[i] += ns;
+}
+
+TEST(test_a_neighbour_is_no_regression)
+{
+    open_pair(6);
+    for (size_t i = 0; i < 6; i++)
+        interrupt_samples(&pair.results[NEW].cells[i], 20000, 100);
+    /* The sample that nothing interrupted is slower, too. */
+    pair.results[NEW].cells[1].time.samples_ns[0] = 1050;
+    /* By as much as a slice of time is for each of 100 launches: all may have been interrupted. */
+    pair.results[NEW].cells[2].time.samples_ns[0] = 7000;
+    /* Both sides had a neighbour. */
+    pair.results[BASE].cells[3].flags = FLAG_CONTENDED;
+    /* The neighbour was gone for long enough. */
+    result_time(&pair.results[NEW].cells[4], 1000);
+    /* BASE had it alone. */
+    result_time(&pair.results[NEW].cells[5], 1050);
+    pair.results[NEW].cells[5].flags = 0;
+    pair.results[BASE].cells[5].flags = FLAG_CONTENDED;
+    compare_pair(&defaults);
+    expect(0, VERDICT_CONTENDED, "new is contended");
+    expect(1, VERDICT_REGRESSED, "new is contended");
+    expect(2, VERDICT_CONTENDED, "new is contended");
+    expect(3, VERDICT_CONTENDED, "base is contended; new is contended");
+    expect(4, VERDICT_SAME, "new is contended");
+    expect(5, VERDICT_INCONCLUSIVE, "base is contended");
+    assert_int_equal(comparison.unguarded, 2);
+    assert_int_equal(comparison.held, 1);
+    comparison.counts[VERDICT_REGRESSED] = 0;
+    assert_int_equal(comparison_status(&comparison, false), STATUS_INCONCLUSIVE);
     compared_close(&comparison, pair.sides);
 }
 
@@ -474,7 +517,7 @@ TEST(test_every_exit_code)
         [VERDICT_SAME] = STATUS_OK,           [VERDICT_IMPROVED] = STATUS_OK,
         [VERDICT_REGRESSED] = STATUS_FINDING, [VERDICT_INCONCLUSIVE] = STATUS_INCONCLUSIVE,
         [VERDICT_MISSING] = STATUS_FINDING,   [VERDICT_NEW] = STATUS_INCONCLUSIVE,
-        [VERDICT_INVALID] = STATUS_FINDING,
+        [VERDICT_INVALID] = STATUS_FINDING,   [VERDICT_CONTENDED] = STATUS_INCONCLUSIVE,
     };
 
     for (size_t i = 0; i < VERDICTS; i++) {

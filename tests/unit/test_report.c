@@ -12,7 +12,7 @@
 static const struct print_style narrow = {.width = 80}, wide = {.width = 160},
                                 colored = {.width = 160, .color = true};
 
-enum { CELLS = 9 };
+enum { CELLS = 10 };
 
 /* Results with every verdict, and with much that can be said of a cell. */
 static void fill_sides(struct sides sides[SIDES])
@@ -43,6 +43,9 @@ static void fill_sides(struct sides sides[SIDES])
     result_time(&new_result.cells[5], 25310 * 1.05);
     new_result.cells[5].flags = FLAG_UNSTABLE;
     new_result.cells[6].time.sm_clock_mhz = 1980 * 1.004;
+    result_time(&new_result.cells[9], 25310 * 1.3);
+    new_result.cells[9].flags = FLAG_CONTENDED;
+    new_result.cells[9].time.samples_ns[0] = 25310;
     base.cells[7].status = new_result.cells[7].status = CELL_SKIPPED;
     new_result.complete = false;
     sides_put(&sides[BASE], &base);
@@ -184,6 +187,8 @@ TEST(test_first_line)
         [VERDICT_INCONCLUSIVE] =
             ("NEW may be worse, as no cell could be decided (exit 4): 1 inconclusive of 1 cell "
              "(threshold 1 %)"),
+        [VERDICT_CONTENDED] = "NEW may be worse, as another process used the GPU (exit 4): 1 "
+                              "contended of 1 cell (threshold 1 %)",
         [VERDICT_MISSING] = "NEW does not pass: 1 missing of 1 cell (threshold 1 %)",
         [VERDICT_NEW] = "NEW is the same: 1 new of 1 cell (threshold 1 %)",
         [VERDICT_INVALID] = "NEW does not pass: 1 invalid of 1 cell (threshold 1 %)",
