@@ -27,6 +27,7 @@ static const struct source {
     const char *verdict, *expected; /* that the experiment has to give; NULL: none */
 } sources[CARD_NUMBERS] = {
     [CARD_CONSTANT_L1_BYTES] = {.experiment = "geometry_constant", .number = "capacity_bytes"},
+    [CARD_CONSTANT_LOADS_PER_CYCLE] = {"throughput_constant", "loads_per_cycle", .largest = true},
     [CARD_CONSTANT_ADDRESS_CYCLES] = {"serialization_constant", "cycles_per_load_per_extra_address",
                                       .stride = 4, .verdict = "throughput_falls_per",
                                       .expected = "address"},

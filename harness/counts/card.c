@@ -91,6 +91,10 @@ const struct card_row card_rows[CARD_NUMBERS] = {
          "wavefronts of an SM's shared memory and L1, which are one memory", .whole = false},
     [CARD_CONSTANT_L1_BYTES] = {"constant_l1_bytes", "bytes", OPTIONAL, MORE, 64, 1 << 24,
                                 "capacity of the L1 constant cache of an SM", .whole = true},
+    [CARD_CONSTANT_LOADS_PER_CYCLE] = {"constant_loads_per_cycle", "warp loads/cycle", OPTIONAL,
+                                       MORE, 1e-3, 64,
+                                       "loads from constant memory that an SM takes",
+                                       .whole = false},
     [CARD_CONSTANT_ADDRESS_CYCLES] =
         {"constant_address_cycles", "cycles", OPTIONAL, LESS, 0, 1e4,
          "that the L1 constant cache takes for each distinct address of a warp's load",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Chip cards: 24 numbers of one chip, each with an interval. JSON, schema results/card.schema.json.
+ * Chip cards: 25 numbers of one chip, each with an interval. JSON, schema results/card.schema.json.
  * Cards of some chips are built into the program. */
 #pragma once
 
@@ -35,6 +35,7 @@ enum card_key {
     CARD_TEXTURE_REQUESTS_PER_CYCLE,
     CARD_SHARED_WAVEFRONTS_PER_CYCLE,
     CARD_CONSTANT_L1_BYTES,
+    CARD_CONSTANT_LOADS_PER_CYCLE,
     CARD_CONSTANT_ADDRESS_CYCLES,
     CARD_CONSTANT_FILL_CYCLES,
     CARD_L2_LATENCY_CYCLES,

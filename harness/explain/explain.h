@@ -8,31 +8,40 @@
 
 struct document;
 
-/* A unit that is busy for at least this share of the time bounds the cell. If there is none,
+/* A unit that is busy for at least this share of the time bounds the cell. If no unit can be,
  * waiting does: latency. */
 #define EXPLAIN_THRESHOLD 0.6
+
+/* A unit that is busier than this for sure is faster than its card says, or had less to do than was
+ * counted. Its share tells nothing. */
+#define EXPLAIN_IMPOSSIBLE 1.05
 
 /* A unit's work, and the number of a card for its cost. */
 struct explain_unit {
     const char *name, *counter, *more; /* names of counters, which are added; more may be NULL */
     enum card_key key;
     double scale; /* units of the key in one unit of the counter: bytes of a sector */
-    bool cost;    /* the key is cycles of one; else it is a rate */
-    bool chip;    /* the key is for the whole chip, in ns; else for an SM, in cycles */
+    bool cost; /* the key is cycles of one; else it is a rate */
+    bool chip; /* the key is for the whole chip, in ns; else for an SM, in cycles */
+    /* the counter also counts loads without an active thread, which ask nothing of the unit */
+    bool active_only;
 };
 
-enum { EXPLAIN_UNITS = 8 };
+enum { EXPLAIN_UNITS = 9 };
 
 extern const struct explain_unit explain_units[EXPLAIN_UNITS];
 
 struct explained_cell {
     const struct cell_result *cell;
     char identity[CELL_IDENTITY_BYTES];
-    double share[EXPLAIN_UNITS]; /* share of the time in which the unit is busy; NaN: no counter, or
-                                  * no number on the card */
+    /* share of the time in which the unit is busy, from the least to the most that the interval of
+     * the card's number allows; NaN: no counter, or no number on the card */
+    struct time_range share[EXPLAIN_UNITS];
     int longest; /* the unit with the largest share; -1: no share is known */
-    const char *bound; /* its name, or "latency"; NULL: not known */
-    char busiest[64]; /* the same unit with its share: "DRAM 68%"; "": not known */
+    /* the name of a unit whose share reaches the threshold throughout, and is possible; "latency":
+     * every unit is known and none can reach it; NULL: what is known does not tell */
+    const char *bound;
+    char busiest[96]; /* the longest unit with its share: "DRAM 42% to 68%"; "": not known */
     /* the units for which a counter or a number of the card is missing, with commas */
     char unknown[160];
     struct time_range model_ns; /* the simple time; NaN: not known */

@@ -70,24 +70,29 @@ struct explanation {
 
 /* -- JSON -------------------------------------------------------------------------------------- */
 
+static const struct field range_rows[] = {
+    {FIELD(field_number, struct time_range, "value", value, NULLABLE)},
+    {FIELD(field_number, struct time_range, "low", low, NULLABLE)},
+    {FIELD(field_number, struct time_range, "high", high, NULLABLE)},
+};
+static const struct object range_object = {.fields = FIELDS(range_rows), .given = SIZE_MAX};
+
+/* By the name of a unit: the value, or an end, of its share. field->offset is that of the number in
+ * a time_range. */
 static void write_shares(cJSON *object, const struct field *field, const void *base)
 {
     const struct explained_cell *cell = base;
     cJSON *shares = json_add(object, field->key, cJSON_CreateObject());
 
     for (int i = 0; i < EXPLAIN_UNITS; i++)
-        json_add_double(shares, explain_units[i].name, cell->share[i]);
+        json_add_double(shares, explain_units[i].name,
+                        *(const double *)((const char *)&cell->share[i] + field->offset));
 }
 
 static const struct field_kind kind_shares = {.write = write_shares};
 
-static const struct field range_rows[] = {
-    {FIELD(field_number, struct time_range, "value", value, NULLABLE),
-     .about = "null where the card lacks a number: then low is what the known units take at least"},
-    {FIELD(field_number, struct time_range, "low", low, NULLABLE)},
-    {FIELD(field_number, struct time_range, "high", high, NULLABLE)},
-};
-static const struct object range_object = {.fields = FIELDS(range_rows), .given = SIZE_MAX};
+#define SHARES_RULES \
+    "\"type\": \"object\", \"additionalProperties\": {\"type\": [\"number\", \"null\"]}"
 
 static const struct field measured_rows[] = {
     {FIELD(field_cell, struct cell_result, "identity", cell, REQUIRED)},
@@ -99,17 +104,28 @@ static const struct fields measured_fields = FIELDS(measured_rows);
 static const struct field cell_rows[] = {
     {FIELD(field_pointer, struct explained_cell, NULL, cell, REQUIRED), .fields = &measured_fields},
     {FIELD(field_reference, struct explained_cell, "bound", bound, NULLABLE),
-     .about =
-         "the unit with the largest share, from the threshold on; latency below it; null where "
-         "no share is known"},
+     .about = "the unit with the largest share, if all of its interval lies above the threshold; "
+              "latency, if that of every unit lies below; null where neither is known"},
     {.key = "shares",
      .kind = &kind_shares,
+     .offset = offsetof(struct time_range, value),
      .about = "by unit: share of the time that it is busy; null where its counter was not read or "
               "the card lacks its number",
-     .rules = "\"type\": \"object\", \"additionalProperties\": {\"type\": [\"number\", "
-              "\"null\"]}"},
+     .rules = SHARES_RULES},
+    {.key = "shares_low",
+     .kind = &kind_shares,
+     .offset = offsetof(struct time_range, low),
+     .about = "the least share that the interval of the card's number allows",
+     .rules = SHARES_RULES},
+    {.key = "shares_high",
+     .kind = &kind_shares,
+     .offset = offsetof(struct time_range, high),
+     .about = "the greatest share that it allows",
+     .rules = SHARES_RULES},
     {FIELD(field_object, struct explained_cell, "model_ns", model_ns, REQUIRED),
-     .object = &range_object, .about = "the simple time of the card, and its interval"},
+     .object = &range_object,
+     .about = "the simple time of the card, and its interval; where the card lacks a number, value "
+              "and high are null, and low is what the known units take at least"},
 };
 static const struct objects cell_list = {
     OBJECTS(cell_rows, struct explained_cell, struct explained, count)};
@@ -139,7 +155,7 @@ const struct document explain_document = {
         "What bounds measured cells: what cbank explain --json prints. Keys end in their unit. A "
         "value that is not known is null.",
     .major = 1,
-    .minor = 1,
+    .minor = 2,
     .root = {.fields = FIELDS(root_rows), .given = SIZE_MAX},
 };
 
@@ -256,7 +272,7 @@ static enum status print_file(const struct explained *file, const struct print_s
            file->result.modelled_time ? "; modelled: nothing was measured" : "");
     for (size_t i = 0; i < file->count; i++)
         if (file->cells[i].longest >= 0)
-            *most = fmax(*most, file->cells[i].share[file->cells[i].longest]);
+            *most = fmax(*most, file->cells[i].share[file->cells[i].longest].low);
     return grid_print(stdout, &grid, look);
 }
 
@@ -284,10 +300,12 @@ static enum status explain(const void *parsed, const struct invocation *invocati
     if (options->json && explanation.count > 0)
         worst = status_worse(worst, document_write(&explain_document, &explanation, "-"));
     else if (explanation.count > 0)
-        printf("latency: no unit is busy for %.0f %% of the time\n%s", 100 * EXPLAIN_THRESHOLD,
-               most >= 1.005 ? "more than 100%: a nearer cache had part of the data, or the unit "
-                               "is faster than its card\n"
-                             : "");
+        printf("latency: no unit is busy for %.0f %% of the time; -: the card does not tell\n%s",
+               100 * EXPLAIN_THRESHOLD,
+               most > EXPLAIN_IMPOSSIBLE
+                   ? "more than 100%: a nearer cache had part of the data, or the unit "
+                     "is faster than its card\n"
+                   : "");
     while (explanation.count > 0)
         close_file(&explanation.files[--explanation.count]);
     free(explanation.files);
@@ -302,15 +320,17 @@ const struct command explain_command = {
     .arguments_max = 1000,
     OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct explain_options),
-    .details = "A unit's busy time is its counter times the card's cost of one. The counters are "
-               "instructions to issue, addresses and\n"
-               "fills of the constant cache, loads of L1 and texture, wavefronts of shared memory, "
-               "and bytes of L2 and DRAM. The share of\n"
-               "the time is that of the mean SM. The unit with the largest share bounds the cell "
-               "from 60 % on; below that, latency does:\n"
-               "warps wait. A unit without a counter, or without its number on the card, is listed "
-               "as not known.\n"
-               "\n"
-               "Exit code 3: no card is of the chip of a file.",
+    .details =
+        "A unit's busy time is its counter times the card's cost of one. The counters are "
+        "instructions to issue, loads, addresses\n"
+        "and fills of the constant cache, loads of L1 and texture, wavefronts of shared memory, "
+        "and bytes of L2 and DRAM. The share of\n"
+        "the time is that of the mean SM, and as uncertain as the card's number. A unit "
+        "bounds the cell if its share is the largest\n"
+        "and surely above 60 %. Latency does if every share is surely below: warps wait. "
+        "A unit without a counter, or without its\n"
+        "number on the card, is listed as not known.\n"
+        "\n"
+        "Exit code 3: no card is of the chip of a file.",
     .run = explain,
 };

@@ -328,30 +328,67 @@ static struct counter_value counted(const char *name, double value)
     return (struct counter_value){.name = name, .status = COUNTER_OK, .value = value};
 }
 
-/* 10,000 cycles, 10,000 ns: 4,000 instructions at one a cycle, 4,500 requests of 2 cycles, 100
- * sectors of 32 bytes at 1. */
+/* 10,000 cycles, 10,000 ns: 4,000 instructions at one a cycle, 2,000 loads at one a cycle, 4,500
+ * requests of 2 cycles, 100 sectors of 32 bytes at 1; the other units did nothing. */
 TEST(the_busiest_unit_bounds_a_cell)
 {
-    struct counter_value values[] = {counted("instructions", 4000), counted("idc_requests", 4500),
-                                     counted("l2_sectors", 100)};
+    struct counter_value values[] = {
+        counted("instructions", 4000),   counted("ldc_instructions", 2000),
+        counted("idc_requests", 4500),   counted("idc_misses_new", 0),
+        counted("l1_requests", 0),       counted("texture_instructions", 0),
+        counted("shared_wavefronts", 0), counted("l2_sectors", 100),
+        counted("dram_read_bytes", 0),   counted("dram_write_bytes", 0),
+    };
+    enum { ISSUE, LOADS, ADDRESSES, L2 = 7, DRAM };
     struct cell_result cell = {.cell = two_blocks("constant", "per_thread"),
                                .counters = values,
-                               .counter_count = 3};
+                               .counter_count = sizeof(values) / sizeof(values[0])};
     struct card card = round_card();
     struct explained_cell explained;
 
     cell.time.summary.value = cell.time.cycles = 10000;
     NUMBER(card, ISSUE_PER_CYCLE, 1);
+    NUMBER(card, CONSTANT_LOADS_PER_CYCLE, 1);
     NUMBER(card, CONSTANT_ADDRESS_CYCLES, 2);
     NUMBER(card, L2_BYTES_PER_NS, 1);
     explain_cell(&cell, NULL, &card, &explained);
     assert_string_equal(explained.bound, "constant cache");
-    assert_true(fabs(explained.share[0] - 0.4) < 1e-9 && fabs(explained.share[1] - 0.9) < 1e-9);
-    /* DRAM was not counted */
-    assert_true(fabs(explained.share[6] - 0.32) < 1e-9 && isnan(explained.share[7]));
-    values[1].value = 2999;
+    assert_string_equal(explained.busiest, "constant cache 90%");
+    assert_true(fabs(explained.share[ISSUE].value - 0.4) < 1e-9);
+    assert_true(fabs(explained.share[LOADS].value - 0.2) < 1e-9);
+    assert_true(fabs(explained.share[ADDRESSES].value - 0.9) < 1e-9);
+    assert_true(fabs(explained.share[L2].value - 0.32) < 1e-9);
+    assert_true(explained.share[DRAM].value == 0);
+
+    /* Addresses cost from 1 to 2.2 cycles: the share is 45 to 99 %, which names no bound. */
+    card.number[CARD_CONSTANT_ADDRESS_CYCLES].low = 1;
+    card.number[CARD_CONSTANT_ADDRESS_CYCLES].high = 2.2;
+    explain_cell(&cell, NULL, &card, &explained);
+    assert_null(explained.bound);
+    assert_string_equal(explained.busiest, "constant cache 45% to 99%");
+
+    /* A rate of L2 from 0.1 on: 32 to 320 %, though its value is no longer the largest. */
+    NUMBER(card, CONSTANT_ADDRESS_CYCLES, 1);
+    card.number[CARD_L2_BYTES_PER_NS].low = 0.1;
+    explain_cell(&cell, NULL, &card, &explained);
+    assert_null(explained.bound);
+
+    /* Busy for longer than the cell took: the card is wrong. */
+    NUMBER(card, CONSTANT_ADDRESS_CYCLES, 3);
+    explain_cell(&cell, NULL, &card, &explained);
+    assert_null(explained.bound);
+
+    NUMBER(card, CONSTANT_ADDRESS_CYCLES, 1);
+    NUMBER(card, L2_BYTES_PER_NS, 1);
     explain_cell(&cell, NULL, &card, &explained);
     assert_string_equal(explained.bound, "latency");
+
+    /* Without the counters of DRAM, which may be busy, nobody knows that it is latency. */
+    cell.counter_count -= 2;
+    explain_cell(&cell, NULL, &card, &explained);
+    assert_true(isnan(explained.share[DRAM].value));
+    assert_string_equal(explained.unknown, "DRAM");
+    assert_null(explained.bound);
     cell.counter_count = 0;
     explain_cell(&cell, NULL, &card, &explained);
     assert_null(explained.bound);
