@@ -8,6 +8,7 @@
 
 #include "access.h"
 #include "instruction.h"
+#include "load_table.h"
 #include "log.h"
 #include "memory.h"
 #include "text.h"
@@ -56,8 +57,7 @@ static void add_addresses(struct accesses *all, size_t index, const struct cubin
 {
     struct analysed_load *load = &all->loads[index];
     struct user_access *access = &all->kernel->accesses[index];
-    const bool begins = load->base == table->offset &&
-                        ((uint64_t)load->offset & UINT16_MAX) == table->offset &&
+    const bool begins = ((uint64_t)load->offset & UINT16_MAX) == table->offset && !load->several &&
                         table->bytes > access->width_bytes;
     uint32_t lanes[CBANK_WARP_THREADS], addresses = 0;
 
@@ -125,118 +125,6 @@ static bool has_pointers(const char *memory)
            strcmp(memory, "shared") != 0;
 }
 
-/* The variables of constant memory around an offset. */
-struct place {
-    struct cubin_variable begins; /* it begins there; no bytes: none does, as in the others */
-    struct cubin_variable inside;
-    struct cubin_variable next; /* it begins less than an entry behind */
-    struct cubin_variable first;
-    size_t tables;
-    bool last; /* none begins behind */
-};
-
-static struct place place_of(const struct cubin *cubin, uint64_t offset, uint32_t width)
-{
-    static const char constants[] = ".nv.constant3";
-    struct place out = {.last = true};
-    struct cubin_variable variable;
-
-    for (uint64_t place = 0; cubin_next_variable(cubin, &place, &variable);) {
-        const uint64_t behind = offset - variable.offset;
-
-        if (strncmp(variable.section, constants, strlen(constants)) != 0)
-            continue;
-        if (out.tables++ == 0)
-            out.first = variable;
-        if (behind == 0)
-            out.begins = variable;
-        if (behind < variable.bytes)
-            out.inside = variable;
-        if (behind + width < width)
-            out.next = variable;
-        out.last &= variable.offset <= offset;
-    }
-    return out;
-}
-
-/* Whether a load nearby reads the begin of a table at the same index. */
-static bool has_begin(const struct accesses *all, size_t index, const struct cubin_variable *table)
-{
-    enum { NEAR = 64 };
-    const size_t from = index > NEAR ? index - NEAR : 0;
-    const uint64_t own = all->loads[index].index;
-
-    for (size_t i = from; i < all->count && i < index + NEAR; i++)
-        if (all->loads[i].bank == USER_BANK && all->loads[i].index == own &&
-            all->loads[i].base == table->offset)
-            return true;
-    return false;
-}
-
-/* Finds the variable in constant memory that a load reads. False: it is not known which.
- *
- * An address such as 4 * R2 + 0x100 adds a number to a scaled index. Where a table begins at that
- * number, the load reads this table. A number inside of a table proves nothing: with `lengths` at
- * 0x100, lengths[symbol - 40] has the offset 0x60. Three tables are still told: the last of the
- * bank, one that is read from its end, and one whose begin is read at the same index nearby. */
-static bool find_table(const struct accesses *all, size_t index, uint32_t width,
-                       struct cubin_variable *out)
-{
-    const struct analysed_load *load = &all->loads[index];
-    /* The offset of an instruction has 16 bits. */
-    const struct place place = place_of(all->cubin, (uint64_t)load->offset & UINT16_MAX, width);
-    const bool inside = place.inside.bytes;
-
-    *out = inside ? place.inside : place.first;
-    /* The only table of a bank is the one that is read, also at an index less a number. */
-    if (load->variation == VARIATION_CONSTANT || place.tables <= 1)
-        return inside || place.tables == 1;
-    if (load->base < BASE_OFFSET || load->base == BASE_NEGATIVE) {
-        *out =
-            place_of(all->cubin, load->base < BASE_OFFSET ? load->base : BASE_NONE, width).begins;
-        return out->bytes;
-    }
-    if (load->base != BASE_OFFSET)
-        return inside && load->stride_bytes < 0;
-    /* One entry before a table: that one at an index less 1, or the one before it from its end. */
-    if (place.next.bytes && load->stride_bytes >= 0) {
-        *out = place.next;
-        return !inside || load->stride_bytes > 0;
-    }
-    return inside && (place.last || load->stride_bytes < 0 || has_begin(all, index, out));
-}
-
-/* The variable that the PTX of a load names. */
-static bool find_in_ptx(const struct accesses *all, size_t index, struct cubin_variable *out)
-{
-    const struct code_fact *line =
-        code_fact_before(&all->facts->ptx_lines, all->loads[index].instruction * INSTRUCTION_BYTES);
-    char symbol[256];
-
-    if (!line || !ptx_constant_of(&all->facts->ptx, line->value, symbol, sizeof(symbol)))
-        return false;
-    for (uint64_t place = 0; cubin_next_variable(all->cubin, &place, out);)
-        if (strcmp(out->symbol, symbol) == 0)
-            return true;
-    return false;
-}
-
-/* The variable that the number beside the index and the PTX tell. Where they differ, neither is a
- * proof: lengths[symbol - 40] behind a table of 40 bytes has the number of that one, and an
- * instruction that was moved may have the line of another. */
-static bool tell_table(const struct accesses *all, size_t index, uint32_t width,
-                       struct cubin_variable *out)
-{
-    struct cubin_variable by_number = {0}, by_ptx = {0};
-    const bool number = find_table(all, index, width, &by_number),
-               ptx = find_in_ptx(all, index, &by_ptx);
-
-    if (number && ptx && by_number.offset != by_ptx.offset)
-        return false;
-    *out = number ? by_number : by_ptx;
-    return number || ptx;
-}
-
 /* Names the table of a load: a variable, or what is behind a parameter. *table: the variable in
  * constant memory. */
 static void name_table(struct accesses *all, size_t index, struct cubin_variable *table)
@@ -255,7 +143,7 @@ static void name_table(struct accesses *all, size_t index, struct cubin_variable
     if (load->bank == USER_BANK && fact && fact->place == place)
         symbol = fact->value;
     else if ((load->bank == USER_BANK || load->origin == ORIGIN_CONSTANT) &&
-             tell_table(all, index, access->width_bytes, table)) {
+             load_table_find(all, load, access->width_bytes, table)) {
         name = table->symbol;
         access->table_bytes = optional_of(table->bytes);
     }

@@ -144,7 +144,7 @@ static const struct place {
     [FIELD_A_NEGATED] = {72, 1},
     [FIELD_WIDE_ADDRESS] = {72, 1},
     [FIELD_COMPARE_EXTENDED] = {72, 1},
-    [FIELD_PERMUTE_MODE] = {72, 3},
+    [FIELD_MODE] = {72, 3},
     [FIELD_TEXTURE_MASK] = {72, 4},
     [FIELD_LOGIC_TABLE] = {72, 8},
     [FIELD_SPECIAL] = {72, 8},

@@ -119,7 +119,8 @@ enum bit_field {
     FIELD_SHIFT_TYPE, /* enum shift_type */
     FIELD_SHIFT_RIGHT,
     FIELD_LOGIC_TABLE, /* of LOP3: its 8 results */
-    FIELD_PERMUTE_MODE, /* 0: by a selector of bytes */
+    /* PRMT, 0: by a selector of bytes. IMNMX, 2: signed. VIMNMX, 1: signed; more: of halves */
+    FIELD_MODE,
     FIELD_SPECIAL, /* register of S2R: enum special */
     FIELD_PAIR, /* CS2R writes a pair */
     FIELD_LONG, /* from sm_100 on: of 64 bits */
@@ -162,7 +163,15 @@ enum {
 };
 
 /* FIELD_SIZE */
-enum memory_size { SIZE_WORD = 4, SIZE_PAIR = 5, SIZE_QUAD = 6 };
+enum memory_size {
+    SIZE_BYTE,
+    SIZE_SIGNED_BYTE,
+    SIZE_HALF,
+    SIZE_SIGNED_HALF,
+    SIZE_WORD,
+    SIZE_PAIR,
+    SIZE_QUAD
+};
 
 /* FIELD_BRANCH_KIND. U: by a uniform predicate, or all threads where any may. DIV and CONV: where
  * the threads of a warp have diverged, and where they have not. */

@@ -16,16 +16,6 @@ enum {
     ORIGIN_SYMBOL = 0x4000, /* and its number */
 };
 
-/* What of an address in constant memory says which table it is in: the place where a table begins,
- * if a constant of that value was added to a scaled index, or one of these. */
-enum base {
-    BASE_NONE, /* no constant was added: a table that begins at 0 */
-    BASE_OFFSET = 0xfffc, /* one where no table begins */
-    BASE_NEGATIVE, /* none, to an index that was multiplied by a number below zero */
-    BASE_DOWNWARD, /* one where no table begins, to such an index */
-    BASE_UNKNOWN, /* several, or the value is not followed */
-};
-
 /* A number that belongs to a place: see code_facts. */
 struct code_fact {
     uint32_t place, value;
@@ -39,13 +29,12 @@ struct code_fact_list {
 /* The last fact at or before a place; NULL: there is none. */
 const struct code_fact *code_fact_before(const struct code_fact_list *list, uint32_t place);
 
-enum { BLOCK_THREADS_MAX = 1024 };
+enum { BLOCK_THREADS_MAX = 1024, BLOCK_DEPTH_MAX = 64 }; /* the latter along z */
 
 /* Facts about a kernel, besides its code. */
 struct code_facts {
     struct code_fact_list parameters; /* offset in bank 0: number of a pointer */
     struct code_fact_list addresses; /* offset in bank 4: symbol */
-    struct code_fact_list tables; /* offset in the user bank where one begins: its bytes */
     /* byte offset in the code: symbol whose address is the immediate */
     struct code_fact_list relocated;
     const unsigned char *literals; /* of bank 2, in place; NULL: none, or relocated */

@@ -13,7 +13,6 @@
 
 #include "divergence_parts.h"
 #include "log.h"
-#include "value_base.h"
 
 /* -- joins of values --------------------------------------------------------------------------- */
 
@@ -34,15 +33,16 @@ static struct value temporal_divergence(const struct analysis *analysis, struct 
 
         if (!state->written[i] || value_is_known(&value) || state->exits.level <= LEVEL_GRID)
             continue;
-        value = value_join(value, value, (enum level)state->exits.level, why, state->exits.flags);
+        value = value_join(&analysis->machine.lanes, value, value, (enum level)state->exits.level,
+                           why, state->exits.flags);
         value.from = PHI | to;
     }
     return value;
 }
 
 /* Two values that come to a place, which is a PHI or a RESULT, by paths of a divergence. */
-static struct value join_values(struct value a, struct value b, uint32_t place,
-                                struct divergence divergence)
+static struct value join_values(const struct lane_tables *tables, struct value a, struct value b,
+                                uint32_t place, struct divergence divergence)
 {
     const bool top = a.lanes == LANES_DIVERGENT && a.why == WHY_DATA && a.from == place;
     struct value out;
@@ -51,10 +51,13 @@ static struct value join_values(struct value a, struct value b, uint32_t place,
         return a;
     /* Nothing less can be known than of data. */
     if (top && (a.origin == b.origin || a.origin == ORIGIN_MIXED) &&
-        !((b.flags | divergence.flags) & ~a.flags))
+        !((b.flags | divergence.flags) & ~a.flags)) {
+        a.several |= b.several | (a.displacement != b.displacement);
+        a.range = range_joined(a.range, value_range(tables, &b));
         return a;
-    out =
-        value_join(a, b, (enum level)divergence.level, (enum why)divergence.why, divergence.flags);
+    }
+    out = value_join(tables, a, b, (enum level)divergence.level, (enum why)divergence.why,
+                     divergence.flags);
     out.from = place;
     return out;
 }
@@ -64,7 +67,8 @@ static void join_into(struct analysis *analysis, unsigned i, const struct value 
                       uint32_t block, struct divergence divergence)
 {
     if (memcmp(&analysis->in[i], value, sizeof(*value)) != 0)
-        analysis->in[i] = join_values(analysis->in[i], *value, PHI | block, divergence);
+        analysis->in[i] =
+            join_values(&analysis->machine.lanes, analysis->in[i], *value, PHI | block, divergence);
 }
 
 /* -- calls ------------------------------------------------------------------------------------- */
@@ -104,7 +108,8 @@ static struct value value_behind_call(struct analysis *analysis, uint32_t caller
     state = next_return(analysis, caller, &k);
     out = state ? state->out[i] : before[i];
     while ((state = next_return(analysis, caller, &k)))
-        out = join_values(out, state->out[i], RESULT | caller, divergence);
+        out =
+            join_values(&analysis->machine.lanes, out, state->out[i], RESULT | caller, divergence);
     out.from = RESULT | caller;
     if (!flow->blocks[caller].conditional)
         return out;
@@ -143,14 +148,31 @@ static bool join_callers(struct analysis *analysis, uint32_t block, bool found)
         for (unsigned u = 0; u < analysis->used_count; u++) {
             const unsigned i = analysis->used[u];
 
+            struct value before = analysis->in[i];
+
             if (!found)
                 analysis->in[i] = out[i];
             else
                 join_into(analysis, i, &out[i], block, divergence);
+            if (found && !range_equal(before.range, analysis->in[i].range))
+                analysis->in[i].range = (struct range){0};
         }
         found = true;
     }
     return found;
+}
+
+/* A value at the begin of a loop: before it, and as a round leaves it. What a round adds is part of
+ * an index, and no displacement. A range that a round makes larger may be any in the next. */
+static void widen(struct analysis *analysis, unsigned i, const struct value *before,
+                  const struct value *left)
+{
+    struct value *value = &analysis->in[i];
+
+    value->displacement = before->displacement;
+    value->several = before->several | left->several;
+    if (!range_equal(value_range(&analysis->machine.lanes, before), value->range))
+        value->range = (struct range){0};
 }
 
 /* Joins what the path from a predecessor brings. */
@@ -182,7 +204,7 @@ static bool join_path(struct analysis *analysis, uint32_t from, uint32_t block, 
 
             join_into(analysis, i, &left, block, analysis->blocks[block].join);
             if (back)
-                analysis->in[i].base = value_base_of_rounds(&before, &left, analysis->in[i].base);
+                widen(analysis, i, &before, &left);
         }
         /* else it comes back as it left */
     }

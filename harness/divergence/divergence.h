@@ -27,6 +27,7 @@
 
 #include "code_facts.h"
 #include "flow.h"
+#include "value_range.h"
 
 /* From the one that says most about the addresses of a warp. */
 enum variation {
@@ -60,8 +61,8 @@ struct analysed_load {
     uint32_t bank; /* of constant memory */
     uint32_t origin; /* of the pointer */
     int64_t offset; /* bytes: the part of the address that is known in the code */
-    uint32_t base; /* of constant memory: enum base */
-    uint64_t index; /* of loads from constant memory: alike where their index is one value */
+    bool several; /* that part is different on paths that lead to the load */
+    struct range range; /* of constant memory: where the address lies in its bank */
     const char *reason; /* why it is not known; NULL: none */
     const char *condition; /* under which all this holds; NULL: none */
     /* and in blocks of one dimension: the kernel reads no other number of a thread, and nothing

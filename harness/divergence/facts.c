@@ -371,20 +371,6 @@ static enum status read_relocations(const struct cubin_section *section,
     return status;
 }
 
-/* The tables in constant memory. */
-static enum status read_tables(const struct cubin *cubin, struct code_fact_list *out)
-{
-    static const char constants[] = ".nv.constant3";
-    struct cubin_variable variable;
-    enum status status = STATUS_OK;
-
-    for (uint64_t place = 0; status == STATUS_OK && cubin_next_variable(cubin, &place, &variable);)
-        if (strncmp(variable.section, constants, strlen(constants)) == 0 &&
-            variable.offset <= UINT32_MAX && variable.bytes <= UINT32_MAX)
-            status = add_fact(out, (uint32_t)variable.offset, (uint32_t)variable.bytes);
-    return status;
-}
-
 /* Reads what belongs to a section of the code. */
 static enum status read_callee(const struct cubin *cubin, const struct callee *callee,
                                const struct line_sections *lines, struct facts *out)
@@ -453,15 +439,13 @@ enum status facts_read(const struct cubin *cubin, const struct cubin_function *k
                        struct facts *out)
 {
     struct code_fact_list *lists[] = {&out->code.parameters, &out->code.addresses,
-                                      &out->code.relocated, &out->code.tables, &out->arguments};
+                                      &out->code.relocated, &out->arguments};
     struct line_sections lines = {.source.data = NULL};
     struct cubin_section section;
     enum status status;
 
     *out = (struct facts){.cubin = cubin};
     status = callees_find(cubin, kernel, &out->callees);
-    if (status == STATUS_OK)
-        status = read_tables(cubin, &out->code.tables);
     for (size_t i = 0; cubin_section_at(cubin, i, &section); i++) {
         if (strcmp(section.name, ".debug_line") == 0)
             lines.source = section;
@@ -520,7 +504,6 @@ void facts_close(struct facts *facts)
     free(facts->code.parameters.facts);
     free(facts->code.addresses.facts);
     free(facts->code.relocated.facts);
-    free(facts->code.tables.facts);
     free(facts->arguments.facts);
     free(facts->lines.facts);
     free(facts->files.facts);

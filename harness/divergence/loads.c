@@ -88,7 +88,8 @@ static void classify(const struct analysis *analysis, struct address address,
     load->origin = high.origin == ORIGIN_SHARED ? ORIGIN_SHARED : address.low.origin;
     load->offset =
         (int32_t)(value_is_number(&address.low) ? address.low.known : address.low.displacement);
-    load->base = address.low.base;
+    load->several = address.low.several;
+    load->range = value_range(&analysis->machine.lanes, &address.low);
     load->banks_apart = value_banks_are_apart(&analysis->machine.lanes, &address.low);
     if (analysis->machine.facts->doubt || analysis->flow->lost) {
         load->banks_apart = false;
@@ -150,23 +151,14 @@ static bool constant_address(struct analysis *analysis, const struct instruction
                              uint32_t index, struct value *low, struct analysed_load *load)
 {
     struct machine *machine = &analysis->machine;
-    struct value offset = value_number((uint32_t)in->offset);
-    uint32_t begin;
+    const struct value offset = value_number((uint32_t)in->offset);
 
     if (in->source[SOURCE_ADDRESS].kind != OPERAND_NONE)
         *low = machine_source(machine, analysis->in, in, index, SOURCE_ADDRESS, 0);
-    begin = low->base;
     load->bank = in->source[SOURCE_BANK].bank;
-    load->index = (uint64_t)low->from << WORD_BITS | in->source[SOURCE_ADDRESS].number;
     if (load->bank != USER_BANK && value_is_number(low))
         return false;
-    offset.base = machine_number(machine, offset.known & UINT16_MAX).base; /* it has 16 bits */
     *low = value_add(&machine->lanes, *low, offset);
-    /* A register with the address of one table serves the loads of those around it: of the table
-     * before, by an index from its end. */
-    if (begin != BASE_NONE && begin < BASE_OFFSET && in->offset != 0 &&
-        machine_base_of_both(machine, begin, low->displacement & UINT16_MAX) != begin)
-        low->base = BASE_UNKNOWN;
     return true;
 }
 

@@ -118,7 +118,7 @@ static void store(const struct step *step, const struct value *guard, struct val
         }
     } else if (local || (address.origin < ORIGIN_CONSTANT && high.origin != ORIGIN_SHARED)) {
         for (unsigned i = 0; i < SLOTS; i++)
-            state[REGISTER_COUNT + i] = value_of_stack();
+            state[REGISTER_COUNT + i] = value_divergent(WHY_DATA);
     }
 }
 

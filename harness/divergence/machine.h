@@ -10,6 +10,7 @@
 enum {
     SLOTS = 64, /* words of the stack that are followed */
     VALUES = REGISTER_COUNT + SLOTS,
+    SPECIAL_LANE = 0x00,
     SPECIAL_TID_X = 0x21,
     SPECIAL_TID_Y = 0x22,
     SPECIAL_TID_Z = 0x23
@@ -60,12 +61,6 @@ struct machine {
 
 /* Executes the instruction number `index`. state: VALUES values. */
 void machine_execute(struct machine *machine, struct value *state, uint32_t index);
-
-/* A number in the code, which may be where a table begins. */
-struct value machine_number(const struct machine *machine, uint32_t number);
-
-/* The base of two numbers: the begin of the table that has both. */
-uint16_t machine_base_of_both(const struct machine *machine, uint32_t a, uint32_t b);
 
 /* The pointer to the stack, at the begin of a kernel. */
 struct value machine_stack_pointer(const struct machine *machine);

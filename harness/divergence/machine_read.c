@@ -11,23 +11,6 @@ static const struct code_fact *find_fact(const struct code_fact_list *list, uint
     return fact && fact->place == place ? fact : NULL;
 }
 
-struct value machine_number(const struct machine *machine, uint32_t number)
-{
-    struct value value = value_number(number);
-
-    if (number > 0 && number < BASE_OFFSET && find_fact(&machine->facts->tables, number))
-        value.base = (uint16_t)number;
-    return value;
-}
-
-uint16_t machine_base_of_both(const struct machine *machine, uint32_t a, uint32_t b)
-{
-    const struct code_fact *table = code_fact_before(&machine->facts->tables, a);
-    const bool both = table && a - table->place < table->value && b - table->place < table->value;
-
-    return both && table->place < BASE_OFFSET ? (uint16_t)table->place : BASE_UNKNOWN;
-}
-
 /* -- constant banks ---------------------------------------------------------------------------- */
 
 /* Where the driver puts what a launch has besides parameters, in bytes of their bank. A window is
@@ -103,7 +86,7 @@ struct value machine_constant(const struct machine *machine, unsigned bank, uint
         if (!facts->literals || (size_t)offset + sizeof(number) > facts->literal_bytes)
             return value;
         memcpy(&number, facts->literals + offset, sizeof(number));
-        return machine_number(machine, number);
+        return value_number(number);
     case ADDRESS_BANK:
         fact = find_fact(&facts->addresses, offset);
         if (fact)
@@ -186,7 +169,7 @@ struct value machine_source(struct machine *machine, const struct value *state,
             value.origin = (uint16_t)(ORIGIN_SYMBOL + fact->value);
             return value;
         }
-        return machine_number(machine, word == 0 ? source->number : source->upper);
+        return value_number(word == 0 ? source->number : source->upper);
     case OPERAND_CONSTANT:
         return machine_constant(machine, source->bank, source->number + WORD_BYTES * word);
     default:
@@ -241,5 +224,5 @@ struct value machine_address(struct machine *machine, const struct value *state,
     /* The memory that an address is in. All have the same, but for parts of a warp. */
     if (!value_is_uniform(&handle))
         low = value_of_both(low, handle);
-    return value_add(&machine->lanes, low, machine_number(machine, (uint32_t)in->offset));
+    return value_add(&machine->lanes, low, value_number((uint32_t)in->offset));
 }

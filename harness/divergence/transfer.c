@@ -170,11 +170,8 @@ static struct value shifted_sum(const struct step *step)
         if (out.lanes != LANES_DIVERGENT && out.lanes != LANES_THREAD && !(b.flags & FLAG_HIGH))
             return value_add(lanes, out, b);
     }
-    if (high || extended) {
-        out = transfer_high(parts, sizeof(parts) / sizeof(parts[0]), NULL);
-        out.base = BASE_UNKNOWN; /* b may be the address of a table */
-        return out;
-    }
+    if (high || extended)
+        return transfer_high(parts, sizeof(parts) / sizeof(parts[0]), NULL);
     return value_add(lanes, value_multiply(lanes, a, value_number(1u << by)), b);
 }
 
@@ -308,7 +305,7 @@ static struct value permutation(const struct step *step)
     const bool extended = (selector.known >> 8 & UINT8_MAX) == sign * BOTH;
     const uint32_t zero = step->in->uniform ? UNIFORM_ZERO : REGISTER_ZERO;
 
-    if (!value_is_number(&selector) || step_field(step, FIELD_PERMUTE_MODE) ||
+    if (!value_is_number(&selector) || step_field(step, FIELD_MODE) ||
         (selector.known & TWO_BYTES_MASK) != TWO_BYTES ||
         (bytes[0] & WORD_BIT) != (bytes[1] & WORD_BIT))
         return function_of_all(step);
@@ -326,16 +323,12 @@ static struct value selection(const struct step *step, unsigned word)
     const struct instruction *in = step->in;
     const struct value yes = step_source(step, SOURCE_A, word),
                        no = step_source(step, SOURCE_B, word);
-    struct value out;
 
     /* FSEL changes the sign. */
     if (in->opcode != OPCODE_SEL && in->opcode != OPCODE_USEL &&
         (in->source[SOURCE_A].negated || in->source[SOURCE_B].negated))
         return function_of_all(step);
-    out = value_select(&step->machine->lanes, step_input(step, 0), yes, no);
-    if (value_is_number(&yes) && value_is_number(&no) && !value_is_number(&out))
-        out.base = machine_base_of_both(step->machine, yes.known, no.known);
-    return out;
+    return value_select(&step->machine->lanes, step_input(step, 0), yes, no);
 }
 
 /* HFMA2: 0 * 0 and a number is how compilers move one. */
@@ -402,7 +395,10 @@ static struct value result(const struct step *step, unsigned word)
 
 struct value transfer_register(const struct step *step, unsigned word)
 {
-    return transfer_butterfly(step, result(step, word));
+    const struct value value = transfer_butterfly(step, result(step, word));
+    const struct range range = word == 0 ? transfer_range(step) : (struct range){0};
+
+    return range_is_all(range) ? value : value_in_range(value, range);
 }
 
 enum { LESS = 1, EQUAL = 2, GREATER = 4 }; /* FIELD_COMPARE_TEST */

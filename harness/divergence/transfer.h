@@ -13,6 +13,9 @@ struct step {
     uint32_t index;
 };
 
+/* Where its result lies, if that follows from the instruction alone. */
+struct range transfer_range(const struct step *step);
+
 /* The value of word `word` of the registers that it writes. */
 struct value transfer_register(const struct step *step, unsigned word);
 

@@ -4,7 +4,6 @@
 
 /* What S2R reads. */
 enum special_register {
-    SPECIAL_LANE = 0x00,
     SPECIAL_VIRTUAL_ID = 0x03, /* the number of the warp in its SM is in it */
     SPECIAL_CTAID_X = 0x25,
     SPECIAL_CTAID_Z = 0x27,
@@ -176,7 +175,7 @@ static struct value load_stack(const struct step *step, unsigned word)
 
     if (stack_slot(&address) + word < SLOTS && step_field(step, FIELD_SIZE) >= SIZE_WORD)
         return step->state[REGISTER_COUNT + stack_slot(&address) + word];
-    return value_of_stack();
+    return value_divergent(WHY_DATA);
 }
 
 /* Threads that read one address read one value, whatever it is. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Arithmetic on abstract values, and the join of two. */
+ * Abstract values, and arithmetic on them. */
 #include "value.h"
 
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 
 #include "code_facts.h"
 #include "log.h"
-#include "value_base.h"
 #include "value_low.h"
 #include "value_parts.h"
 
@@ -99,16 +98,7 @@ struct value value_divergent(enum why why)
     return (struct value){.level = LEVEL_WARP,
                           .lanes = LANES_DIVERGENT,
                           .why = (uint8_t)why,
-                          .base = why == WHY_DATA ? BASE_NONE : BASE_UNKNOWN,
                           .flags = FLAG_DATA | FLAG_SIGNED};
-}
-
-struct value value_of_stack(void)
-{
-    struct value value = value_divergent(WHY_DATA);
-
-    value.base = BASE_UNKNOWN;
-    return value;
 }
 
 struct value value_of_thread(enum why why)
@@ -158,6 +148,31 @@ bool value_is_known(const struct value *value)
            (value->lanes == LANES_UNIFORM || value->lanes >= LANES_TABLE);
 }
 
+struct range value_range(const struct lane_tables *tables, const struct value *value)
+{
+    struct range range;
+
+    /* Addresses of the stack are followed as if it began at 0. */
+    if (value->origin != ORIGIN_NONE || value->flags & (FLAG_HALF | FLAG_HIGH))
+        return (struct range){0};
+    if (!value_is_known(value))
+        return value->range;
+    range = range_of(value->known, value->known);
+    for (unsigned i = 1; value->lanes != LANES_UNIFORM && i < WARP_LANES; i++) {
+        const uint32_t lane = value->known + lane_of(tables, value, i);
+
+        range = range_joined(range, range_of(lane, lane));
+    }
+    return range;
+}
+
+struct value value_in_range(struct value value, struct range range)
+{
+    if (!value_is_known(&value))
+        value.range = range;
+    return value;
+}
+
 bool value_is_number(const struct value *value)
 {
     return value->bits == WORD_BITS && value->lanes == LANES_UNIFORM && !(value->flags & FLAG_HALF);
@@ -186,7 +201,7 @@ bool value_lanes_stay(const struct lane_tables *tables, const struct value *valu
     return stay || value_is_uniform(value);
 }
 
-static enum why worse(enum why a, enum why b)
+enum why worse(enum why a, enum why b)
 {
     return a == WHY_DATA || b == WHY_DATA ? WHY_DATA : a ? a : b;
 }
@@ -199,7 +214,6 @@ uint32_t low_bits(unsigned bits)
 struct value value_joined(const struct value *a, const struct value *b)
 {
     struct value out = {.level = a->level > b->level ? a->level : b->level,
-                        .base = value_base_joined(a, b),
                         .alike = value_alike(a) & value_alike(b),
                         .flags = a->flags | b->flags,
                         .why = (uint8_t)worse((enum why)a->why, (enum why)b->why)};
@@ -248,7 +262,8 @@ struct value value_plain(struct value value)
     if (!(value.flags & FLAG_HIGH))
         return value;
     value.flags &= (uint8_t)~FLAG_HIGH;
-    value.displacement = value.origin = value.base = 0;
+    value.displacement = value.origin = value.several = 0;
+    value.range = (struct range){0};
     return value_not_followed(value, !(value.flags & FLAG_DATA), WHY_HIGH);
 }
 
@@ -257,7 +272,8 @@ struct value value_half(struct value value, uint8_t flags)
     value = value_relied(value_plain(value), flags);
     value.bits = value.bits < HALF_BITS ? value.bits : HALF_BITS;
     value.flags |= FLAG_HALF | FLAG_SIGNED;
-    value.displacement = value.origin = value.base = value.alike = value.low_bits = 0;
+    value.displacement = value.origin = value.several = value.alike = value.low_bits = 0;
+    value.range = (struct range){0};
     return value_leveled(value);
 }
 
@@ -287,7 +303,7 @@ static struct value sum_of(struct lane_tables *tables, struct value a, struct va
     struct value out = value_joined(&a, &b);
     uint32_t lanes[WARP_LANES];
 
-    out.base = value_base_added(&a, &b);
+    out.several = a.several | b.several;
     out.bits = a.bits < b.bits ? a.bits : b.bits;
     out.known = a.known + b.known;
     out.displacement = a.displacement + b.displacement;
@@ -315,10 +331,12 @@ struct value value_add(struct lane_tables *tables, struct value a, struct value 
 {
     const struct value_low low_a = value_low_of(tables, &a), low_b = value_low_of(tables, &b);
     struct value_low low = {.bits = low_a.bits < low_b.bits ? low_a.bits : low_b.bits};
+    struct value sum = sum_of(tables, a, b);
 
     for (unsigned i = 0; i < WARP_LANES; i++)
         low.lanes[i] = low_a.lanes[i] + low_b.lanes[i];
-    return value_with_low(tables, sum_of(tables, a, b), &low);
+    sum = value_in_range(sum, range_added(value_range(tables, &a), value_range(tables, &b)));
+    return value_with_low(tables, sum, &low);
 }
 
 /* The low bits of a product with a number that is not 0. */
@@ -362,7 +380,6 @@ struct value value_multiply(struct lane_tables *tables, struct value a, struct v
         out.bits = (uint8_t)(factor.bits + zeros < WORD_BITS ? factor.bits + zeros : WORD_BITS);
         out.known = factor.known * number->known;
         out.displacement = factor.displacement * number->known;
-        out.base = number->known >> 31 || factor.base == BASE_NEGATIVE ? BASE_NEGATIVE : BASE_NONE;
         out.lanes = factor.lanes;
         if (zeros >= HALF_BITS)
             out.flags &= (uint8_t)~FLAG_HALF;
@@ -370,9 +387,10 @@ struct value value_multiply(struct lane_tables *tables, struct value a, struct v
             out.flags |= FLAG_SIGNED;
         if (number->known == 1) {
             out.origin = factor.origin;
-            out.base = factor.base;
+            out.several = factor.several;
         }
-        return lanes_multiplied(tables, out, &factor, number->known);
+        return value_in_range(lanes_multiplied(tables, out, &factor, number->known),
+                              range_multiplied(value_range(tables, &factor), number->known));
     }
     if (value_is_known(&a) && value_is_known(&b)) {
         for (unsigned i = 0; i < WARP_LANES; i++)
@@ -420,10 +438,8 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
     by = by < WORD_BITS ? by : WORD_BITS;
     if (by == 0)
         return a;
-    out.displacement = 0;
-    out.origin = 0;
-    out.base = BASE_NONE;
-    out.low_bits = 0;
+    out.displacement = out.origin = out.several = out.low_bits = 0;
+    out.range = range_shifted_right(value_range(tables, &a), by, is_signed);
     if (a.flags & FLAG_HALF)
         return value_not_followed(out, !(a.flags & FLAG_DATA), WHY_ARITHMETIC);
     if (value_is_known(&a)) {
@@ -488,105 +504,4 @@ bool value_divide(struct lane_tables *tables, struct value a, uint32_t by, struc
     a.lanes = LANES_UNIFORM;
     *out = value_function(&a, 1);
     return true;
-}
-
-struct value value_function(const struct value *values, size_t count)
-{
-    struct value out = value_uniform(LEVEL_GRID);
-    bool shared = true;
-
-    out.alike = ALL_ALIKE;
-    for (size_t i = 0; i < count; i++) {
-        const struct value plain = value_plain(values[i]);
-
-        out.alike &= value_alike(&plain);
-
-        if (!value_is_uniform(&plain)) {
-            out.why =
-                (uint8_t)worse((enum why)out.why, plain.why ? (enum why)plain.why : WHY_ARITHMETIC);
-            shared = false;
-        } else if (plain.why == WHY_DATA) {
-            out.why = WHY_DATA;
-        }
-        out.base = out.base ? out.base : value_base_joined(&values[i], &values[i]);
-        out.level = out.level > plain.level ? out.level : plain.level;
-        out = value_relied(out, plain.flags);
-    }
-    return shared ? value_leveled(out)
-                  : value_not_followed(out, !(out.flags & FLAG_DATA), WHY_NONE);
-}
-
-struct value value_of_both(struct value a, struct value b)
-{
-    return value_function((const struct value[]){a, b}, 2);
-}
-
-bool value_equal(const struct value *a, const struct value *b)
-{
-    return a->known == b->known && a->displacement == b->displacement && a->lanes == b->lanes &&
-           a->origin == b->origin && a->base == b->base && a->bits == b->bits &&
-           a->level == b->level && a->why == b->why && a->flags == b->flags &&
-           a->alike == b->alike && a->low_bits == b->low_bits && a->low_lanes == b->low_lanes &&
-           a->low_known == b->low_known;
-}
-
-struct value value_join(struct value a, struct value b, enum level level, enum why why,
-                        uint8_t flags)
-{
-    struct value out = value_relied(value_joined(&a, &b), flags);
-    const uint32_t differ = a.known ^ b.known;
-    const unsigned equal = differ ? (unsigned)__builtin_ctz(differ) : WORD_BITS;
-
-    if (value_is_known(&a) && value_equal(&a, &b))
-        return value_relied(a, flags & FLAG_RELIED);
-    out.level = out.level > level ? out.level : (uint8_t)level;
-    out.bits = a.bits < b.bits ? a.bits : b.bits;
-    out.bits = (uint8_t)(equal < out.bits ? equal : out.bits);
-    if (out.bits == WORD_BITS)
-        out.bits = WORD_BITS - 1;
-    out.known = a.known;
-    out.displacement = a.displacement;
-    out.origin = a.origin == b.origin ? a.origin : ORIGIN_MIXED;
-    out.base = value_base_either(&a, &b);
-    if (!why && a.lanes == b.lanes && !(a.lanes == LANES_THREAD && flags & FLAG_DATA)) {
-        out.lanes = a.lanes;
-        return value_leveled(out);
-    }
-    out.why = (uint8_t)worse((enum why)out.why, why ? why : WHY_STRIDES);
-    out.alike = why ? 0 : out.alike;
-    return value_not_followed(out,
-                              why ? !(out.flags & FLAG_DATA)
-                                  : !(flags & FLAG_DATA) && value_is_of_thread(&a) &&
-                                        value_is_of_thread(&b),
-                              WHY_NONE);
-}
-
-struct value value_select(struct lane_tables *tables, struct value predicate, struct value yes,
-                          struct value no)
-{
-    uint32_t lanes[WARP_LANES];
-    struct value out;
-
-    if (value_is_number(&predicate))
-        return value_relied(predicate.known & 1 ? yes : no, predicate.flags);
-    if (value_is_known(&predicate) && value_is_known(&yes) && value_is_known(&no)) {
-        for (unsigned i = 0; i < WARP_LANES; i++) {
-            const struct value *chosen =
-                (predicate.known + lane_of(tables, &predicate, i)) & 1 ? &yes : &no;
-
-            lanes[i] = chosen->known + lane_of(tables, chosen, i);
-        }
-        out = value_relied(value_lanes(tables, lanes), predicate.flags | yes.flags | no.flags);
-        out.base = value_base_either(&yes, &no);
-        return out;
-    }
-    if (value_is_uniform(&predicate)) {
-        out = value_join(yes, no, (enum level)predicate.level, WHY_NONE, predicate.flags);
-        out.why = (uint8_t)worse((enum why)out.why, (enum why)predicate.why);
-        return out;
-    }
-    return value_join(yes, no, LEVEL_WARP,
-                      predicate.lanes == LANES_DIVERGENT && predicate.why == WHY_DATA ? WHY_DATA
-                                                                                      : WHY_BRANCH,
-                      predicate.flags);
 }

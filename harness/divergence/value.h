@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "status.h"
+#include "value_range.h"
 
 enum { WARP_LANES = 32, WARP_LANES_BITS = 5, WORD_BITS = 32, HALF_BITS = 16 };
 
@@ -74,7 +75,8 @@ struct value { /* without padding: its bytes are compared */
     /* what constants were added to it: the offset of a table, if it is the address of one */
     uint32_t displacement;
     uint32_t from; /* the instruction that made it, or the block where paths joined */
-    uint16_t lanes, origin, base; /* base: enum base */
+    uint16_t lanes, origin;
+    uint16_t several; /* 1: paths that met had added different constants */
     uint8_t bits, level, why, flags;
     /* of LANES_DIVERGENT and LANES_THREAD: bits of a lane's number; lanes that differ in one of
      * them alone have the same value */
@@ -82,6 +84,7 @@ struct value { /* without padding: its bytes are compared */
     /* of lanes that are not known: how many low bits of each are known, see value_low.h */
     uint16_t low_bits, low_lanes;
     uint32_t low_known;
+    struct range range; /* zeroed: any; of known lanes, see value_range */
 };
 
 enum { ALL_ALIKE = (1 << WARP_LANES_BITS) - 1 };
@@ -99,10 +102,7 @@ void lane_tables_close(struct lane_tables *tables);
 /* The number that a lane adds; 0 for LANES_UNIFORM. */
 uint32_t lane_of(const struct lane_tables *tables, const struct value *value, unsigned lane);
 
-/* A word of the stack that is not followed. It may be a spilled address of any table. */
-struct value value_of_stack(void);
-
-struct value value_number(uint32_t number); /* BASE_NONE */
+struct value value_number(uint32_t number);
 struct value value_uniform(enum level level); /* LEVEL_WARP: data may be in it */
 struct value value_loaded(void); /* one value for a warp, from memory */
 struct value value_divergent(enum why why);
@@ -119,6 +119,12 @@ struct value value_alike_in(struct value value, uint8_t bit);
 
 /* The value, which also follows from what has these flags: FLAG_RELIED and FLAG_DATA stay. */
 struct value value_relied(struct value value, uint8_t flags);
+
+/* The value, which is known to lie there. */
+struct value value_in_range(struct value value, struct range range);
+
+/* Where it may lie in any lane: a number, or what was worked out of the operands that made it. */
+struct range value_range(const struct lane_tables *tables, const struct value *value);
 
 bool value_is_number(const struct value *value); /* one number */
 bool value_is_known(const struct value *value); /* a number in each lane */
@@ -160,8 +166,8 @@ struct value value_select(struct lane_tables *tables, struct value predicate, st
 
 /* The join of the values of two paths: `level` and `flags` are of what decides which path is taken,
  * `why` says why it differs by thread; WHY_NONE: it does not. */
-struct value value_join(struct value a, struct value b, enum level level, enum why why,
-                        uint8_t flags);
+struct value value_join(const struct lane_tables *tables, struct value a, struct value b,
+                        enum level level, enum why why, uint8_t flags);
 
 /* Whether nothing but where they are from differs. */
 bool value_equal(const struct value *a, const struct value *b);

@@ -87,6 +87,7 @@ struct value value_logic(struct lane_tables *tables, const struct value operands
                          unsigned results)
 {
     struct value_low low[3], all = {.bits = WORD_BITS};
+    struct value out;
     uint32_t ones[3], zeros[3];
 
     for (unsigned i = 0; i < 3; i++) {
@@ -100,5 +101,12 @@ struct value value_logic(struct lane_tables *tables, const struct value operands
         }
         all.lanes[lane] = bits_of_rows(results, ones, zeros);
     }
-    return value_with_low(tables, logic_of(tables, operands, results), &all);
+    for (unsigned i = 0; i < 3; i++) {
+        ones[i] = range_ones(value_range(tables, &operands[i]));
+        zeros[i] = value_is_number(&operands[i]) ? ~operands[i].known : UINT32_MAX;
+        ones[i] &= value_is_number(&operands[i]) ? operands[i].known : UINT32_MAX;
+    }
+    out = value_in_range(logic_of(tables, operands, results),
+                         range_of(0, bits_of_rows(results, ones, zeros)));
+    return value_with_low(tables, out, &all);
 }

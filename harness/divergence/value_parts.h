@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * What value.c and value_logic.c share. */
+ * What value.c, value_join.c and value_logic.c share. */
 #pragma once
 
 #include "value.h"
+
+/* The reason that counts of two. */
+enum why worse(enum why a, enum why b);
 
 /* The low bits of a word. */
 uint32_t low_bits(unsigned bits);
@@ -11,7 +14,7 @@ uint32_t low_bits(unsigned bits);
 struct value value_with_lanes(struct lane_tables *tables, struct value value,
                               const uint32_t lanes[WARP_LANES]);
 
-/* Level, base, flags and reason of what follows from both; the rest is zero. */
+/* Level, flags and reason of what follows from both; the rest is zero. */
 struct value value_joined(const struct value *a, const struct value *b);
 
 /* The value, whose level and flags say no more and no less than its bits and lanes. */

@@ -600,6 +600,20 @@ class Advised(unittest.TestCase):
             {"first", "second"},
         )
 
+    def test_names_without_lines(self):
+        """Without PTX, the range of an address tells a table, and no number does."""
+        named = {}
+        for kernel in self.kernels_by("names.cu"):
+            loads = [load for load in kernel["loads"] if load["memory"] == "constant"]
+            named[kernel["name"]] = {load["table"] for load in loads}
+        self.assertEqual(named["from_the_end_by_lane"], {"second"})
+        self.assertEqual(named["one_of_two_entries"], {"first"})
+        # Its number is the one at which `second` begins.
+        self.assertEqual(named["less_the_table_before"], {None})
+        for answer in corpus()["names.cu"]:
+            mine = {a.table for a in corpus()["names.cu"] if a.kernel == answer.kernel}
+            self.assertLessEqual(named[answer.kernel], {*mine, None})
+
     def test_cuda_11_8(self):
         found = subprocess.run(
             [os.path.join(ROOT, "scripts/cuda_11_8.sh"), "--offline"],

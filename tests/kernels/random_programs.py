@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Tests of what `cbank advise --kernel` says of each load of random programs: see
-tests/sass/random_programs.py. `make test-all` tries 2,000 programs, `make test-long` 4,000 in each
-of 25 parts, which CBANK_PART numbers from 0 (tests/run.py)."""
+tests/sass/random_programs.py and random_tables.py. `make test-all` tries 2,000 programs,
+`make test-long` 4,000 in each of 25 parts, which CBANK_PART numbers from 0 (tests/run.py)."""
 
 import collections
 import os
@@ -14,10 +14,12 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "end_to_end"), os.path.join(HERE, "..", "sass")]
 import random_programs as judge  # noqa: E402
+import random_tables  # noqa: E402
 from common import CBANK, repetitions  # noqa: E402
 
 TOOLKIT = os.environ.get("CBANK_CUDA") or "/usr/local/cuda"
 COUNT = repetitions(4000, 2000)
+MOVED = repetitions(400, 100)  # programs whose tables are moved
 TRUTH = judge.Truth(0, 0, 0, 0, "no", 0, 32, 32, 32, 0)  # of data
 
 
@@ -157,6 +159,17 @@ class Programs(unittest.TestCase):
         self.assertLess(counts["refused"], counts["programs"] / 100)
         tried = [int(key[3:]) for key in counts if re.match(r"sm_\d", key)]
         self.assertEqual(sorted(tried), judge.architectures_of(TOOLKIT))
+
+    def test_tables(self):
+        """No load has the name of another table than the one with which it is moved."""
+        files = -(-MOVED // random_tables.PER_FILE)
+        first = int(os.environ.get("CBANK_PART", 0)) * files
+        with tempfile.TemporaryDirectory() as folder:
+            wrong, counts = random_tables.try_files(folder, "1", range(first, first + files))
+        print(judge.summary(counts), flush=True)
+        self.assertEqual(wrong, 0)
+        self.assertGreater(counts["judged"], counts["loads"] / 10)
+        self.assertGreater(counts["named"], counts["judged"] / 2)
 
 
 if __name__ == "__main__":

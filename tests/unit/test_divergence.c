@@ -958,6 +958,10 @@ static const char *contradiction(struct proven *proven, const uint64_t addresses
     const unsigned first = (unsigned)__builtin_ctz(active);
     const uint64_t address = addresses[first];
 
+    for (unsigned i = first; i < LANES; i++)
+        if (active >> i & 1 && (uint32_t)addresses[i] - load->range.first >
+                                   range_last(load->range) - load->range.first)
+            return "the range";
     if (load->variation >= VARIATION_THREAD || (load->condition && block_size % LANES != 0))
         return NULL;
     for (unsigned i = first + 1; i < LANES; i++) {

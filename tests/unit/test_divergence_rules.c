@@ -16,6 +16,8 @@ enum { CODE_MAX = 64, PT = 7, RZ = 255, TID_X = 0x21, REGISTERS = 1, NUMBER = 4,
 #define NO_IN     (7ull << 23)
 #define SUM       (C_RZ | NO_IN2 | TO(PT) | NO_IN)
 #define PRODUCT   (C_RZ | TO(PT) | NO_IN)
+#define NO_IN3    (7ull << 4)
+#define LESS      (1ull << 9 | 1ull << 12)
 
 struct program {
     uint64_t words[CODE_MAX][2];
@@ -83,50 +85,92 @@ static struct analysed_load lookup_of(struct program *program)
     return load;
 }
 
-/* -- which table ------------------------------------------------------------------------------- */
+/* -- where an address lies --------------------------------------------------------------------- */
 
-/* The base of c[3][4 * R4 + 0x100], where two tables begin at 0 and 0x100. The index is R4, or 64 -
- * R4 in one of two forms. */
-static uint32_t base_of_index(bool downward, bool scaled_last)
+/* R4: what a load of data brings by 8, 16 or 32 bits. */
+static void append_data_of(struct program *program, enum memory_size size)
 {
-    struct code_fact begins[] = {{0, 0x100}, {0x100, 0x100}};
-    struct program program = {.architecture = 90, .facts.tables = {begins, 2}};
-    const uint64_t sign = downward ? NEGATED_A : 0;
+    append_special(program, 2, TID_X);
+    set(append(program, OPCODE_LDS, NUMBER, 4, 2, 0, 0), 73, 3, size);
+}
 
-    append_data(&program);
-    if (scaled_last)
-        append(&program, OPCODE_IADD3, NUMBER, 4, 4, 64, SUM | sign);
-    append(&program, OPCODE_IMAD, NUMBER, 4, 4, 4, PRODUCT);
-    append(&program, OPCODE_IADD3, NUMBER, 4, 4, 0x100, SUM | (scaled_last ? 0 : sign));
+static void assert_range(struct program *program, uint32_t first, uint32_t last)
+{
+    const struct range range = lookup_of(program).range;
+
+    assert_int_equal(range.first, first);
+    assert_int_equal(range_last(range), last);
+}
+
+TEST(bytes_of_data_have_a_range)
+{
+    static const struct {
+        enum memory_size size;
+        uint32_t first, last; /* of 4 * data + 0x100 */
+    } rows[] = {
+        {SIZE_BYTE, 0x100, 0x100 + 4 * 255},
+        {SIZE_SIGNED_BYTE, 0x100 - 4 * 128, 0x100 + 4 * 127},
+        {SIZE_HALF, 0x100, 0x100 + 4 * 65535},
+        {SIZE_WORD, 0, UINT32_MAX},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct program program = {.architecture = 90};
+
+        append_data_of(&program, rows[i].size);
+        append(&program, OPCODE_IMAD, NUMBER, 4, 4, 4, PRODUCT);
+        append(&program, OPCODE_IADD3, NUMBER, 4, 4, 0x100, SUM);
+        append_lookup(&program, 4);
+        assert_range(&program, rows[i].first, rows[i].last);
+    }
+}
+
+/* The least, or the greatest, of data and 63; `type` is of words or halves, signed or not. */
+static void append_least(struct program *program, unsigned opcode, unsigned type, bool greatest)
+{
+    append_data_of(program, SIZE_WORD);
+    append(program, opcode, NUMBER, 4, 4, 63, (uint64_t)(greatest ? 15 : 7) << 23 | type << 8);
+    append_lookup(program, 4);
+}
+
+TEST(the_least_of_two_has_a_range_where_words_are_compared)
+{
+    static const struct {
+        unsigned opcode, type;
+        bool greatest;
+        uint32_t first, last;
+    } rows[] = {
+        {OPCODE_IMNMX, 0, false, 0, 63},          {OPCODE_IMNMX, 0, true, 63, UINT32_MAX},
+        {OPCODE_IMNMX, 2, false, 0x80000000, 63}, /* signed */
+        {OPCODE_IMNMX, 2, true, 63, 0x7fffffff},  {OPCODE_VIMNMX, 0, false, 0, 63},
+        {OPCODE_VIMNMX, 1, true, 63, 0x7fffffff}, /* signed */
+        {OPCODE_VIMNMX, 2, false, 0, UINT32_MAX}, /* of halves */
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct program program = {.architecture = 90};
+
+        append_least(&program, rows[i].opcode, rows[i].type, rows[i].greatest);
+        assert_range(&program, rows[i].first, rows[i].last);
+    }
+}
+
+/* R4 is a byte of data, to which some threads add 0x100. */
+TEST(a_join_has_the_ranges_and_the_numbers_of_both_paths)
+{
+    struct program program = {.architecture = 90};
+    struct analysed_load load;
+    uint64_t *added;
+
+    append_data_of(&program, SIZE_BYTE);
+    append(&program, OPCODE_ISETP, NUMBER, 0, 4, 9, LESS | NO_IN3 | TO(0) | NO_IN);
+    added = append(&program, OPCODE_IADD3, NUMBER, 4, 4, 0x100, SUM);
+    added[0] &= ~(0xfull << 12); /* @P0 */
     append_lookup(&program, 4);
-    return lookup_of(&program).base;
-}
-
-TEST(a_number_beside_an_index_that_counts_down_tells_no_table)
-{
-    assert_int_equal(base_of_index(false, false), 0x100);
-    assert_int_equal(base_of_index(true, true), 0x100); /* of the table at 0x100 */
-    assert_int_equal(base_of_index(true, false), BASE_UNKNOWN); /* it may be that at 0 */
-}
-
-/* The base of c[3][R4], where a load at data brings R4. */
-static uint32_t base_of_loaded(unsigned opcode)
-{
-    struct code_fact begins[] = {{0, 0x100}, {0x100, 0x100}};
-    struct program program = {.architecture = 90, .facts.tables = {begins, 2}};
-    uint64_t *words;
-
-    append_data(&program);
-    words = append(&program, opcode, NUMBER, 4, 4, 0, 0);
-    set(words, 73, 3, SIZE_WORD);
-    append_lookup(&program, 4);
-    return lookup_of(&program).base;
-}
-
-TEST(a_word_of_the_stack_may_be_an_address_of_any_table)
-{
-    assert_int_equal(base_of_loaded(OPCODE_LDL), BASE_UNKNOWN);
-    assert_int_equal(base_of_loaded(OPCODE_LDS), BASE_NONE); /* an index of the table at 0 */
+    load = lookup_of(&program);
+    assert_int_equal(load.range.first, 0);
+    assert_int_equal(range_last(load.range), 0x1ff);
+    assert_true(load.several);
 }
 
 /* -- generic loads ----------------------------------------------------------------------------- */
@@ -155,8 +199,6 @@ TEST(a_generic_load_may_read_the_stack_of_each_thread)
 
 /* -- what a warp shares ------------------------------------------------------------------------ */
 
-#define NO_IN3 (7ull << 4)
-#define LESS   (1ull << 9 | 1ull << 12)
 #define SHIFT  (3ull << 9 | 1ull << 12 | 1ull << 16) /* SHF.R.U32.HI */
 #define FUNNEL (1ull << 9 | 1ull << 12) /* SHF.R.U64 */
 #define AND    (0xc0ull << 8)
