@@ -3,27 +3,11 @@
  * what a question prints: {"key": its name, "samples": [numbers]}. */
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
+#include "gpu.cuh"
+
 #include <string>
-#include <vector>
 
-enum { WARP = 32, SAMPLES = 25, TABLE_BYTES = 49152 };
-
-[[noreturn]] inline void fail(const char *what, const char *why = "")
-{
-    fprintf(stderr, "%s%s%s\n", what, *why ? ": " : "", why);
-    exit(3);
-}
-
-#define MUST(call) must((call), #call)
-inline void must(cudaError_t error, const char *what)
-{
-    if (error != cudaSuccess)
-        fail(what, cudaGetErrorString(error));
-}
+enum { SAMPLES = 25, TABLE_BYTES = 49152 };
 
 /* Zeros. The compiler does not know that. */
 __constant__ uint32_t constant_table[TABLE_BYTES / 4];
@@ -38,30 +22,6 @@ __device__ inline uint32_t constant_entry(uint32_t byte)
 __device__ inline uint32_t cycles_since(uint32_t start)
 {
     return (uint32_t)clock() - start;
-}
-
-/* Memory of the GPU, filled with zeros. */
-template <class T> T *zeros(size_t count)
-{
-    T *memory;
-
-    MUST(cudaMalloc(&memory, count * sizeof(T)));
-    MUST(cudaMemset(memory, 0, count * sizeof(T)));
-    return memory;
-}
-
-template <class T> std::vector<T> copied(const T *memory, size_t count)
-{
-    std::vector<T> values(count);
-
-    MUST(cudaMemcpy(values.data(), memory, count * sizeof(T), cudaMemcpyDeviceToHost));
-    return values;
-}
-
-template <class T> T median(std::vector<T> values)
-{
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
 }
 
 /* The questions that the command line names; all, if it names none. */
