@@ -72,6 +72,7 @@ SECONDS = {
     "kernels/kernel_faults": 75,
     "kernels/suite": 65,
     "kernels/kernel_checks": 17,
+    "kernels/space_instructions": 90,
     "end_to_end/report": 45,
     "end_to_end/readme": 50,
     "end_to_end/figures": 125,
@@ -132,7 +133,7 @@ SANITIZED = [
 ]
 CLUSTERS = ("fleet_slurm.py",)  # of the same program, without sanitizers
 # `make test-kernels`, which changes of kernels ask for, and `long` run these, too
-KERNELS_LONG = ("kernel_faults.py", "cuda_11_8.py")
+KERNELS_LONG = ("kernel_faults.py", "cuda_11_8.py", "space_instructions.py")
 # Files of tests/end_to_end that take long for what a change most often breaks: `all` and `long` run
 # them.
 ALL = (
