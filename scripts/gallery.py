@@ -18,7 +18,13 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
-from cbank import documents, report, text
+from cbank import Failure, documents, report, text
+from cbank.__main__ import told
+from cbank.errors import ENVIRONMENT, say
+
+CLAIMS = os.path.join(ROOT, "scripts/studies/claims.py")
+# of a chip: claims are of results beside a characterization of the same GPU or model
+CLAIMED = ("all-paths.json", "serialization.json", "characterization.json")
 
 
 def main():
@@ -31,55 +37,69 @@ def main():
     parser.add_argument("--results", metavar="DIR", default=os.path.join(ROOT, "results"))
     parser.add_argument("-o", "--output", metavar="DIR", required=True)
     asked = parser.parse_args()
+    os.environ["CBANK_PROGRAM"] = asked.program  # which reads the documents, too
+    try:
+        make(asked.program, asked.results, asked.output)
+    except (Failure, OSError) as error:
+        status, message = told(error)
+        say("error", message)
+        sys.exit(status)
+
+
+def make(program, results, output):
+    """Makes all pages. Raises Failure."""
     chips, suites = (
-        sorted(glob.glob(os.path.join(asked.results, pattern)))
+        sorted(glob.glob(os.path.join(glob.escape(results), pattern)))
         for pattern in ("chips/*/", "*/kernels/suite.json")
     )
-    of_chips = {os.path.basename(path.rstrip("/")): path for path in chips}
+    if not chips and not suites:
+        raise Failure(f"{results} has no chips/NAME and no NAME/kernels/suite.json; name results")
+    taken = {"chips"}
     pages = [("chips", "Chips side by side", chips)] if len(chips) > 1 else []
     pages += [
-        (name, f"{device_of(path)}: all that was measured", [path])
-        for name, path in of_chips.items()
+        (page_of(path, taken), f"{device_of(path)}: all that was measured", [path])
+        for path in chips
     ]
     pages += [
         (
-            f"suite-{path.split(os.sep)[-3]}",
+            page_of(f"suite-{path.split(os.sep)[-3]}", taken),
             f"{device_of(path)}: kernels with tables that people have",
             [path],
         )
         for path in suites
     ]
+    text.make_folder(output)
     for name, _, files in pages:
-        subprocess.run(
-            [asked.program, "report", "-o", os.path.join(asked.output, name), *files],
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
-    # Claims are of results beside a characterization of the same GPU or model.
+        said(program, "report", "-o", os.path.join(output, name), "--", *files)
     claims = [
-        (device_of(path), said.stdout)
-        for name, path in of_chips.items()
-        for files in [
-            [
-                os.path.join(path, file)
-                for file in ("all-paths.json", "serialization.json", "characterization.json")
-            ]
-        ]
+        (device_of(path), said(sys.executable, "-IB", CLAIMS, *files).splitlines())
+        for path in chips
+        for files in [[os.path.join(path, file) for file in CLAIMED]]
         if all(map(os.path.exists, files))
-        for said in [
-            subprocess.run(
-                [sys.executable, "-IB", os.path.join(ROOT, "scripts/studies/claims.py"), *files],
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-        ]
     ]
     page = report.environment().get_template("gallery.html").render(pages=pages, claims=claims)
-    text.write(os.path.join(asked.output, "index.html"), page + "\n")
+    text.write(os.path.join(output, "index.html"), page + "\n")
     shutil.copyfile(
-        os.path.join(report.HERE, "templates/style.css"), os.path.join(asked.output, "style.css")
+        os.path.join(report.HERE, "templates/style.css"), os.path.join(output, "style.css")
     )
+
+
+def page_of(path, taken):
+    """The folder of a page: a name that means the same in a link, and that no other page has."""
+    return documents.untaken(documents.stem_of(os.path.basename(path.rstrip("/"))), taken)
+
+
+def said(*words):
+    """The output of a program. Raises Failure where it fails; it has said why."""
+    done = subprocess.run(
+        words, stdout=subprocess.PIPE, encoding="utf-8", errors="surrogateescape", check=False
+    )
+    if done.returncode:
+        raise Failure(
+            f"no gallery was made: a page cannot be, see above (exit code {done.returncode})",
+            done.returncode if done.returncode > 0 else ENVIRONMENT,
+        )
+    return done.stdout
 
 
 def device_of(path):

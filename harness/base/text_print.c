@@ -4,6 +4,7 @@
  * name reaches a terminal. */
 #include "text_print.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -18,10 +19,11 @@ const struct escape escapes_xml[] = {
     {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&apos;"}, {'\0', NULL},
 };
 
-/* An underscore within a word, as in names, is none of Markdown's. */
+/* An underscore within a word, as in names, is none of Markdown's. GitHub strikes what stands
+ * between tildes, and reads what stands between dollars as a formula, which can hide words. */
 const struct escape escapes_markdown[] = {
-    {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"},  {'|', "\\|"}, {'*', "\\*"},
-    {'`', "\\`"},   {'[', "\\["},  {'\\', "\\\\"}, {'\0', NULL},
+    {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'|', "\\|"},   {'*', "\\*"}, {'`', "\\`"},
+    {'[', "\\["},   {'~', "\\~"},  {'$', "\\$"},  {'\\', "\\\\"}, {'\0', NULL},
 };
 
 static const struct escape escapes_csv[] = {{'"', "\"\""}, {'\0', NULL}};
@@ -87,15 +89,42 @@ void text_put_tag(FILE *stream, const char *start, const char *const *attributes
 
 /* -- CSV --------------------------------------------------------------------------------------- */
 
+/* Whether a text is a decimal number. strtod takes more: "-inf" is a name for a spreadsheet. */
+static bool is_decimal(const char *text)
+{
+    text += strspn(text, "+-") == 1;
+    if (!isdigit((unsigned char)*text))
+        return false;
+    text += strspn(text, "0123456789");
+    text += *text == '.' ? 1 + strspn(text + 1, "0123456789") : 0;
+    if (*text == 'e') {
+        text += strspn(text + 1, "+-") == 1 ? 2 : 1;
+        if (!isdigit((unsigned char)*text))
+            return false;
+        text += strspn(text, "0123456789");
+    }
+    return *text == '\0';
+}
+
+/* Whether a spreadsheet may take a text for a formula, by its first character: where people write
+ * Chinese or Japanese also the wide forms of the signs. */
+static bool is_formula(const char *text)
+{
+    static const char *const signs[] = {"=",  "+",      "-",      "@",      "\t",
+                                        "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20"};
+    bool begins = false;
+
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+        begins = begins || strncmp(text, signs[i], strlen(signs[i])) == 0;
+    return begins && !is_decimal(text);
+}
+
 void text_csv(FILE *stream, const char *text)
 {
     const bool quoted = strpbrk(text, ",\"") != NULL;
-    char *end;
 
-    strtod(text, &end);
     fputs(quoted ? "\"" : "", stream);
-    /* A number may begin with a sign. */
-    fputs(text[0] && strchr("=+-@\t\r", text[0]) && (end == text || *end) ? "'" : "", stream);
+    fputs(is_formula(text) ? "'" : "", stream);
     text_put(stream, quoted ? escapes_csv : escapes_none, text);
     fputs(quoted ? "\"" : "", stream);
 }

@@ -34,7 +34,7 @@ __attribute__((format(printf, 2, 3))) void text_line(FILE *stream, const char *f
 void text_put_tag(FILE *stream, const char *start, const char *const *attributes);
 
 /* Writes a field of a CSV row (RFC 4180), quoted if needed. A ' precedes text that a spreadsheet
- * would take for a formula: it begins with =, +, - or @ and is not a number. */
+ * would take for a formula: it begins with =, +, - or @, of any width, and is no decimal number. */
 void text_csv(FILE *stream, const char *text);
 
 enum { TEXT_NUMBER_BYTES = 32 };

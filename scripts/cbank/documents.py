@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import itertools
 import json
 import math
 import os
@@ -77,6 +78,15 @@ class Document:
 
 def stem_of(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", printable(name.removesuffix(".json"))).lstrip(".-") or "file"
+
+
+def untaken(stem: str, taken: set[str]) -> str:
+    """The stem, with a number where it is taken, whatever the case of its letters; it is taken
+    then."""
+    names = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
+    name = next(name for name in names if name.casefold() not in taken)
+    taken.add(name.casefold())
+    return name
 
 
 @functools.cache

@@ -44,12 +44,7 @@ def labelled(found: list[documents.Document], folders: set[str]) -> list[One]:
             if folder in folders
             else document.name
         )
-        label = next(
-            label
-            for label in itertools.chain([stem], (f"{stem}-{i}" for i in itertools.count(2)))
-            if label.casefold() not in taken
-        )
-        taken.add(label.casefold())
+        label = documents.untaken(stem, taken)
         with documents.blamed([document]):
             made.append(One(document, label))
     return made

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     import pandas
 
 TEXT_WIDTH = 80
-NUMBER = re.compile(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?")
+NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?(e[-+]?[0-9]+)?", re.ASCII)
+# A text that begins so is a formula of a spreadsheet: the wide forms where people write Chinese or
+# Japanese.
+FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
 
 # heading; right: numbers; rank: the column with the highest one goes first where the table is too
 # wide, 0 never goes.
@@ -154,7 +157,7 @@ def csv_text(rows: pandas.DataFrame) -> str:
         if not isinstance(value, str):
             return value
         value = printable(value)
-        return f"'{value}" if value[:1] in tuple("=+-@") and not NUMBER.fullmatch(value) else value
+        return f"'{value}" if value[:1] in FORMULA and not NUMBER.fullmatch(value) else value
 
     texts = {
         column: rows[column].map(one) for column in rows if rows[column].dtype in (object, "string")
@@ -170,8 +173,7 @@ def markdown_text(text: str) -> str:
         ("&", "&amp;"),
         ("<", "&lt;"),
         (">", "&gt;"),
-        *((sign, f"\\{sign}") for sign in "|*`_"),
-        ("](", "]\\("),
+        *((sign, f"\\{sign}") for sign in "|*`_[~$"),
     ):
         text = text.replace(plain, written)
     return text

@@ -10,8 +10,10 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 from cbank import Failure, documents  # noqa: E402
 from cbank.documents import number  # noqa: E402
+from cbank.errors import printable  # noqa: E402
+from cbank.text import markdown_text  # noqa: E402
 
-__all__ = ["Failure"]  # which claims.py takes from here
+__all__ = ["Failure", "markdown_text", "printable"]  # which claims.py takes from here
 
 
 class Missing(Exception):

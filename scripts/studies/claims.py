@@ -47,7 +47,9 @@ from claim_figures import (
     l1_kb,
     l1_misses,
     l2_mb,
+    markdown_text,
     per_byte,
+    printable,
     r_squared,
     times,
 )
@@ -352,7 +354,7 @@ def print_claims(results):
             *(row.columns(results) for row in ROWS),
         ]
     )
-    print(results.header(), title, sep="\n")
+    print(printable(results.header()), title, sep="\n")
     for row, before, line in zip(ROWS, [None, *ROWS], lines):
         if before is None or row.source != before.source:
             print(f"-- {row.source}. {SOURCES[row.source]}")
@@ -388,9 +390,8 @@ def print_parts(results):
         raise Failure(
             f"no file has {missing}; measure with cbank run --workload add,add_switch,add_runtime"
         ) from None
-    print(
-        f"{results.header()}: time through constant / time through global", *aligned(rows), sep="\n"
-    )
+    header = printable(results.header())
+    print(f"{header}: time through constant / time through global", *aligned(rows), sep="\n")
 
 
 def figures_of(results, ratios):
@@ -407,8 +408,13 @@ def advice(space, figures):
     return "global memory" if all(figure.low > 1 + LEVEL for figure in figures) else "either"
 
 
+def short_name(name):
+    """The first word of a GPU's name, for a heading of Markdown."""
+    return markdown_text(next(iter(name.removeprefix("NVIDIA ").split()), name or "GPU"))
+
+
 def print_rules(gpus):
-    names = [results.device["name"].removeprefix("NVIDIA ").split()[0] for results in gpus]
+    names = [short_name(results.device["name"]) for results in gpus]
     print(
         f"| how the table is read | tried | {' | '.join(f'time, {name}' for name in names)} | so"
         " take |\n" + "|---" * (len(gpus) + 3) + "|"
@@ -443,7 +449,7 @@ def main():
         else:
             (print_parts if asked.parts else print_claims)(gpus[0])
     except Failure as failure:
-        print(f"claims: error: {failure}", file=sys.stderr)
+        print(f"claims: error: {printable(failure)}", file=sys.stderr)
         sys.exit(failure.status)
 
 

@@ -449,10 +449,14 @@ class Load(Scratch):
             text.markdown_text("<a>|*`_[x](y)\\\x1b"), r"&lt;a&gt;\|\*\`\_[x]\(y)\\\\x1b"
         )
         rows = pandas.DataFrame(
-            {"=a": ["=1+1", "-1.5e-3", "@x", None, "a\nb"], "n": [-1.0, 2, 3, 4, 5]}
+            {
+                "=a": ["=1+1", "-1.5e-3", "@x", None, "a\nb", "-inf", "\uff1d1"],
+                "n": [-1.0, *range(2, 8)],
+            }
         )
         self.assertEqual(
-            text.csv_text(rows), "'=a,n\n'=1+1,-1.0\n-1.5e-3,2.0\n'@x,3.0\n,4.0\na\\x0ab,5.0\n"
+            text.csv_text(rows),
+            "'=a,n\n'=1+1,-1.0\n-1.5e-3,2.0\n'@x,3.0\n,4.0\na\\x0ab,5.0\n'-inf,6.0\n'\uff1d1,7.0\n",
         )
         name = os.fsencode(self.folder) + b"/\xff\x1b[31m\xe2\x80\xae.json"
         shutil.copy(RESULT, name)

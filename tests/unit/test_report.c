@@ -261,6 +261,14 @@ TEST(text_is_safe_where_it_is_printed)
         {true, "+1", "+1"},
         {true, "1=1", "1=1"},
         {true, "\t=1", "'\\x09=1"},
+        {true, "-inf", "'-inf"}, /* a name, for a spreadsheet */
+        {true, "-nan(1)", "'-nan(1)"},
+        {true, "+0x10", "'+0x10"},
+        {true, "-1e", "'-1e"},
+        {true, "-1.", "-1."},
+        {true, "\uff1d1+1", "'\uff1d1+1"}, /* wide */
+        {true, "\uff201", "'\uff201"},
+        {true, "\uff1c1", "\uff1c1"}, /* a wide <, which is none */
     };
     char buffer[128];
 
@@ -274,6 +282,19 @@ TEST(text_is_safe_where_it_is_printed)
         fclose(stream);
         assert_string_equal(buffer, rows[i].put);
     }
+}
+
+/* Markdown shows text as it is, in a line and in a cell of a table. */
+TEST(text_is_no_markdown)
+{
+    static const char text[] = "a|b*c*`d`[e](f)~~g~~$h$<i>&j\\k_l";
+    char buffer[128];
+    FILE *stream = fmemopen(buffer, sizeof(buffer), "w");
+
+    text_put(stream, escapes_markdown, text);
+    fclose(stream);
+    assert_string_equal(buffer, "a\\|b\\*c\\*\\`d\\`\\[e](f)\\~\\~g\\~\\~\\$h\\$"
+                                "&lt;i&gt;&amp;j\\\\k_l");
 }
 
 /* All that was written, with a NUL in it and after it. */
