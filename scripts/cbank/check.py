@@ -515,8 +515,9 @@ def print_checks(files: list[dict], checks: list[Check], stores: dict[str, list[
         said = "; ".join(
             f"{finding['what']}; {finding['remedy']}" for finding in document["findings"]
         )
-        valid = "a valid " + document["kind"] + ", measured" * document["measured"]
-        print_filled(f"{document['file']}: {said or valid}")
+        if not said:
+            said = f"a valid {document['kind']}" + ", measured" * document["measured"]
+        print_filled(f"{document['file']}: {said}")
     for path, found in stores.items():
         print("\n".join(map(printable, found or [f"{path}: every row fits its checksum"])))
     for check in checks:

@@ -54,6 +54,8 @@ COMMANDS = [
         "history --json FILE",
         "fleet FILE",
         "check DIR",
+        "check FILE",
+        "check --json FILE",
         "contribute --brief DIR",
     )
 ]
@@ -234,7 +236,7 @@ def attempt(campaign, number, sources, other):
 
 
 def main():
-    campaign = Campaign(count=150)
+    campaign = Campaign(count=85)
     sources, other = originals(), os.path.join(ROOT, "tests/corpus/result/measured.json")
     # A handler of contribute would take the signal that ends a process of a later plot.
     with unittest.mock.patch.object(

@@ -399,6 +399,8 @@ class Check(Case):
         self.assertIn(
             "core-matrix.json: a valid result, measured", self.cbank("check", files[0]).stdout
         )
+        for name in files[2:]:  # the same for people
+            self.assertIn(f"{name}: is ", self.cbank("check", name, status=1).stdout)
         self.assertIn("missing.json", self.cbank("check", "missing.json", status=2).stderr)
 
 
