@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "child.h"
 #include "log.h"
 #include "parallel.h"
 #include "parameter_index.h"
@@ -77,14 +78,15 @@ static bool is_wanted(const struct index_array *array)
     return !array->path && !array->made && !array->released;
 }
 
-/* Makes `count` arrays of the list, from number `first` on. Without memory, an array stays
- * wanted. */
+/* Makes `count` arrays of the list, from number `first` on. Without memory, and after an
+ * interrupt, an array stays wanted. */
 static void make_range(void *context, uint64_t first, uint64_t count)
 {
     const struct index_list *list = context;
     struct index_array *array = list->first;
 
-    for (uint64_t number = 0; number < first + count; number++, array = array->next) {
+    for (uint64_t number = 0; number < first + count && !interrupted();
+         number++, array = array->next) {
         const struct cell *cell = &array->like;
         const struct source_numbers numbers = {.elements = cell->elements,
                                                .steps = cell->parameters[PARAMETER_loads],

@@ -33,6 +33,19 @@ static uint32_t taken_parameters(const struct cell *cell)
            ~(cell->index_file_hash ? PARAMETER_BIT(loads) : 0);
 }
 
+enum status plan_add(struct plan *plan, const struct cell *cell)
+{
+    if (plan->count == PLAN_CELLS_MAX)
+        return log_error(STATUS_USAGE,
+                         "the plan has more than %d cells, and cbank could not read its result; "
+                         "name fewer values of an option, or make several runs",
+                         PLAN_CELLS_MAX);
+    if (!memory_grow(&plan->cells, plan->count, sizeof(*plan->cells)))
+        return log_memory("a plan of %zu cells", plan->count);
+    plan->cells[plan->count++] = *cell;
+    return STATUS_OK;
+}
+
 /* Adds all parameters and paths for the other axes of a cell; the last parameter varies fastest. */
 static enum status add_paths(const struct plan_options *options, struct cell cell,
                              struct plan *plan)
@@ -47,10 +60,12 @@ static enum status add_paths(const struct plan_options *options, struct cell cel
                     parameter_kept(&parameters[i],
                                    (uint32_t)options->parameters[i].values[turn[i]]);
         for (size_t i = 0; i < options->paths.count; i++) {
-            if (!memory_grow(&plan->cells, plan->count, sizeof(*plan->cells)))
-                return log_memory("a plan of %zu cells", plan->count);
+            enum status status;
+
             cell.path = options->paths.rows[i];
-            plan->cells[plan->count++] = cell;
+            status = plan_add(plan, &cell);
+            if (status != STATUS_OK)
+                return status;
         }
         for (k = parameter_count; k > 0; k--) {
             if (!(parameter_mask & 1u << (k - 1)))

@@ -9,6 +9,10 @@
 #include "plan_options.h"
 #include "status.h"
 
+/* Most cells of a plan. A result of twice as many is larger than cbank reads (json.h), without any
+ * samples. */
+enum { PLAN_CELLS_MAX = 10000 };
+
 struct plan {
     struct cell *cells; /* owned */
     size_t count;
@@ -18,10 +22,15 @@ struct plan {
  * cache state, pattern (or source), the parameters that the cell takes, path. Where the options
  * name no patterns, sources, elements or block sizes, each workload has those of its row. A file of
  * indices is mapped into the list, and its cells follow those of sources. STATUS_USAGE, logged, for
- * a bad file, for kernel files (see plan_kernels.h) and for options that no workload takes;
+ * a bad file, for kernel files (see plan_kernels.h), for options that no workload takes, and for
+ * more than PLAN_CELLS_MAX cells;
  * STATUS_ENVIRONMENT when out of memory. On success the caller closes *out. */
 enum status plan_open(const struct plan_options *options, struct index_list *indices,
                       struct plan *out);
+
+/* Adds a cell. STATUS_USAGE, logged, for more than PLAN_CELLS_MAX; STATUS_ENVIRONMENT when out of
+ * memory. */
+enum status plan_add(struct plan *plan, const struct cell *cell);
 
 /* Releases; accepts a zeroed struct. */
 void plan_close(struct plan *plan);

@@ -12,7 +12,6 @@
 #include "engine.h"
 #include "kernel_document.h"
 #include "log.h"
-#include "memory.h"
 #include "text.h"
 #include "texts.h"
 #include "user_cell.h"
@@ -43,6 +42,7 @@ static enum status add_cells(const struct plan_options *options, const struct ke
              build < file->builds + file->build_count; build++) {
             struct cell cell = user_cell(&build->kernel, sizes[i / states->count],
                                          states->rows[i % states->count]);
+            enum status status;
             bool twice = false;
 
             if (!cell.path || cell.elements == 0 || cell.elements > CELL_ELEMENTS_MAX)
@@ -54,10 +54,10 @@ static enum status add_cells(const struct plan_options *options, const struct ke
                 return log_error(STATUS_USAGE,
                                  "%s:%u: %s is there twice, with the same code and size",
                                  file->path, file->info.line, cell.kernel.name);
-            if (!memory_grow(&plan->cells, plan->count, sizeof(*plan->cells)))
-                return log_memory("a plan of %zu cells", plan->count);
             cell.build = build;
-            plan->cells[plan->count++] = cell;
+            status = plan_add(plan, &cell);
+            if (status != STATUS_OK)
+                return status;
         }
     return STATUS_OK;
 }

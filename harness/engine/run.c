@@ -6,10 +6,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "child.h"
 #include "clock.h"
+#include "json.h"
 #include "log.h"
 #include "result_indices.h"
 #include "show_result.h"
@@ -31,11 +33,30 @@ static enum status save(struct run *run)
     return status;
 }
 
-/* Saves the result before everything is measured. A failure is logged once. */
+/* Whether the file is larger than cbank reads. It is kept: other programs may read it. */
+static bool too_large(const struct run *run)
+{
+    struct stat about;
+
+    return strcmp(run->path, "-") != 0 && stat(run->path, &about) == 0 &&
+           about.st_size > (off_t)JSON_FILE_BYTES_MAX;
+}
+
+/* Saves the result before everything is measured. A failure, or a file that became too large, is
+ * logged once. */
 static void checkpoint(struct run *run)
 {
-    if (run->cannot_save || strcmp(run->path, "-") == 0 || save(run) == STATUS_OK)
+    if (run->cannot_save || strcmp(run->path, "-") == 0)
         return;
+    if (save(run) == STATUS_OK) {
+        if (!run->too_large && too_large(run))
+            log_warning("%s has become larger than %zu MiB, the most that cbank reads, and "
+                        "measuring goes on; stop it, and take fewer samples (--max-samples) or "
+                        "measure fewer cells at a time",
+                        run->path, JSON_FILE_BYTES_MAX >> 20);
+        run->too_large = run->too_large || too_large(run);
+        return;
+    }
     run->cannot_save = true;
     log_warning("measuring goes on; the result is written again at the end");
 }
@@ -159,6 +180,13 @@ static enum status run_end(struct run *run)
     written = save(run);
     verdict = result_verdict(result);
     written = report(run, written, verdict);
+    if (too_large(run))
+        written =
+            status_worse(written, log_error(STATUS_USAGE,
+                                            "%s is larger than %zu MiB, the most that cbank reads; "
+                                            "take fewer samples "
+                                            "(--max-samples), or measure fewer cells at a time",
+                                            run->path, JSON_FILE_BYTES_MAX >> 20));
     if (run->judge && !interrupted())
         written = status_worse(written, run->judge(result, run->options));
     return status_worse(written, verdict == STATUS_INCONCLUSIVE && !run->options->strict ? STATUS_OK

@@ -61,6 +61,7 @@ struct run {
     bool measuring;                 /* the engine was ready, so there is a result to write */
     double save_at;                 /* seconds: the time of the next save */
     bool cannot_save;               /* a save has failed; the end tries again */
+    bool too_large;                 /* a save was larger than cbank reads, and was told */
 };
 
 /* Measures, writes and prints. The caller owns the result (which has its cells), the path and the
