@@ -46,7 +46,9 @@ files() {
         printf '644\tshare/cbank/cards/%s\t%s\n' "${source##*/}" "$source"
     done
     for source in examples/*.cu; do printf '644\tshare/cbank/%s\t%s\n' "$source" "$source"; done
-    (cd scripts && find cbank -type f ! -name '*.pyc' ! -name '*[[:cntrl:]]*') |
+    # What editors leave there has other endings.
+    (cd scripts && find cbank -type f ! -name '.*' ! -name '*[[:cntrl:]]*' \( -name '*.py' \
+        -o -name '*.sql' -o -name '*.mplstyle' -o -name '*.html' -o -name '*.css' \)) |
         while IFS= read -r name; do
             printf '644\tshare/cbank/python/%s\tscripts/%s\n' "$name" "$name"
         done

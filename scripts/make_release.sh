@@ -27,7 +27,7 @@ refuse() { # MESSAGE
     exit 2
 }
 
-[ -z "$(git status --porcelain)" ] ||
+[ -z "$(git status --porcelain --untracked-files=normal)" ] ||
     refuse "the tree has changes that are not committed; commit them, or stash them"
 grep -q "^## $version\b" CHANGELOG.md ||
     refuse "CHANGELOG.md has no section '## $version'; add it, or set VERSION"
@@ -62,13 +62,12 @@ for program in "$out/cbank-$version-linux-"*; do
             exit 1
         }
 done
-rm -rf "$build/release-parts/python" "$build/release-parts/wheel" "$build/release-parts/unpacked"
-cp -r scripts "$build/release-parts/python"
-cp VERSION "$build/release-parts/"
-mkdir -p "$build/release-parts/results"
-cp results/*schema.json "$build/release-parts/results/"
-(cd "$build/release-parts/python" &&
-    "${PYTHON:-python3}" setup.py -q bdist_wheel --dist-dir ../wheel)
+rm -rf "$build/release-parts/source" "$build/release-parts/wheel" "$build/release-parts/unpacked"
+mkdir -p "$build/release-parts/source"
+# Of HEAD, as the tarball: git ignores files that a build of Python would take.
+tar -xzf "$build/cbank-$version.tar.gz" -C "$build/release-parts/source" --strip-components 1
+(cd "$build/release-parts/source/scripts" &&
+    "${PYTHON:-python3}" setup.py -q bdist_wheel --dist-dir ../../wheel)
 cp "$build"/release-parts/wheel/*.whl scripts/Containerfile "$out/"
 # The files of the wheel are packed.
 "${PYTHON:-python3}" -I -m zipfile -e "$build"/release-parts/wheel/*.whl \

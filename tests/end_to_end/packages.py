@@ -38,6 +38,9 @@ INSTALLED = {
     "share/man/man1/cbank.1": "docs/cbank.1",
 }
 MANIFEST = "share/cbank/manifest"
+# What editors leave beside a source, and a module that an earlier version had.
+STRAY = ("report.py~", ".report.py.swp", "#report.py#")
+STALE = "scripts/build/lib/cbank/stale.py"
 INSTALLED_FROM = {
     "share/cbank": "results/*schema.json",
     "share/cbank/cards": "results/cards/*.json",
@@ -106,6 +109,7 @@ def expected_files(source):
             {
                 f"{place}/{os.path.basename(path)}": os.path.relpath(path, source)
                 for path in glob.glob(os.path.join(glob.escape(source), pattern))
+                if os.path.basename(path) not in STRAY
             }
         )
     return files
@@ -171,6 +175,42 @@ class Packaging(unittest.TestCase):
     def package(self, *arguments, **how):
         return os.path.join(self.source, self.make("-s", "deb", *arguments, **how).split()[-1])
 
+    def check_wheel(self, path):
+        """The wheel has the package as it is committed, the schemas and the licence."""
+        source = os.path.join(self.repository, "scripts")
+        tracked = git(self.repository, "ls-files", "-z", "scripts/cbank").split("\0")
+        schemas = glob.glob(os.path.join(glob.escape(self.repository), "results/*schema.json"))
+        with zipfile.ZipFile(path) as wheel:
+            names = {name for name in wheel.namelist() if ".dist-info/" not in name}
+            for name in names & files_below(source):
+                self.assertEqual(wheel.read(name), read_bytes(os.path.join(source, name)), name)
+            self.assertEqual(wheel.read("cbank/LICENSE").decode(), read(ROOT, "LICENSE"))
+        self.assertEqual(
+            names,
+            {name.removeprefix("scripts/") for name in tracked if name}
+            | {f"cbank/schemas/{os.path.basename(name)}" for name in schemas}
+            | {"cbank/LICENSE"},
+        )
+
+    def test_wheel(self):
+        """A wheel that is built where an earlier one was: its old modules are not in it."""
+        stale = os.path.join(self.repository, STALE)
+        os.makedirs(os.path.dirname(stale))
+        self.addCleanup(shutil.rmtree, os.path.join(self.repository, "scripts/build"))
+        open(stale, "w", encoding="utf-8").close()
+        place = kept_folder(type(self))
+        run(
+            os.path.join(self.repository, "scripts"),
+            sys.executable,
+            "setup.py",
+            "-q",
+            "bdist_wheel",
+            "--dist-dir",
+            place,
+        )
+        (name,) = os.listdir(place)
+        self.check_wheel(os.path.join(place, name))
+
     def field(self, package, name):
         return run("/", "dpkg-deb", "-f", package, name).strip()
 
@@ -196,6 +236,10 @@ class Packaging(unittest.TestCase):
     def test_install_and_uninstall(self):
         """An old version's file goes, a user's own stays, beside a folder whose name is the
         first word of the prefix."""
+        for name in STRAY:
+            path = os.path.join(self.source, "scripts/cbank", name)
+            open(path, "w", encoding="utf-8").close()
+            self.addCleanup(os.remove, path)
         place = os.path.join(kept_folder(type(self)), ODD)
         where = f"DESTDIR={place}", f"PREFIX=/{ODD}/usr"
         prefix = os.path.join(place, ODD, "usr")
@@ -426,6 +470,9 @@ class Packaging(unittest.TestCase):
         open(changed, "w", encoding="utf-8").close()
         make(status=2)
         os.remove(changed)
+        stale = os.path.join(self.repository, STALE)  # git ignores it
+        os.makedirs(os.path.dirname(stale), exist_ok=True)
+        open(stale, "w", encoding="utf-8").close()
         self.take_objects("build/release-parts/none", self.repository)
         make()
         place = os.path.join(self.repository, "build/release")
@@ -453,6 +500,7 @@ class Packaging(unittest.TestCase):
         self.check_version(os.path.join(place, program))
         self.assertNotIn("libcjson", run("/", "readelf", "-d", os.path.join(place, program)))
         self.check_published(place)
+        self.check_wheel(os.path.join(place, f"cbank-{self.version}-py3-none-any.whl"))
         with zipfile.ZipFile(
             os.path.join(place, f"cbank-{self.version}-py3-none-any.whl")
         ) as wheel:
