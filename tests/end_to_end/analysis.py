@@ -446,7 +446,8 @@ class Load(Scratch):
             r"a\xff\x1b\xe2\x80\xae\xed\xa0\x80\xef\xbf\xbf\x0a",
         )
         self.assertEqual(
-            text.markdown_text("<a>|*`_[x](y)\\\x1b"), r"&lt;a&gt;\|\*\`\_[x]\(y)\\\\x1b"
+            text.markdown_text("<a>|*`_~$[x](y)\\\x1b"),
+            r"&lt;a&gt;\|\*\`\_\~\$[x]\(y)\\\\x1b",
         )
         rows = pandas.DataFrame(
             {
