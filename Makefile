@@ -25,7 +25,6 @@ endif
 
 BUILD  ?= build
 IMAGES ?= build/images
-PYCACHE := build/pycache
 PREFIX ?= /usr/local
 ifeq ($(origin CC),default)
 CC := gcc
@@ -144,18 +143,18 @@ BUILT_WITH     := $(if $(CUDA),CUDA $(CUDA_VERSION)$(COMMA) $(BUILT_ARCHS)$(BUIL
                     CUDA toolkit: built without the CUDA engine (make CUDA=DIRECTORY names a \
                     toolkit))
 
-all: $(PROGRAM) $(PYCACHE)/stamp ## build the program (the default)
+all: $(PROGRAM) $(OBJ)/bytecode.stamp ## build the program (the default)
 	@echo '$(PROGRAM): $(BUILT_WITH)'
 
 tests: $(TESTS) $(FAULTS) $(DECODED) ## build the unit tests
 
-# The bytecode of the analysis, which the program names to Python. Without it, Python compiles what
-# it imports in every process. It holds the hash of its source, so that it is never older.
-$(PYCACHE)/stamp: $(wildcard scripts/cbank/*.py scripts/cbank/figures/*.py)
-	$(call say,PYC,$(PYCACHE))
+# The bytecode of the analysis, beside its modules, where Python looks for it. Without it, Python
+# compiles what it imports in every process. It holds the hash of its source, so that it is never
+# older. Where nothing can be written there, all works without.
+$(OBJ)/bytecode.stamp: $(wildcard scripts/cbank/*.py scripts/cbank/figures/*.py)
+	$(call say,PYC,scripts/cbank)
 	@mkdir -p $(@D)
-	@$(ISOLATED) -X pycache_prefix='$(abspath $(PYCACHE))' -m compileall -qq \
-	    --invalidation-mode checked-hash scripts/cbank || true
+	@$(ISOLATED) -m compileall -qq --invalidation-mode checked-hash scripts/cbank || true
 	@touch $@
 
 # $(call stamp,FILE,TEXT): a file that is touched only when its text changes; what depends on TEXT
@@ -299,6 +298,7 @@ CLEANS_BUILD = make clean removes build/ alone; look at '$(BUILD)', and remove i
 
 clean: ## remove everything that was built into build/
 	$(if $(NOT_CLEANED),$(error $(CLEANS_BUILD)))rm -rf build
+	@rm -rf scripts/cbank/__pycache__ scripts/cbank/figures/__pycache__
 
 VARIABLES := CC BUILD CUDA CCBIN NO_CUDA ARCHS SANITIZE STATIC WERROR FAST ARGS FILES \
              FUZZ_SECONDS PREFIX DESTDIR V

@@ -5,7 +5,6 @@
 #include "analysis.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,37 +33,19 @@ static const char start[] =
     "from cbank.__main__ import main\n"
     "sys.exit(main(sys.argv[1:]))\n";
 
-enum { OPTION_BYTES = PATH_MAX + 32 };
-
-/* Writes the option that names the bytecode of a package, which make compiled: that of
- * ROOT/scripts/cbank is below ROOT/build/pycache. That of an installed one is beside its modules,
- * and the option is empty, which names no folder. */
-static void name_bytecode(const char *package, char option[OPTION_BYTES])
-{
-    static const char checkout[] = "/scripts/cbank";
-    const size_t length = strlen(package), end = sizeof(checkout) - 1;
-    const bool found = length > end && strcmp(package + length - end, checkout) == 0;
-
-    snprintf(option, OPTION_BYTES, "pycache_prefix=%.*s%s", found ? (int)(length - end) : 0,
-             package, found ? "/build/pycache" : "");
-}
-
 enum status analysis_start(size_t count, char **words)
 {
-    char program[PATH_MAX], found[PATH_MAX], package[PATH_MAX], bytecode[OPTION_BYTES];
-    /* -I: no current folder, PYTHONPATH or user's packages; -B: none of these commands writes
-     * bytecode. */
-    const char *fixed[] = {python, "-I", "-B", "-X", bytecode, "-c", start};
+    /* -I: no current folder, PYTHONPATH or user's packages; -B: no bytecode in the installed
+     * folder. */
+    const char *fixed[] = {python, "-I", "-B", "-c", start};
     const size_t fixed_count = sizeof(fixed) / sizeof(fixed[0]);
+    char program[PATH_MAX], package[PATH_MAX];
     enum status status;
     const char **line;
 
-    status = program_find("the Python package cbank is", folders, program, found);
+    status = program_find("the Python package cbank is", folders, program, package);
     if (status != STATUS_OK)
         return status;
-    if (!realpath(found, package))
-        return log_error(STATUS_ENVIRONMENT, "cannot read %s: %s", found, strerror(errno));
-    name_bytecode(package, bytecode);
     line = calloc(fixed_count + count + 2, sizeof(*line));
     /* Threads of OpenBLAS that find no memory try again without end. The analysis has no work for
      * them. */
