@@ -370,10 +370,13 @@ def levels_of(series: list[Series]) -> list[list[tuple[int, int, float]]]:
     changed: a partition by what the instrument knows of the noise and what neighbours show."""
     logs = [each.log_ns for each in series]
     counts = np.array(list(map(len, logs)))
-    values = np.array([np.pad(row, (0, counts.max() - len(row))) for row in logs])
+    values = np.zeros((len(logs), counts.max()))
+    for row, each in zip(values, logs):
+        row[: len(each)] = each
     asked = []
     for number, scale in enumerate(difference_scale(values, counts)):
-        middle = np.median(logs[number])[None]
+        ordered, count = np.sort(logs[number]), counts[number]
+        middle = (ordered[None, (count - 1) // 2] + ordered[None, count // 2]) / 2  # the median
         seen = evidence(float(scale), EFFICIENCY_OF_DIFFERENCE * (counts[number] - 1))
         asked.append((number, question_of(series[number], middle, middle, seen=seen)))
     known = [

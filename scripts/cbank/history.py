@@ -334,6 +334,10 @@ CHANGE = (
     ),
 )
 
+# What people see of a change.
+SHOWN = ("since_utc", "uuid", "host", "cell", "change", "ci_low", "ci_high", "with")
+SHOWN_OF_CHANGE = [field for field in CHANGE if field.key in SHOWN]
+
 # Of a row of the store: started_ms, uuid, file, forgotten_ms, why, hash.
 FORGOTTEN = (
     Field("started_utc", TEXT, lambda *row: write_time(row[0])),
@@ -378,7 +382,7 @@ def below(history: History, changes: list[Change]) -> list[str]:
     """Lines below the rows, for people."""
     out = []
     if changes:
-        rows = [written(CHANGE, history, change) for change in changes]
+        rows = [written(SHOWN_OF_CHANGE, history, change) for change in changes]
         low, high = (text.changes([row[key] for row in rows]) for key in ("ci_low", "ci_high"))
         cells = [
             [row["since_utc"] for row in rows],

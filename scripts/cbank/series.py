@@ -172,6 +172,9 @@ class History:
             raise sqlite3.DatabaseError(
                 f"the times of cell {identity_id} do not fit their checksum"
             )
+        number_of_hash = np.zeros(int(code.max(initial=0)) + 1, dtype=int)
+        for kernel_id in set(code.tolist()):
+            number_of_hash[kernel_id] = hash_of.get(kernel_id, 0)
         with np.errstate(invalid="ignore"):
             half = (high - low) / 2 / np.where(ns > 0, ns, np.nan)
         return {
@@ -180,7 +183,7 @@ class History:
             "ns": ns,
             "half": half,
             "doubtful": np.array([doubtful[of] for of in flags], dtype=bool),
-            "kernel": np.array([hash_of.get(of, 0) for of in kernel], dtype=int),
+            "kernel": number_of_hash[code],
         }
 
     def sort(self, merge: bool) -> None:

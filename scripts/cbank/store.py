@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import datetime
-import functools
 import hashlib
 import json
 import math
@@ -133,7 +132,6 @@ def connect(path: str, mode: str) -> sqlite3.Connection:
 
     uri = f"file:{quote(os.fsencode(os.path.abspath(path)))}?mode={mode}"
     store = sqlite3.connect(uri, uri=True, timeout=WAIT_SECONDS, isolation_level=None)
-    store.text_factory = functools.partial(str, encoding="utf-8", errors="replace")
     # Views and triggers of somebody else's file call no function that could do more than compute.
     store.execute("PRAGMA trusted_schema = OFF")
     return store

@@ -29,6 +29,7 @@ from collections import namedtuple
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import trials
+from cbank.chips import write_json
 
 BENCH = os.path.join(trials.ROOT, "build/bench")
 DATA = os.path.join(BENCH, "data")  # inputs that both trees read
@@ -296,7 +297,7 @@ def compare(asked, trees, pairs):
         "runs": asked.runs,
         **{tree.name: {"commit": tree.commit, "samples": []} for tree in trees},
     }
-    for number in range(asked.pairs or pairs):
+    for number in range(min(asked.pairs or pairs, pairs)):
         for tree in trees if number % 2 == 0 else trees[::-1]:
             used, wall, peak = tree.sample(asked)
             report[tree.name]["samples"].append(
@@ -334,7 +335,12 @@ def make(arguments, rest):
             rows.setdefault(asked.name, {"name": asked.name, "what": asked.what, "gpu": True})
             continue
         rows[asked.name] = compare(asked, trees, arguments.pairs)
-        show({"rows": [rows[asked.name]]})
+        write_json(arguments.json, report_of(rows, gpu))
+    return report_of(rows, gpu)
+
+
+def report_of(rows, gpu):
+    """The document of these rows."""
     return {
         "processor": processor(),
         "processors": len(os.sched_getaffinity(0)),
