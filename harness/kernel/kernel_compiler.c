@@ -103,6 +103,21 @@ void kernel_compiler_close(struct kernel_compiler *compiler)
 
 /* -- messages ---------------------------------------------------------------------------------- */
 
+/* Says of ptxas' limit on constant memory what it is about. The sum that the header checks leaves
+ * the gaps between tables out: they depend on the order in which a kernel reads them. */
+static void explain_limit(char reason[KERNEL_REASON_BYTES])
+{
+    static const char limit[] = "too much global constant data (";
+    const char *const found = strstr(reason, limit);
+    unsigned bytes, most;
+
+    if (found && sscanf(found + strlen(limit), "%x bytes, %x max", &bytes, &most) == 2)
+        snprintf(reason, KERNEL_REASON_BYTES,
+                 "constant memory has %u bytes, and what lies there has %u with the gaps between "
+                 "tables",
+                 most, bytes);
+}
+
 bool kernel_reason(const char *messages, char reason[KERNEL_REASON_BYTES])
 {
     /* Before the text of a static_assert: nvcc and NVRTC, gcc, clang, earlier clang. Before a
@@ -118,6 +133,7 @@ bool kernel_reason(const char *messages, char reason[KERNEL_REASON_BYTES])
             continue;
         found += strlen(marks[i]);
         snprintf(reason, KERNEL_REASON_BYTES, "%.*s", (int)strcspn(found, "\"\n"), found);
+        explain_limit(reason);
         return true;
     }
     return false;

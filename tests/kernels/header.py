@@ -324,6 +324,45 @@ class Case(unittest.TestCase):
                 )
 
 
+@unittest.skipUnless(TOOLKIT, "no CUDA toolkit")
+class Limits(unittest.TestCase):
+    """Tables of bytes before and behind one whose entries are aligned at 16 bytes."""
+
+    def compiled(self, before, between, behind):
+        sizes = zip("abc", ("unsigned char", "uint4", "unsigned char"), (before, between, behind))
+        text = "#include <cbank.cuh>\n" + "".join(
+            f"CBANK_TABLE({name}, {kind}, {count}, constant);\n" for name, kind, count in sizes
+        )
+        return compile_text(
+            TOOLKIT,
+            f"""{text}
+__global__ void read(a first, b second, c third, const unsigned char *in, unsigned *out)
+{{
+    out[threadIdx.x] = first[in[0]] + second[in[1]].x + third[in[2]];
+}}
+CBANK_CASE(read, 32)
+{{
+    launch(read, 1, 32)(entries<a>([](unsigned i) {{ return i; }}),
+                        entries<b>([](unsigned i) {{ return uint4{{i, i, i, i}}; }}),
+                        entries<c>([](unsigned i) {{ return i; }}),
+                        input<unsigned char>(size), output<unsigned>(size));
+}}
+""",
+            90,
+            "-DCBANK_MEASURE",
+        )
+
+    def test_constant_memory(self):
+        """All of its 65,536 bytes; one more, which the header tells; and gaps of 15 bytes, of which
+        the compiler alone knows. Its message is the one that the program reads."""
+        self.assertIsInstance(self.compiled(16, 4094, 16), dict)
+        self.assertIn("the tables have more", self.compiled(16, 4094, 17))
+        self.assertRegex(
+            self.compiled(1, 4095, 1),
+            r"ptxas error   : .*too much global constant data \(0x10001 bytes, 0x10000 max\)",
+        )
+
+
 @unittest.skipUnless(os.path.exists(OLD), "no CUDA 11.8: scripts/cuda_11_8.sh")
 class ByHandOld(ByHand):
     toolkit = OLD

@@ -421,8 +421,12 @@ TEST(reasons_are_found_in_the_messages_of_every_compiler)
         {"cbank.cuh:98:5: error: static_assert failed due to requirement 'n < 3' \"cbank: too "
          "large\"\n",
          "too large"},
-        {"ptxas error   : File uses too much global constant data (0x18000 bytes, 0x10000 max)\n",
-         "File uses too much global constant data (0x18000 bytes, 0x10000 max)"},
+        {"ptxas error   : File uses too much global constant data (0x10001 bytes, 0x10000 max)\n",
+         "constant memory has 65536 bytes, and what lies there has 65537 with the gaps between "
+         "tables"},
+        {"ptxas error   : Entry function 'k' uses too much shared data (0x18000 bytes, 0xc000 "
+         "max)\n",
+         "Entry function 'k' uses too much shared data (0x18000 bytes, 0xc000 max)"},
         {"k.cu(3): error: static assertion failed with \"my own\"\n", NULL},
         {"/home/cbank: x/k.cu(3): error: expected a ;\n", NULL},
         {"ptxas fatal   : Unresolved extern function 'f'\n", NULL},
