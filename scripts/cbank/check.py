@@ -203,6 +203,8 @@ class Check:
     def check_file(self, name: str) -> None:
         """Looks at a file as far as all are alike: what the manifest says of it, and what it is
         of."""
+        if os.path.islink(self.path(name)):
+            self.add(name, "is a link, and no file", "put the file itself there")
         found = chips.entry_of(self.folder, name)
         self.bytes += found["bytes"]
         if self.manifest:

@@ -146,7 +146,17 @@ class Contribution:
         if step.kind == "result":
             self.check_mixed(step)
 
+    def refuse_links(self) -> None:
+        """A folder from elsewhere may have links: what is written to them would be other files."""
+        for entry in os.scandir(self.folder):
+            if entry.is_symlink():
+                raise Failure(
+                    f"{self.folder}/{entry.name} is a link, and the folder of a chip holds files;"
+                    " remove it, or name another folder"
+                )
+
     def take_all(self) -> None:
+        self.refuse_links()
         first = chips.STEPS[0]
         if any(step.kind != "card" and not self.there(step.file) for step in chips.STEPS):
             self.run("doctor", "cbank doctor")

@@ -15,7 +15,7 @@ import unittest
 
 import jsonschema
 
-from common import cbank as program, ROOT, Scratch, read_json, scale
+from common import cbank as program, ROOT, Scratch, read_bytes, read_json, scale
 
 from cbank import chips
 
@@ -372,6 +372,24 @@ class Check(Case):
         )
         self.assertEqual(len(empty), 1 + len(FILES))
 
+    def test_links_are_refused(self):
+        """What stands behind a link of somebody else's folder is neither written nor published."""
+        precious = self.write("precious", "a text")
+        for name in (".again.json", "sizes.json", "manifest.json", "manifest.json.tmp"):
+            with self.subTest(name):
+                self.fresh()
+                path = os.path.join(self.chip, name)
+                if os.path.exists(path):
+                    os.remove(path)
+                os.symlink(precious, path)
+                said = self.cbank("contribute", "chip", "--brief", status=2).stderr
+                self.assertIn(f"chip/{name} is a link", said)
+                self.assertEqual(read_bytes(precious), b"a text")
+        self.fresh()
+        os.rename(os.path.join(self.chip, "sizes.json"), self.path("sizes.json"))
+        os.symlink(self.path("sizes.json"), os.path.join(self.chip, "sizes.json"))
+        self.assertEqual(self.check(), [[("sizes.json", "is a link, and no file")]])
+
     def test_a_folder_that_is_too_large(self):
         with open(os.path.join(self.chip, "widths.json"), "a", encoding="utf-8") as file:
             file.write(10_000_000 * " ")
@@ -400,7 +418,7 @@ class Check(Case):
             "core-matrix.json: a valid result, measured", self.cbank("check", files[0]).stdout
         )
         for name in files[2:]:  # the same for people
-            self.assertIn(f"{name}: is ", self.cbank("check", name, status=1).stdout)
+            self.assertRegex(self.cbank("check", name, status=1).stdout, f"^{name}: (is|has) ")
         self.assertIn("missing.json", self.cbank("check", "missing.json", status=2).stderr)
 
 
