@@ -86,6 +86,9 @@ TYPES = {
     "unsigned long long": 8,
     "ulonglong2": 16,
 }
+# On these ptxas makes a call of the driver (__cuda_syscall_cp_async_bulk_multicast) of a multicast.
+CALLS = {(120, "shared_by_multicast"): ("CALL.ABS", "SYNCS", "UCGABAR")}
+CALLS[121, "shared_by_multicast"] = CALLS[120, "shared_by_multicast"]
 OLDEST = {
     "shared_by_async": 80,
     "shared_by_bulk": 90,
@@ -181,8 +184,8 @@ def payload_of(kernel):
     return space, memory, min(width, WIDEST.get(memory, width))
 
 
-def faults_of_kernel(kernel, opcodes):
-    """What is wrong with the instructions of a kernel, of the program's advice."""
+def faults_of_kernel(kernel, architecture, opcodes):
+    """What is wrong with the instructions of a kernel of the program's advice."""
     space, memory, width = payload_of(kernel["readable_name"])
     loads = [
         load
@@ -191,7 +194,7 @@ def faults_of_kernel(kernel, opcodes):
     ]
     if not loads:
         yield f"{kernel['readable_name']} has no load of {width} bytes of {memory} memory"
-    for name in ALSO.get(space, ()):
+    for name in CALLS.get((architecture, space), ALSO.get(space, ())):
         if name not in opcodes:
             yield f"{kernel['readable_name']} has no {name}"
     if any(
@@ -221,8 +224,8 @@ def prove(folder, program, decoded):
         for kernel in kernels:
             if OLDEST.get(SPACE_NAME.search(kernel["readable_name"])[1], 0) > architecture:
                 continue  # never launched there
-            code = codes[kernel["name"]]
-            faults += faults_of_kernel(kernel, opcodes_of(decoded, architecture, code))
+            opcodes = opcodes_of(decoded, architecture, codes[kernel["name"]])
+            faults += faults_of_kernel(kernel, architecture, opcodes)
             proven += 1
     return {"architecture": architecture, "kernels": proven, "faults": faults}
 

@@ -85,7 +85,7 @@ __device__ inline void copy_in_bulk(const uint32_t *table, uint32_t bytes)
 
     if (threadIdx.x == 0) {
         expect_bytes(barrier, bytes);
-        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+        asm volatile("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes"
                      " [%0], [%1], %2, [%3];" ::"r"(shared_address(table_in_shared())),
                      "l"(__cvta_generic_to_global(table)), "r"(bytes), "r"(barrier)
                      : "memory");
@@ -94,7 +94,8 @@ __device__ inline void copy_in_bulk(const uint32_t *table, uint32_t bytes)
     wait_for_bytes(barrier);
 }
 
-/* Each block of the cluster copies its part into all of them. */
+/* Each block of the cluster copies its part into all of them. For sm_120 ptxas makes a call of the
+ * driver of it. */
 __device__ inline void copy_to_cluster(const uint32_t *table, uint32_t bytes, uint32_t blocks)
 {
     const uint32_t barrier = shared_address(shared_bytes), part = bytes / blocks,
