@@ -14,7 +14,10 @@ const struct load_row load_rows[LOAD_ROWS] = {
     {SASS_OPERAND, "operand", " c[3][number]",
      "a __constant__ table, at an index that is known when the kernel is compiled: nothing is "
      "serialized"},
-    {LOAD_FIXED, "LDC/ULDC/LDCU", " c[3][number]",
+    {LOAD_FIXED, "LDC", " c[3][number]",
+     "a __constant__ table, at an index that is known when the kernel is compiled: nothing is "
+     "serialized"},
+    {LOAD_FIXED_UNIFORM, "ULDC/LDCU", " c[3][number]",
      "a __constant__ table, at an index that is known when the kernel is compiled: nothing is "
      "serialized"},
     {SASS_LDC_PARAMETER, "LDC", " c[0][register]",
@@ -61,8 +64,10 @@ static unsigned load_kind(const struct instruction *instruction, uint32_t archit
     if (!constant && class < SASS_SEL)
         return class;
     if (constant || instruction_takes_constant(instruction)) {
+        if (bank == USER_BANK && indexed)
+            return uniform ? SASS_ULDC : SASS_LDC;
         if (bank == USER_BANK)
-            return !indexed ? LOAD_FIXED : uniform ? SASS_ULDC : SASS_LDC;
+            return uniform ? LOAD_FIXED_UNIFORM : LOAD_FIXED;
         if (bank == PARAMETER_BANK)
             return !indexed ? LOAD_ARGUMENT : uniform ? LOAD_ARGUMENT_UNIFORM : SASS_LDC_PARAMETER;
         return LOAD_COMPILER;

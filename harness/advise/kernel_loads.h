@@ -9,8 +9,9 @@
 /* Kinds of loads: the classes of enum sass_class, and kinds that no path uses. Here ULDC has an
  * index in a register, as LDC has. */
 enum {
-    /* LDC, ULDC, LDCU from the user bank, at an offset that the compiler knows */
+    /* from the user bank, at an offset that the compiler knows: LDC; ULDC and LDCU */
     LOAD_FIXED = SASS_CLASS_COUNT,
+    LOAD_FIXED_UNIFORM,
     LOAD_ARGUMENT_UNIFORM, /* ULDC, LDCU from the parameter bank, with an index in a register */
     /* from the parameter bank, at an offset that the compiler knows, also as operands */
     LOAD_ARGUMENT,
@@ -27,7 +28,7 @@ struct load_row {
     const char *before, *behind, *means;
 };
 
-enum { LOAD_ROWS = 17 };
+enum { LOAD_ROWS = 18 };
 extern const struct load_row load_rows[LOAD_ROWS]; /* in the order of tables and documents */
 
 typedef uint32_t load_counts[LOAD_KIND_COUNT][SASS_WIDTH_COUNT];
