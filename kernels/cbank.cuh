@@ -132,9 +132,9 @@ template <class Entry, cbank_u32 count> struct storage {
     }
 };
 
-/* The same for parameters of a kernel. Compilers load an array of bytes in them byte by byte. They
- * copy a parameter of up to 128 bytes to local memory if its index is not known, unless it is a
- * const __grid_constant__. */
+/* The same for parameters of a kernel. Compilers load an array of bytes in them byte by byte. Where
+ * the index is not known they compare it with that of each entry, or copy the entries to local
+ * memory, in a parameter of up to 128 bytes that is no const __grid_constant__. */
 template <class Entry, cbank_u32 count> union parameter_storage {
     Entry all[count];
     cbank_u8 more_than_copied[144];

@@ -66,6 +66,7 @@ SECONDS = {
     "unit tests": 36,
     "kernels/cuda_11_8": 170,
     "kernels/toolkit": 50,
+    "kernels/compilers": 30,
     "kernels/corpus": 60,
     "kernels/random_programs": 85,
     "kernels/header": 72,
