@@ -59,22 +59,22 @@ static enum status calibrate(const void *parsed, const struct invocation *invoca
     struct calibration calibration = {0};
     struct sides sides = {0};
     struct file_lock lock = {0};
-    const struct texts none = {0};
+    struct processes processes = {.invocation = invocation, .measure = &options->measure};
     enum status status = file_lock_take(options->json_path, &lock);
-    char what[64];
+    bool dropped;
 
     if (status != STATUS_OK)
         return status;
     interrupt_catch();
+    if (invocation->argument_count == 0)
+        status = processes_open(&processes, NULL);
     if (invocation->argument_count > 0)
         status = sides_add_list(&sides, invocation->arguments[0]);
     for (uint64_t i = 0;
-         invocation->argument_count == 0 && i < options->processes && status <= STATUS_FINDING;
-         i++) {
-        snprintf(what, sizeof(what), "calibration process %" PRIu64, i + 1);
-        status = status_worse(status, process_run(invocation, &options->measure, &none, NULL, what,
-                                                  &sides));
-    }
+         invocation->argument_count == 0 && i < options->processes && status <= STATUS_FINDING; i++)
+        status =
+            status_worse(status, process_run(&processes, BASE, i + 1, false, &sides, &dropped));
+    processes_close(&processes, status > STATUS_FINDING, "cbank calibrate ");
     if (status <= STATUS_FINDING)
         status = status_worse(status, calibration_of(&sides, &calibration));
     if (status <= STATUS_FINDING)

@@ -22,6 +22,7 @@ struct gate_options {
     struct comparing_options comparing;
     struct output_options look;
     const char *programs[SIDES]; /* NULL: not given */
+    const char *results_path;    /* a folder; NULL: a temporary one */
     uint64_t processes;
     double seconds;
 };
@@ -58,6 +59,12 @@ static const struct option_row own_rows[] = {
      .low = 0.001,
      .high = 1e9,
      .unit = "seconds"},
+    {.name = "results",
+     .topic = TOPIC_MEASURING,
+     .argument = "FOLDER",
+     .help = "keep the result of each process there, and go on from those that are there",
+     .kind = &option_text,
+     MEMBER(results_path)},
     {.name = "base-program",
      .topic = TOPIC_MEASURING,
      .argument = "PATH",
@@ -148,64 +155,125 @@ static enum status take_kernels(const struct plan_options *plan, const struct si
 
 /* -- measuring --------------------------------------------------------------------------------- */
 
-/* Runs processes until all is decided or the budget is spent, and compares at every interim
- * analysis. The comparison of the last one stays. */
-static enum status measure(const struct gate_options *options, const struct invocation *invocation,
-                           const struct texts *more, struct comparing *comparing)
+/* A gate while it measures. */
+struct gate {
+    const struct gate_options *options;
+    struct processes processes;
+    struct comparing comparing;
+    double start; /* seconds */
+    uint64_t crowded; /* processes that were dropped, as another one used the GPU */
+};
+
+/* Whether the budget is spent: the time, or without one so many processes that were dropped. */
+static bool is_over(const struct gate *gate)
 {
-    struct comparison *comparison = &comparing->comparison;
-    const uint64_t most = options->processes;
-    const double start = clock_seconds();
+    const struct gate_options *const options = gate->options;
 
-    for (uint64_t processes = 1;; processes++) {
-        enum status status = STATUS_OK;
-        bool over, analysed = processes == 1;
-        char what[64];
+    return options->seconds > 0 ? clock_seconds() - gate->start >= options->seconds
+                                : gate->crowded >= options->processes;
+}
 
-        /* Sides take turns: base, new, new, base, base and so on. */
-        for (size_t i = 0; i < SIDES && status <= STATUS_FINDING; i++) {
-            const size_t side = (i + processes - 1) % SIDES;
+/* Runs a process of a side until it had the GPU alone. At the end of the budget it counts as it is,
+ * if it is the first: else it is left out, which is *out. */
+static enum status measure_alone(struct gate *gate, size_t side, uint64_t number, bool *out)
+{
+    const bool quiet = gate->options->comparing.quiet;
 
-            snprintf(what, sizeof(what), "%s process %" PRIu64, side_names[side], processes);
-            if (side == NEW || !comparing->as.judge.base_fixed)
-                status = status_worse(status, process_run(invocation, &options->measure, more,
-                                                          options->programs[side], what,
-                                                          &comparing->sides[side]));
-        }
-        if (status > STATUS_FINDING)
+    for (;;) {
+        const bool last = is_over(gate);
+        const enum status status = process_run(&gate->processes, side, number, !last || number > 1,
+                                               &gate->comparing.sides[side], out);
+
+        if (status > STATUS_FINDING || !*out)
             return status;
-        /* A gate is of one kernel file: another is another workload. */
-        for (size_t i = 0; processes == 1 && i < comparing->sides[BASE].kernel_count; i++) {
-            const struct side_kernel *base = &comparing->sides[BASE].kernels[i];
-            const struct side_kernel *found = sides_kernel(&comparing->sides[NEW], base->name);
-
-            if (found && strcmp(base->sha256, found->sha256) != 0)
-                return log_error(
-                    STATUS_USAGE,
-                    "%s has changed since BASE was measured; put the file back whose SHA-256, with "
-                    "what it "
-                    "includes and the compiler's options, is %s, or measure BASE again",
-                    found->file, base->sha256);
-        }
-        over = processes == most ||
-               (options->seconds > 0 && clock_seconds() - start >= options->seconds);
-        /* The first process decides nothing, but shows whether the sides can be compared. */
-        for (size_t i = 0; i < OTHER_ANALYSES; i++)
-            analysed |= processes == interim_analyses[i];
-        if (!over && !analysed)
-            continue;
-        comparison_close(comparison);
-        status = compare_sides(comparing->sides, &comparing->as, comparison);
-        if (status != STATUS_OK)
+        gate->crowded++;
+        if (last) {
+            log_note(quiet, "%s process %" PRIu64 " is left out: it had not the GPU alone",
+                     side_names[side], number);
             return status;
-        if (processes == 1 && !over && comparison->comparable)
-            continue;
-        log_note(options->comparing.quiet || !comparison->comparable,
+        }
+        log_note(quiet, "%s process %" PRIu64 " had not the GPU alone: it is measured again",
+                 side_names[side], number);
+    }
+}
+
+/* A gate is of one kernel file, and of one driver on a side: another is another workload. Results
+ * of an earlier command may be of another. */
+static enum status check_sides(const struct sides sides[SIDES], const char *folder)
+{
+    for (size_t i = 0; i < sides[BASE].kernel_count; i++) {
+        const struct side_kernel *base = &sides[BASE].kernels[i];
+        const struct side_kernel *found = sides_kernel(&sides[NEW], base->name);
+
+        if (found && strcmp(base->sha256, found->sha256) != 0)
+            return log_error(
+                STATUS_USAGE,
+                "%s has changed since BASE was measured; put the file back whose SHA-256, with "
+                "what it includes and the compiler's options, is %s, or measure BASE again",
+                found->file, base->sha256);
+    }
+    if (sides[NEW].count > 1 || strcmp(sides[NEW].total.identity.device.driver, SIDE_MIXED) == 0)
+        return log_error(STATUS_USAGE,
+                         "%s has results of another GPU or driver than this one; name a new folder",
+                         folder);
+    return STATUS_OK;
+}
+
+/* Compares what is measured. */
+static enum status analyse(struct gate *gate, uint64_t processes)
+{
+    struct comparison *comparison = &gate->comparing.comparison;
+    enum status status;
+
+    comparison_close(comparison);
+    status = compare_sides(gate->comparing.sides, &gate->comparing.as, comparison);
+    if (status == STATUS_OK && (processes > 1 || !comparison->comparable ||
+                                gate->options->processes == 1 || is_over(gate)))
+        log_note(gate->options->comparing.quiet || !comparison->comparable,
                  "at %" PRIu64 " processes a side: %zu of %zu cells decided", processes,
                  comparison->cell_count - comparison->counts[VERDICT_INCONCLUSIVE] -
                      comparison->counts[VERDICT_CONTENDED],
                  comparison->cell_count);
-        if (over || comparison_needs(comparison) == 0 || !comparison->comparable)
+    return status;
+}
+
+/* Runs processes until all is decided or the budget is spent, and compares at every interim
+ * analysis. The comparison of the last one stays: after a signal, that of what was measured. */
+static enum status measure(struct gate *gate)
+{
+    struct comparing *const comparing = &gate->comparing;
+    struct comparison *const comparison = &comparing->comparison;
+    const uint64_t most = gate->options->processes;
+
+    gate->start = clock_seconds();
+    for (uint64_t number = 1;; number++) {
+        bool left_out = false, over, analysed = number == 1;
+        enum status status = STATUS_OK;
+
+        /* Sides take turns: base, new, new, base, base and so on. */
+        for (size_t i = 0; i < SIDES && status <= STATUS_FINDING && !left_out; i++) {
+            const size_t side = (i + number - 1) % SIDES;
+
+            if (side == NEW || !comparing->as.judge.base_fixed)
+                status = status_worse(status, measure_alone(gate, side, number, &left_out));
+        }
+        if (interrupted() && comparing->sides[BASE].count > 0 && comparing->sides[NEW].count > 0)
+            return analyse(gate, number);
+        if (status > STATUS_FINDING)
+            return status;
+        status = check_sides(comparing->sides, gate->processes.folder);
+        if (status != STATUS_OK)
+            return status;
+        over = left_out || number == most || is_over(gate);
+        /* The first process decides nothing, but shows whether the sides can be compared. */
+        for (size_t i = 0; i < OTHER_ANALYSES; i++)
+            analysed |= number == interim_analyses[i];
+        if (!over && !analysed)
+            continue;
+        status = analyse(gate, number);
+        if (status != STATUS_OK || over || !comparison->comparable)
+            return status;
+        if (number > 1 && comparison_needs(comparison) == 0)
             return STATUS_OK;
     }
 }
@@ -214,16 +282,19 @@ static enum status gate(const void *parsed, const struct invocation *invocation)
 {
     const struct gate_options *options = parsed;
     const bool fixed = invocation->argument_count > 0;
-    struct comparing comparing;
-    struct sides *sides = comparing.sides;
-    struct texts more = {0};
+    struct gate gate = {.options = options,
+                        .processes = {.invocation = invocation, .measure = &options->measure}};
+    struct comparing *const comparing = &gate.comparing;
+    struct sides *sides = comparing->sides;
     enum status status;
+    bool early;
 
     if (fixed == !!options->programs[BASE])
         return log_error(STATUS_USAGE, "a gate needs one BASE: results, or --base-program PATH");
-    status = comparing_open(&options->comparing, &comparing);
-    comparing.as.judge.other_analyses = OTHER_ANALYSES;
-    comparing.as.judge.base_fixed = fixed;
+    status = comparing_open(&options->comparing, comparing);
+    comparing->as.judge.other_analyses = OTHER_ANALYSES;
+    comparing->as.judge.base_fixed = fixed;
+    memcpy(gate.processes.programs, options->programs, sizeof(options->programs));
     if (status == STATUS_OK && fixed)
         status = sides_add_list(&sides[BASE], invocation->arguments[0]);
     if (status == STATUS_OK && sides[BASE].count > 1)
@@ -235,11 +306,14 @@ static enum status gate(const void *parsed, const struct invocation *invocation)
                  options->programs[i] ? options->programs[i] : "this program");
     interrupt_catch();
     if (status == STATUS_OK && fixed)
-        status = take_kernels(&options->plan, &sides[BASE], &more);
+        status = take_kernels(&options->plan, &sides[BASE], &gate.processes.more);
     if (status == STATUS_OK)
-        status = measure(options, invocation, &more, &comparing);
-    texts_close(&more);
-    status = comparing_close(&comparing, status, output_style(&options->look));
+        status = processes_open(&gate.processes, options->results_path);
+    if (status == STATUS_OK)
+        status = measure(&gate);
+    early = interrupted() || status != STATUS_OK;
+    status = comparing_close(comparing, status, output_style(&options->look));
+    processes_close(&gate.processes, early, "the same command line with --results ");
     interrupt_end();
     return status;
 }
@@ -251,14 +325,19 @@ const struct command gate_command = {
     .arguments_max = 1,
     OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct gate_options),
-    .common = "quick,path,kernel,device,processes,seconds,base-program,new-program,threshold,"
-              "calibration,junit,quiet",
+    .common =
+        "quick,path,kernel,device,processes,seconds,results,base-program,new-program,threshold,"
+        "junit,quiet",
     .details = "BASE is results, as compare takes them, or a program. NEW is a program: this one "
                "where nothing else is said. They take\n"
                "turns. After 3, 5, 10 and 20 processes a side, and at the end of the budget, they "
                "are compared at a level that allows\n"
                "for so many interim analyses. The gate ends when more processes would decide "
                "nothing. Exit codes are those of compare.\n"
+               "A process beside which another one used the GPU is measured again, until --seconds "
+               "are over, or so often as --processes\n"
+               "says. A signal ends the gate with what it has; --results keeps that, also where it "
+               "is killed, and goes on.\n"
                "Without a GPU it is 3, unless --engine model is given. If BASE has users' kernels, "
                "--kernel names their files, which must\n"
                "be those of BASE: NEW measures them as BASE did. Nothing is compiled because BASE "

@@ -2,44 +2,165 @@
  * A process of calibrate and gate: cbank run, with the options of this command line. */
 #include "processes.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "child.h"
-#include "file_lock.h"
+#include "files.h"
 #include "log.h"
 #include "memory.h"
+#include "sha256.h"
 
-/* The words of the command line, each with a NUL behind: the options of this one that say what is
- * measured and how, and `more`. */
-static bool write_words(const struct invocation *invocation, const struct measure_options *measure,
-                        const struct texts *more, const char *program, const char *path,
-                        struct memory *out)
+enum { PROGRAM_BYTES_MAX = 1 << 30, FOLDER_BYTES_MAX = PATH_MAX / 2 };
+
+static const char about_name[] = "processes.txt";
+
+/* -- what is run ------------------------------------------------------------------------------- */
+
+/* Puts the words of a command line, each with `end` behind: the options of this one that say what
+ * is measured and how, and `more`. */
+static void put_words(FILE *stream, const struct processes *processes, const char *program,
+                      char end)
 {
-    FILE *stream = memory_open(out);
+    const struct invocation *const invocation = processes->invocation;
 
-    if (!stream)
-        return memory_close(out, stream);
-    fprintf(stream, "%s%crun%c--quiet%c", program, '\0', '\0', '\0');
+    fprintf(stream, "%s%crun%c--quiet%c", program, end, end, end);
     for (size_t i = 0; i < invocation->given_count; i++) {
         const struct given_option *given = &invocation->given[i];
 
         if (given->group->rows == plan_option_rows || given->group->rows == kernel_option_rows ||
             given->group->rows == measure_option_rows)
             fprintf(stream, "--%s%s%s%c", given->option->name, given->value ? "=" : "",
-                    given->value ? given->value : "", '\0');
+                    given->value ? given->value : "", end);
     }
-    for (size_t i = 0; i < more->count; i++)
-        fprintf(stream, "%s%c", more->items[i], '\0');
-    if (!measure->engine) /* or a gate without a GPU would compare models, and pass */
-        fprintf(stream, "--engine=%s%c", engine_rows[0].name, '\0');
-    fprintf(stream, "--json=%s%c", path, '\0');
-    return memory_close(out, stream);
+    for (size_t i = 0; i < processes->more.count; i++)
+        fprintf(stream, "%s%c", processes->more.items[i], end);
+    if (!processes->measure->engine) /* or a gate without a GPU would compare models, and pass */
+        fprintf(stream, "--engine=%s%c", engine_rows[0].name, end);
 }
+
+static const char *shown_program(const struct processes *processes, size_t side)
+{
+    return processes->programs[side] ? processes->programs[side] : processes->invocation->argv[0];
+}
+
+/* Puts the hash of a program, as far as its file is found. */
+static void put_hash(FILE *stream, const char *program)
+{
+    const char *const path = program ? program : "/proc/self/exe";
+    char hex[SHA256_HEX_BYTES];
+    size_t bytes;
+    char *text;
+
+    if (access(path, R_OK) != 0 || file_read(path, PROGRAM_BYTES_MAX, &text, &bytes) != STATUS_OK)
+        return;
+    sha256_hex(text, bytes, hex);
+    free(text);
+    fprintf(stream, "%s\n", hex);
+}
+
+/* -- the folder -------------------------------------------------------------------------------- */
+
+static enum status write_text(FILE *stream, const void *context)
+{
+    fputs(context, stream);
+    return STATUS_OK;
+}
+
+/* The folder must be of the same processes, or have nothing. */
+static enum status take_folder(struct processes *processes, const char *about)
+{
+    char path[PATH_MAX], *before;
+    struct dirent **entries;
+    enum status status;
+    size_t bytes;
+    int count;
+
+    snprintf(path, sizeof(path), "%s/%s", processes->folder, about_name);
+    if (processes->scratch.path[0])
+        return file_write(path, write_text, about);
+    status = file_lock_take(path, &processes->lock);
+    if (status != STATUS_OK)
+        return status;
+    if (access(path, F_OK) != 0) {
+        /* ".", ".." and the lock */
+        count = scandir(processes->folder, &entries, NULL, NULL);
+        for (int i = 0; i < count; i++)
+            free(entries[i]);
+        if (count >= 0)
+            free(entries);
+        return count > 3 ? log_error(STATUS_USAGE,
+                                     "%s has other files than results of a gate; name a new folder",
+                                     processes->folder)
+                         : file_write(path, write_text, about);
+    }
+    status = file_read(path, 1 << 20, &before, &bytes);
+    if (status != STATUS_OK)
+        return status;
+    if (strcmp(before, about) != 0)
+        status = log_error(STATUS_USAGE,
+                           "%s has processes of another command line or program (%s says which); "
+                           "name a new folder, or give what they were measured with",
+                           processes->folder, path);
+    free(before);
+    return status;
+}
+
+enum status processes_open(struct processes *processes, const char *named)
+{
+    struct memory about = {0};
+    enum status status;
+    FILE *stream;
+
+    if (processes->measure->devices.all || processes->measure->devices.count > 1)
+        return log_error(STATUS_USAGE, "--device: all processes are of one GPU; name one, and take "
+                                       "each by itself");
+    if (named && (strlen(named) > FOLDER_BYTES_MAX || (mkdir(named, 0777) != 0 && errno != EEXIST)))
+        return log_error(STATUS_USAGE, "cannot make the folder %s: %s; name another by --results",
+                         named,
+                         strlen(named) > FOLDER_BYTES_MAX ? "its name is too long"
+                                                          : strerror(errno));
+    status = named ? STATUS_OK : scratch_open(&processes->scratch);
+    if (status != STATUS_OK)
+        return status;
+    processes->folder = named ? named : processes->scratch.path;
+    stream = memory_open(&about);
+    for (size_t i = 0; stream && i < SIDES; i++) {
+        put_words(stream, processes, shown_program(processes, i), '\n');
+        put_hash(stream, processes->programs[i]);
+    }
+    status = memory_close(&about, stream) ? take_folder(processes, about.text)
+                                          : log_memory("what is run");
+    free(about.text);
+    return status;
+}
+
+void processes_close(struct processes *processes, bool early, const char *again)
+{
+    const bool kept = processes->told || (early && processes->measured > 0);
+
+    if (early && processes->measured > 0)
+        log_note(false, "%zu result%s in %s; %s%s goes on", processes->measured,
+                 processes->measured == 1 ? " is" : "s are", processes->folder, again,
+                 processes->folder);
+    else if (processes->told)
+        log_note(false, "the results are kept in %s", processes->folder);
+    if (kept)
+        scratch_keep(&processes->scratch);
+    scratch_close(&processes->scratch);
+    file_lock_release(&processes->lock);
+    texts_close(&processes->more);
+    *processes = (struct processes){0};
+}
+
+/* -- a process --------------------------------------------------------------------------------- */
 
 /* Runs the program that the words begin with, and waits for it. Returns its exit status;
  * STATUS_ENVIRONMENT, logged unless interrupted, if it made no result. */
@@ -75,33 +196,85 @@ static enum status run_words(const struct memory *line, const char *program, con
     return (enum status)WEXITSTATUS(code);
 }
 
-enum status process_run(const struct invocation *invocation, const struct measure_options *measure,
-                        const struct texts *more, const char *program, const char *what,
-                        struct sides *sides)
+/* Runs a process, whose result is then at the path. */
+static enum status run_process(struct processes *processes, size_t side, const char *what,
+                               const char *path)
 {
-    const char *shown = program ? program : invocation->argv[0];
-    char folder[] = "/tmp/cbank-processes-XXXXXX", path[sizeof(folder) + 16];
+    const char *const program = processes->programs[side], *shown = shown_program(processes, side);
     struct memory line = {0};
+    FILE *const stream = memory_open(&line);
     enum status status;
 
-    if (isatty(STDERR_FILENO))
-        fprintf(stderr, "%s\n", what);
-    if (measure->devices.all || measure->devices.count > 1)
-        return log_error(STATUS_USAGE, "--device: all processes are of one GPU; name one, and take "
-                                       "each by itself");
-    if (!mkdtemp(folder))
-        return log_error(STATUS_USAGE, "%s: cannot make a folder in /tmp: %s", what,
-                         strerror(errno));
-    snprintf(path, sizeof(path), "%s/result.json", folder);
-    if (write_words(invocation, measure, more, shown, path, &line))
-        status = run_words(&line, program, shown, what, path);
-    else
-        status = log_memory("what is run");
-    sides->total.findings += status == STATUS_FINDING;
-    if (status <= STATUS_FINDING)
-        status = status_worse(status, sides_add(sides, path));
-    file_discard(path);
-    rmdir(folder);
+    if (stream) {
+        put_words(stream, processes, shown, '\0');
+        fprintf(stream, "--json=%s%c", path, '\0');
+    }
+    status = memory_close(&line, stream) ? run_words(&line, program, shown, what, path)
+                                         : log_memory("what is run");
     free(line.text);
+    processes->told |= status == STATUS_FINDING;
+    return status;
+}
+
+static bool is_contended(const struct result *result)
+{
+    bool contended = false;
+
+    for (size_t i = 0; i < result->cell_count; i++)
+        contended = contended || result->cells[i].flags & FLAG_CONTENDED;
+    return contended;
+}
+
+/* Reads the result of a process that an earlier command measured to its end. False: there is
+ * none. */
+static bool read_before(const char *path, struct result *out)
+{
+    bool whole;
+
+    if (access(path, F_OK) != 0)
+        return false;
+    whole = result_read(path, out) == STATUS_OK && out->complete;
+    if (!whole) {
+        result_close(out);
+        file_discard(path);
+    }
+    return whole;
+}
+
+enum status process_run(struct processes *processes, size_t side, uint64_t number, bool alone,
+                        struct sides *sides, bool *dropped)
+{
+    char path[PATH_MAX], what[64];
+    struct result result = {0};
+    enum status status = STATUS_OK, added;
+
+    *dropped = false;
+    snprintf(what, sizeof(what), "%s process %" PRIu64, side_names[side], number);
+    snprintf(path, sizeof(path), "%s/%s-%" PRIu64 ".json", processes->folder, side_names[side],
+             number);
+    if (!read_before(path, &result)) {
+        if (isatty(STDERR_FILENO))
+            fprintf(stderr, "%s\n", what);
+        status = run_process(processes, side, what, path);
+        sides->total.findings += status == STATUS_FINDING;
+        if (status > STATUS_FINDING) {
+            file_discard(path);
+            return status;
+        }
+        added = result_read(path, &result);
+        if (added != STATUS_OK) {
+            processes->told = true;
+            result_close(&result);
+            return status_worse(status, added);
+        }
+    }
+    *dropped = alone && is_contended(&result);
+    if (*dropped) {
+        file_discard(path);
+    } else {
+        status = status_worse(status, sides_take(sides, path, &result));
+        processes->measured += status <= STATUS_FINDING;
+    }
+    result_close(&result);
     return status;
 }

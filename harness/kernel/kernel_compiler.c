@@ -6,7 +6,6 @@
  *   nvcc -E  ->  files, hash  ->  in the cache?  ->  nvcc -cubin -keep  ->  the same files? */
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@
 #include "kernel_parts.h"
 #include "log.h"
 
-enum { NAME_BYTES = KERNEL_FOLDER_BYTES + 32 };
+enum { NAME_BYTES = SCRATCH_BYTES + 32 };
 
 static const double say_seconds = 30; /* between two lines that say what is waited for */
 static const double version_seconds = 60; /* for nvcc --version */
@@ -30,12 +29,12 @@ static const double version_seconds = 60; /* for nvcc --version */
 static bool take_nvcc(const char *path, struct kernel_compiler *out)
 {
     char output[NAME_BYTES], *words[] = {out->path, "--version", NULL}, *text, *version;
-    struct child_job job = {.words = words, .output = output, .folder = out->folder};
+    struct child_job job = {.words = words, .output = output, .folder = out->scratch.path};
     const struct child_patience patience = {.seconds = version_seconds};
     size_t bytes;
 
     snprintf(out->path, sizeof(out->path), "%s", path);
-    snprintf(output, sizeof(output), "%s/version", out->folder);
+    snprintf(output, sizeof(output), "%s/version", out->scratch.path);
     text =
         children_run(&job, 1, 1, &patience) && job.code == 0 ? kernel_read(output, &bytes) : NULL;
     version = text ? strstr(text, ", V") : NULL;
@@ -52,24 +51,15 @@ enum status kernel_compiler_open(const char *name, struct kernel_compiler *out)
 {
     const char *const asked = name ? name : getenv("CBANK_NVCC");
     const bool named = asked && asked[0], nvrtc = named && strcmp(asked, "nvrtc") == 0;
-    /* The name of the folder is one that a shell leaves as it is: nvcc starts programs by a
-     * shell. */
-    static const char plain[] =
-        "/._-+0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    const char *const base = getenv("TMPDIR");
-    const bool fits = base && base[0] == '/' && strlen(base) < KERNEL_FOLDER_BYTES / 2 &&
-                      !base[strspn(base, plain)];
+    const enum status status = scratch_open(&out->scratch);
 
-    snprintf(out->folder, sizeof(out->folder), "%s/cbank-XXXXXX", fits ? base : "/tmp");
-    if (!mkdtemp(out->folder))
-        return log_error(STATUS_ENVIRONMENT,
-                         "cannot write a temporary folder %s: %s; TMPDIR=FOLDER names another",
-                         out->folder, strerror(errno));
-    if (kernel_disk_full(out->folder))
+    if (status != STATUS_OK)
+        return status;
+    if (kernel_disk_full(out->scratch.path))
         return log_error(STATUS_ENVIRONMENT,
                          "no room is left on the disk of %s, for what a compiler writes; make room "
                          "there, or name another folder by TMPDIR",
-                         out->folder);
+                         out->scratch.path);
     if (!nvrtc && (named ? take_nvcc(asked, out)
                          : take_nvcc("nvcc", out) || take_nvcc("/usr/local/cuda/bin/nvcc", out)))
         return STATUS_OK;
@@ -86,17 +76,9 @@ enum status kernel_compiler_open(const char *name, struct kernel_compiler *out)
                      "CUDA toolkit, or name an nvcc by --compiler or CBANK_NVCC");
 }
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-    (void)status, (void)type, (void)walk;
-    return remove(path);
-}
-
 void kernel_compiler_close(struct kernel_compiler *compiler)
 {
-    /* A program that nvcc started may have written until it was killed. */
-    for (int i = 0; i < 2 && compiler->folder[0] && access(compiler->folder, F_OK) == 0; i++)
-        nftw(compiler->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    scratch_close(&compiler->scratch);
     texts_close(&compiler->words);
     *compiler = (struct kernel_compiler){0};
 }
@@ -195,12 +177,12 @@ static bool add_run(struct nvcc_runs *runs, const struct kernel_build *build, si
                     bool reading)
 {
     struct kernel_compiler *const compiler = runs->compiler;
-    const char *const folder = compiler->folder;
+    const char *const folder = compiler->scratch.path;
     struct nvcc_run *const run = &runs->runs[runs->count];
     char **const to = runs->words + runs->count * runs->word_count;
     char *const makes = reading ? "-M" : build->on_cpu ? "-shared" : "-cubin";
     char *const how = build->on_cpu ? "-Xcompiler=-fPIC,-O2" : "-lineinfo";
-    char *const own[OWN_WORDS] = {compiler->path, runs->arch,  "-I",      compiler->folder,
+    char *const own[OWN_WORDS] = {compiler->path, runs->arch,  "-I",      compiler->scratch.path,
                                   makes,          how,         "-o",      run->output,
                                   "-keep",        "-keep-dir", run->kept, "-DCBANK_MEASURE"};
     char name[32];
@@ -217,15 +199,15 @@ static bool add_run(struct nvcc_runs *runs, const struct kernel_build *build, si
     memcpy(to + OWN_WORDS, compiler->words.items, compiler->user_words * sizeof(*to));
     to[OWN_WORDS + compiler->user_words] = run->source;
     runs->jobs[runs->count++] =
-        (struct child_job){.words = to, .output = run->messages, .folder = compiler->folder};
+        (struct child_job){.words = to, .output = run->messages, .folder = compiler->scratch.path};
     return (mkdir(run->kept, 0700) == 0 || errno == EEXIST) &&
            write_text(folder, name, build->source);
 }
 
 static bool write_headers(const struct kernel_compiler *compiler)
 {
-    return write_text(compiler->folder, "cbank.cuh", cbank_header_tables) &&
-           write_text(compiler->folder, "cbank_case.h", cbank_header_case);
+    return write_text(compiler->scratch.path, "cbank.cuh", cbank_header_tables) &&
+           write_text(compiler->scratch.path, "cbank_case.h", cbank_header_case);
 }
 
 /* Says what is waited for. */
@@ -260,7 +242,7 @@ static enum status check_ended(const struct nvcc_runs *runs, size_t index, const
     faulty =
         kernel_not_at_fault(messages ? messages : "", job->code,
                             run->reading || (stat(run->output, &about) == 0 && about.st_size > 0),
-                            runs->compiler->folder, cause);
+                            runs->compiler->scratch.path, cause);
     free(messages);
     return faulty ? log_error(STATUS_ENVIRONMENT, "%s: %s %s", kernel, runs->compiler->path, cause)
                   : STATUS_OK;
@@ -286,7 +268,7 @@ static enum status run_all(struct nvcc_runs *runs, const char *kernel)
                ? STATUS_ENVIRONMENT
                : log_error(STATUS_ENVIRONMENT,
                            "cannot run %s in %s: %s; name another nvcc, or a folder by TMPDIR",
-                           runs->compiler->path, runs->compiler->folder, strerror(errno));
+                           runs->compiler->path, runs->compiler->scratch.path, strerror(errno));
 }
 
 /* -- what is read ------------------------------------------------------------------------------ */
@@ -355,7 +337,7 @@ static bool read_option_files(const struct texts *words, struct kernel_reads *re
 static enum status cannot_write(const struct kernel_compiler *compiler)
 {
     return log_error(STATUS_ENVIRONMENT, "cannot write into %s: %s; TMPDIR=FOLDER names another",
-                     compiler->folder, strerror(errno));
+                     compiler->scratch.path, strerror(errno));
 }
 
 static enum status no_memory(const struct kernel_reads *reads)
@@ -404,7 +386,7 @@ enum status kernel_preprocess(struct kernel_compiler *compiler, const struct ker
         return cannot_write(compiler);
     if (compiler->path[0])
         status = read_by_nvcc(compiler, builds, count, reads);
-    else if (!kernel_reads_scan(reads, &compiler->words, compiler->folder))
+    else if (!kernel_reads_scan(reads, &compiler->words, compiler->scratch.path))
         status = no_memory(reads);
     if (status != STATUS_OK || kernel_reads_know(reads, reads->kernel))
         return status;

@@ -5,9 +5,8 @@
 #include <limits.h>
 
 #include "kernel_file.h"
+#include "scratch.h"
 #include "texts.h"
-
-enum { KERNEL_FOLDER_BYTES = 128 };
 
 /* -- compilers: an nvcc, which runs as a child, or NVRTC, a library of the toolkit ------------- */
 
@@ -34,7 +33,7 @@ struct kernel_compiler {
     char path[PATH_MAX]; /* of nvcc, as execvp takes it; "": NVRTC */
     struct nvrtc nvrtc; /* its library stays open */
     char version[KERNEL_COMPILER_BYTES]; /* "nvcc 13.0.88" */
-    char folder[KERNEL_FOLDER_BYTES]; /* of nvcc's temporary files; "": none */
+    struct scratch scratch; /* of nvcc's temporary files */
     /* options: the user's, then those that nvcc takes from the environment */
     struct texts words;
     size_t user_words; /* number of the former */

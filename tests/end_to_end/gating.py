@@ -10,10 +10,12 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import time
 import unittest
+import unittest.mock
 
 import jsonschema
 
@@ -37,6 +39,19 @@ PLAN = [
     "--counters",
     "none",
 ]
+
+
+def sleeper(gate):
+    """The child of a gate that hangs."""
+    for _ in range(6000):
+        with open(f"/proc/{gate.pid}/task/{gate.pid}/children", encoding="utf-8") as file:
+            children = file.read().split()
+        # an earlier child, which ended meanwhile
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if children and read_bytes(f"/proc/{children[0]}/cmdline").startswith(b"sleep"):
+                return int(children[0])
+        time.sleep(0.01)
+    raise AssertionError("it does not hang")
 
 
 @unittest.skipUnless(
@@ -129,6 +144,196 @@ class Verdicts(Case):
         self.assertEqual((report["base"]["results"], report["counts"]["inconclusive"]), (1, 4))
 
 
+class Neighbours(Case):
+    """Another process uses the GPU while NEW is measured: it has 2 ms of every 5, or nearly all."""
+
+    def beside(self, name, others, *words, every_ms=5):
+        """A program that has a neighbour where its number is one of these."""
+        return self.program(
+            name,
+            f"""echo >> {name}.runs
+            case $(wc -l < {name}.runs) in
+            {others}) CBANK_SIMULATED=$CBANK_SIMULATED,neighbour_ms={every_ms};;
+            esac
+            export CBANK_SIMULATED; exec {shlex.quote(CBANK)} "$@" {' '.join(words)}""",
+        )
+
+    def base(self):
+        self.cbank("run", *PLAN, "--quiet", "--json", "base.json")
+        return "base.json"
+
+    def test_it_is_no_regression(self):
+        """The gate measures again until its budget is spent."""
+        near = self.beside("near", "*", every_ms=2.1)
+        report, _ = self.gate(
+            self.base(), "--new-program", near, "--processes", "2", "--quiet", status=4
+        )
+        self.assertEqual((report["counts"]["contended"], report["new"]["results"]), (4, 1))
+        self.assertIn("as another process used the GPU (exit 4)", report["summary"])
+        self.assertEqual(len(read_bytes(self.path("near.runs"))), 3)
+        done = self.cbank(
+            *("gate", "base.json", "--new-program", near, *PLAN, "--seconds", "0.001"), status=4
+        )
+        self.assertIn("another process used the GPU of NEW: measure again alone", done.stdout)
+
+    def test_it_is_gone_after_a_while(self):
+        report, said = self.gate(self.base(), "--new-program", self.beside("near", "1|2|4"))
+        self.assertEqual((report["counts"]["same"], report["new"]["results"]), (4, 3))
+        self.assertEqual(said.count("had not the GPU alone: it is measured again"), 3)
+
+    def test_the_first_process_was_alone_and_no_other_is(self):
+        near = self.beside("near", "[2-9]*|1?*")
+        report, said = self.gate(
+            self.base(), "--new-program", near, "--processes", "3", "--threshold", "0.05", status=4
+        )
+        self.assertEqual((report["counts"]["contended"], report["new"]["results"]), (0, 1))
+        self.assertIn("new process 2 is left out: it had not the GPU alone", said)
+
+    def test_slower_samples_that_nothing_interrupted_are_a_regression(self):
+        near = self.beside("near", "*", "--slow", "global:5")
+        report, _ = self.gate(self.base(), "--new-program", near, "--processes", "1", status=1)
+        verdicts = {cell["identity"]: cell["verdict"] for cell in report["cells"]}
+        for identity, verdict in verdicts.items():
+            self.assertEqual(verdict == "regressed", "global" in identity, identity)
+
+
+class Kept(Case):
+    """What was measured is there after a signal, after kill -9, and while a message names it."""
+
+    def setUp(self):
+        super().setUp()
+        self.cbank("run", *PLAN, "--quiet", "--json", "base.json")
+        self.hang = self.write("hang", "")
+        self.tmp = self.path("tmp")
+        os.mkdir(self.tmp)
+        # The third process hangs as long as that file is there.
+        self.new = self.program(
+            "new",
+            f"""echo >> runs
+            [ -e hang ] && [ $(wc -l < runs) -ge 3 ] && exec sleep 60
+            exec {shlex.quote(CBANK)} "$@" """,
+        )
+        self.words = ["base.json", "--new-program", self.new, *PLAN, "--json", "gate.json"]
+
+    def runs(self):
+        return len(read_bytes(self.path("runs")))
+
+    def end(self, number, *words):
+        """What a gate says that gets a signal while its third process hangs."""
+        gate = subprocess.Popen(
+            [CBANK, "gate", *self.words, *words],
+            cwd=self.folder,
+            env={**ENVIRONMENT, "TMPDIR": self.tmp},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        sleeper(gate)
+        gate.send_signal(number)
+        said = gate.communicate(timeout=60)[1]
+        self.assertEqual(gate.returncode, -number, said)
+        return said
+
+    def go_on(self, *words, status=0):
+        os.remove(self.hang)
+        done = self.cbank("gate", *self.words, *words, status=status)
+        return read_json(self.path("gate.json")), done
+
+    def same(self, report, results):
+        self.assertEqual((report["counts"]["same"], report["new"]["results"]), (4, results))
+
+    def test_a_signal_and_the_same_command_again(self):
+        said = self.end(signal.SIGTERM, "--results", "kept")
+        self.assertIn("2 results are in kept; the same command line with --results kept goes", said)
+        self.same(read_json(self.path("gate.json")), 2)
+        self.assertEqual(self.runs(), 3)
+        report, _ = self.go_on("--results", "kept")
+        self.same(report, 3)
+        self.assertEqual(self.runs(), 4)
+        self.assertEqual(
+            sorted(os.listdir(self.path("kept"))),
+            ["new-1.json", "new-2.json", "new-3.json", "processes.txt"],
+        )
+
+    def test_kill_and_the_same_command_again(self):
+        self.end(signal.SIGKILL, "--results", "kept")
+        self.assertFalse(os.path.exists(self.path("gate.json")))
+        report, _ = self.go_on("--results", "kept")
+        self.same(report, 3)
+        self.assertEqual(self.runs(), 4)
+
+    def test_a_signal_without_a_folder(self):
+        """The results stay where the message says, and no later command removes them."""
+        said = self.end(signal.SIGTERM)
+        folder = re.search(r"2 results are in (\S+);", said)[1]
+        self.assertEqual(os.path.dirname(folder), self.tmp)
+        report, _ = self.go_on()
+        self.same(report, 3)
+        self.assertEqual(self.runs(), 6)
+        report, _ = self.go_on_in(folder)
+        self.assertEqual(self.runs(), 7)
+
+    def go_on_in(self, folder):
+        self.write("hang", "")
+        return self.go_on("--results", folder)
+
+    def test_what_kill_leaves_is_removed(self):
+        """By the next command of any kind that needs such a folder; that of a living one stays."""
+        with unittest.mock.patch.dict(ENVIRONMENT, TMPDIR=self.tmp):
+            self.end(signal.SIGKILL)
+            left = os.listdir(self.tmp)
+            self.assertEqual(len(left), 1)
+            self.write("tmp/cbank-scratch-mine00/result", "a user's folder")
+            os.remove(self.path("runs"))
+            gate = subprocess.Popen(
+                [CBANK, "gate", *self.words], cwd=self.folder, env=ENVIRONMENT, stderr=-3
+            )
+            self.addCleanup(gate.wait)
+            self.addCleanup(gate.kill)
+            sleeper(gate)
+            living = {*os.listdir(self.tmp)} - {"cbank-scratch-mine00"}
+            self.assertEqual((len(living), living & {*left}), (1, set()))
+            self.cbank("calibrate", "--processes", "2", *PLAN, "--quiet")
+            self.assertEqual({*os.listdir(self.tmp)}, {*living, "cbank-scratch-mine00"})
+
+    def test_an_error_keeps_what_was_measured(self):
+        os.remove(self.hang)
+        broken = self.program(
+            "broken", f'echo >> runs; [ $(wc -l < runs) = 3 ] && exit 9; exec {CBANK} "$@"'
+        )
+        done = self.cbank("gate", "base.json", "--new-program", broken, *PLAN, status=3)
+        folder = re.search(r"2 results are in (\S+);", done.stderr)[1]
+        self.assertIn("new-2.json", os.listdir(folder))
+        shutil.rmtree(folder)
+
+    def test_a_file_that_a_message_names_stays(self):
+        os.remove(self.hang)
+        finds = self.program("finds", f'{CBANK} "$@"; echo "see $*" >&2; exit 1')
+        done = self.cbank("gate", "base.json", "--new-program", finds, *PLAN, status=1)
+        folder = re.search(r"the results are kept in (\S+)", done.stderr)[1]
+        for name in re.findall(r"--json=(\S+)", done.stderr):
+            self.assertEqual((os.path.dirname(name), os.path.exists(name)), (folder, True))
+        shutil.rmtree(folder)
+
+    def test_what_does_not_belong_together(self):
+        os.remove(self.hang)
+        self.cbank("gate", *self.words, "--results", "kept")
+        for words, message in (
+            (["--max-samples", "7"], "has processes of another command line or program"),
+            (["--new-program", CBANK], "has processes of another command line or program"),
+        ):
+            done = self.cbank("gate", *self.words, *words, "--results", "kept", status=2)
+            self.assertIn(message, done.stderr)
+        with open(self.new, "a", encoding="utf-8") as file:
+            file.write("# another program")
+        done = self.cbank("gate", *self.words, "--results", "kept", status=2)
+        self.assertIn("has processes of another command line or program", done.stderr)
+        self.write("mine/base.json", {})
+        done = self.cbank("gate", *self.words, "--results", "mine", status=2)
+        self.assertIn("has other files than results of a gate", done.stderr)
+        self.assertEqual(os.listdir(self.path("mine")), ["base.json"])
+
+
 class Recipes(Case):
     """Recipes for services of continuous integration, with the simulated GPU in place of a
     runner's."""
@@ -211,14 +416,16 @@ class Sides(Case):
             ("./absent", "./absent exited with 127"),
             ("true", "wrote no result"),
             (self.program("odd", "echo odd; exit 9"), "exited with 9"),
-            (writes, "result.json"),
+            (writes, "base-1.json"),
         ):
-            with self.subTest(name):
+            with self.subTest(name), unittest.mock.patch.dict(ENVIRONMENT, TMPDIR=self.folder):
                 done = self.cbank(
                     "gate", "--base-program", name, *PLAN, status=2 if name == writes else 3
                 )
                 self.assertIn(message, done.stderr)
                 self.assertEqual(done.stdout, "")
+                for path in re.findall(r"(\S+\.json):", done.stderr):
+                    self.assertTrue(os.path.exists(path), path)
 
 
 class Children(Case):
@@ -235,23 +442,11 @@ class Children(Case):
             ],
         )
 
-    def sleeper(self, gate):
-        """The child that hangs."""
-        for _ in range(1000):
-            with open(f"/proc/{gate.pid}/task/{gate.pid}/children", encoding="utf-8") as file:
-                children = file.read().split()
-            # an earlier child, which ended meanwhile
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                if children and read_bytes(f"/proc/{children[0]}/cmdline").startswith(b"sleep"):
-                    return int(children[0])
-            time.sleep(0.01)
-        raise AssertionError("it does not hang")
-
     def test_they_end_with_it(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL):
             with self.subTest(number):
                 gate = self.start(self.program("hangs", "exec sleep 60"))
-                child = self.sleeper(gate)
+                child = sleeper(gate)
                 gate.send_signal(number)
                 messages = gate.communicate(timeout=60)[1]
                 self.assertEqual(gate.returncode, -number, messages)
@@ -263,7 +458,7 @@ class Children(Case):
 
     def test_a_killed_process(self):
         gate = self.start(self.program("hangs", "exec sleep 60"))
-        os.kill(self.sleeper(gate), signal.SIGKILL)
+        os.kill(sleeper(gate), signal.SIGKILL)
         self.assertIn("new process 1 was killed by signal 9", gate.communicate(timeout=60)[1])
         self.assertEqual(gate.returncode, 3)
 
