@@ -2,9 +2,11 @@
  * Reads the attributes of functions in .nv.info, and the sizes of constant banks. */
 #include "kernel_usage.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "instruction.h"
+#include "log.h"
 
 /* An attribute of .nv.info: format, name, bytes behind; then the index of a symbol, and a value. */
 enum { SIZED = 4, HEAD_BYTES = 4, VALUE_BYTES = 8, STACK = 0x11, REGISTERS = 0x2f };
@@ -17,26 +19,43 @@ static uint32_t word_at(const unsigned char *data, size_t bytes)
     return word;
 }
 
-/* Reads the attributes of one function. */
-static void read_attributes(const struct cubin *cubin, const struct cubin_section *section,
-                            const char *symbol, struct kernel_usage *out)
+enum status kernel_usages_open(const struct cubin *cubin, struct kernel_usages *out)
 {
-    for (size_t offset = 0; offset + HEAD_BYTES <= section->bytes;) {
-        const unsigned char *head = section->data + offset;
+    struct cubin_section section;
+    const char *name;
+    size_t size;
+
+    *out = (struct kernel_usages){.count = 0};
+    while (cubin_symbol_at(cubin, out->count, &name, &size))
+        out->count++;
+    out->symbols = calloc(out->count + 1, sizeof(*out->symbols));
+    if (!out->symbols)
+        return log_memory("what a cubin says of its kernels");
+    if (!cubin_section_named(cubin, ".nv.info", "", &section) || !section.data)
+        return STATUS_OK;
+    for (size_t offset = 0; offset + HEAD_BYTES <= section.bytes;) {
+        const unsigned char *head = section.data + offset;
         const uint32_t bytes = head[0] == SIZED ? word_at(head + 2, 2) : 0;
-        const char *name;
-        size_t size;
 
         offset += HEAD_BYTES + bytes;
-        if (offset > section->bytes)
-            return;
-        if (bytes != VALUE_BYTES || (head[1] != STACK && head[1] != REGISTERS) ||
-            !cubin_symbol_at(cubin, word_at(head + HEAD_BYTES, 4), &name, &size) ||
-            strcmp(name, symbol) != 0)
+        if (offset > section.bytes)
+            break;
+        if (bytes != VALUE_BYTES || (head[1] != STACK && head[1] != REGISTERS))
             continue;
-        *(head[1] == STACK ? &out->stack_bytes : &out->registers) =
-            optional_of(word_at(head + HEAD_BYTES + 4, 4));
+        const uint32_t symbol = word_at(head + HEAD_BYTES, 4);
+
+        if (symbol < out->count)
+            *(head[1] == STACK ? &out->symbols[symbol].stack_bytes
+                               : &out->symbols[symbol].registers) =
+                optional_of(word_at(head + HEAD_BYTES + 4, 4));
     }
+    return STATUS_OK;
+}
+
+void kernel_usages_close(struct kernel_usages *usages)
+{
+    free(usages->symbols);
+    *usages = (struct kernel_usages){0};
 }
 
 /* Counts the instructions of local memory, by the opcode in the lowest bits of each. */
@@ -53,24 +72,19 @@ static void count_local(const struct cubin_function *function, struct kernel_usa
     }
 }
 
-void kernel_usage_read(const struct cubin *cubin, const struct cubin_function *function,
-                       struct kernel_usage *out)
+void kernel_usage_read(const struct cubin *cubin, const struct kernel_usages *usages,
+                       const struct cubin_function *function, struct kernel_usage *out)
 {
-    static const char user_bank[] = ".nv.constant3", parameter_bank[] = ".nv.constant0.";
     struct cubin_section section;
 
     *out = (struct kernel_usage){.constant_bytes = optional_of(0)};
     count_local(function, out);
-    for (size_t i = 0; cubin_section_at(cubin, i, &section); i++) {
-        const bool parameters =
-            strncmp(section.name, parameter_bank, strlen(parameter_bank)) == 0 &&
-            strcmp(section.name + strlen(parameter_bank), function->symbol) == 0;
-
-        if (parameters)
-            out->parameter_bytes = optional_of(section.bytes);
-        else if (strcmp(section.name, user_bank) == 0)
-            out->constant_bytes = optional_of(section.bytes);
-        else if (section.data && strcmp(section.name, ".nv.info") == 0)
-            read_attributes(cubin, &section, function->symbol, out);
+    if (function->number < usages->count) {
+        out->registers = usages->symbols[function->number].registers;
+        out->stack_bytes = usages->symbols[function->number].stack_bytes;
     }
+    if (cubin_section_named(cubin, ".nv.constant0.", function->symbol, &section))
+        out->parameter_bytes = optional_of(section.bytes);
+    if (cubin_section_named(cubin, ".nv.constant3", "", &section))
+        out->constant_bytes = optional_of(section.bytes);
 }

@@ -4,6 +4,7 @@
 
 #include "cubin.h"
 #include "optional.h"
+#include "status.h"
 
 struct kernel_usage {
     struct optional registers;      /* of a thread */
@@ -15,6 +16,23 @@ struct kernel_usage {
     uint32_t local_loads, local_stores;
 };
 
+/* What .nv.info says of a symbol. */
+struct symbol_usage {
+    struct optional registers, stack_bytes;
+};
+
+/* What it says of all symbols of a cubin. */
+struct kernel_usages {
+    struct symbol_usage *symbols; /* owned: by number */
+    size_t count;
+};
+
+/* STATUS_ENVIRONMENT, logged, when out of memory. On success the caller closes *out. */
+enum status kernel_usages_open(const struct cubin *cubin, struct kernel_usages *out);
+
+/* Releases; accepts a zeroed struct. */
+void kernel_usages_close(struct kernel_usages *usages);
+
 /* Reads what the code of a function and the sections of its cubin say. */
-void kernel_usage_read(const struct cubin *cubin, const struct cubin_function *function,
-                       struct kernel_usage *out);
+void kernel_usage_read(const struct cubin *cubin, const struct kernel_usages *usages,
+                       const struct cubin_function *function, struct kernel_usage *out);

@@ -14,7 +14,7 @@ static void find_in_ptx(const struct accesses *all, const struct analysed_load *
         code_fact_before(&all->facts->ptx_lines, load->instruction * INSTRUCTION_BYTES);
 
     symbol[0] = 0;
-    if (line && !load->several && !ptx_constant_of(&all->facts->ptx, line->value, symbol, room))
+    if (line && !load->several && !ptx_constant_of(all->facts->ptx, line->value, symbol, room))
         symbol[0] = 0;
 }
 

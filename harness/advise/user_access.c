@@ -268,15 +268,15 @@ static enum status doubt_unseen(uint32_t architecture, struct cubin_kernel *kern
     return kernel->doubt ? STATUS_OK : log_memory("the loads of %s", kernel->name);
 }
 
-enum status user_accesses_read(const struct cubin *cubin, const struct cubin_function *function,
-                               const uint32_t block[3], struct cubin_kernel *kernel,
-                               struct kernel_loads *loads)
+enum status user_accesses_read(const struct cubin_facts *file,
+                               const struct cubin_function *function, const uint32_t block[3],
+                               struct cubin_kernel *kernel, struct kernel_loads *loads)
 {
     struct facts facts;
     struct flow flow = {0};
     struct user_access *kept; /* in as much memory as they need */
-    struct accesses all = {.cubin = cubin, .flow = &flow, .facts = &facts, .kernel = kernel};
-    enum status status = facts_read(cubin, function, &facts);
+    struct accesses all = {.cubin = file->cubin, .flow = &flow, .facts = &facts, .kernel = kernel};
+    enum status status = facts_read(file, function, &facts);
 
     if (status != STATUS_OK)
         return status;

@@ -98,22 +98,30 @@ static enum status name_tables(const struct user_code *code, struct cubin_kernel
     return STATUS_OK;
 }
 
+/* A cubin that is read. */
+struct source {
+    struct cubin cubin;
+    struct cubin_index index;
+    struct cubin_facts facts;
+    struct kernel_usages usages;
+};
+
 /* Reads the loads of a kernel that has its names. */
-static enum status read_kernel(const struct cubin *cubin, const struct cubin_function *function,
+static enum status read_kernel(const struct source *source, const struct cubin_function *function,
                                const uint32_t block[3], const struct user_code *code,
                                struct cubin_kernel *kernel)
 {
     struct kernel_loads loads;
     enum status status;
 
-    kernel_usage_read(cubin, function, &kernel->usage);
-    status = user_accesses_read(cubin, function, block, kernel, &loads);
+    kernel_usage_read(&source->cubin, &source->usages, function, &kernel->usage);
+    status = user_accesses_read(&source->facts, function, block, kernel, &loads);
     if (status == STATUS_OK)
         status = list_loads(&loads, kernel);
     return status == STATUS_OK ? name_tables(code, kernel) : status;
 }
 
-static enum status add_kernel(const struct cubin *cubin, const struct cubin_function *function,
+static enum status add_kernel(const struct source *source, const struct cubin_function *function,
                               const struct code_choice *choice, struct user_code *out)
 {
     struct cubin_kernel *kernel;
@@ -130,40 +138,64 @@ static enum status add_kernel(const struct cubin *cubin, const struct cubin_func
         return log_memory("the name of %s", function->symbol);
     if (!choice->kernel_name ||
         kernel_name_matches(choice->kernel_name, kernel->name, kernel->readable))
-        return read_kernel(cubin, function, choice->block, out, kernel);
+        return read_kernel(source, function, choice->block, out, kernel);
     close_kernel(kernel);
     out->count--;
     out->left_out++;
     return STATUS_OK;
 }
 
+static void close_source(struct source *source)
+{
+    kernel_usages_close(&source->usages);
+    cubin_facts_close(&source->facts);
+    cubin_index_close(&source->index);
+}
+
+/* Reads what the kernels of a cubin share. */
+static enum status open_source(const struct cubin_image *image, const char *path,
+                               struct source *out)
+{
+    char reason[CUBIN_REASON_BYTES];
+    enum status status;
+
+    *out = (struct source){.index = {0}};
+    if (!cubin_open(image->data, image->bytes, &out->cubin, reason))
+        return log_error(STATUS_USAGE, "%s: %s", path, reason);
+    if (!cubin_index_open(&out->cubin, &out->index))
+        return log_memory("the names of %s", path);
+    status = cubin_facts_open(&out->cubin, &out->facts);
+    if (status == STATUS_OK)
+        status = kernel_usages_open(&out->cubin, &out->usages);
+    if (status != STATUS_OK)
+        close_source(out);
+    return status;
+}
+
 /* Adds the kernels of a cubin. */
 static enum status add_kernels(const struct cubin_image *image, const struct code_choice *choice,
                                struct user_code *out)
 {
-    char reason[CUBIN_REASON_BYTES];
-    struct cubin cubin;
+    struct source source;
     struct cubin_function function;
     uint64_t code_bytes = 0;
+    enum status status = open_source(image, out->path, &source);
 
-    if (!cubin_open(image->data, image->bytes, &cubin, reason))
-        return log_error(STATUS_USAGE, "%s: %s", out->path, reason);
-    for (uint64_t place = 0; cubin_next(&cubin, &place, &function);)
+    if (status != STATUS_OK)
+        return status;
+    for (uint64_t place = 0; cubin_next(&source.cubin, &place, &function);)
         code_bytes += function.kernel ? function.bytes : 0;
     /* Each kernel has its own section. */
     if (code_bytes > image->bytes)
-        return log_error(STATUS_USAGE,
-                         "%s: a cubin that is damaged: its kernels are larger than the file; copy "
-                         "it again",
-                         out->path);
-    for (uint64_t place = 0; cubin_next(&cubin, &place, &function);) {
-        const enum status status =
-            function.kernel ? add_kernel(&cubin, &function, choice, out) : STATUS_OK;
-
-        if (status != STATUS_OK)
-            return status;
-    }
-    return STATUS_OK;
+        status = log_error(STATUS_USAGE,
+                           "%s: a cubin that is damaged: its kernels are larger than the file; "
+                           "copy it again",
+                           out->path);
+    for (uint64_t place = 0; status == STATUS_OK && cubin_next(&source.cubin, &place, &function);)
+        if (function.kernel)
+            status = add_kernel(&source, &function, choice, out);
+    close_source(&source);
+    return status;
 }
 
 enum status user_code_parse(const char *path, const void *data, size_t bytes,

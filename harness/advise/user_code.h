@@ -2,7 +2,7 @@
  * The user's kernels and their loads. */
 #pragma once
 
-#include "cubin.h"
+#include "cubin_facts.h"
 #include "divergence.h"
 #include "field.h"
 #include "grid.h"
@@ -137,9 +137,9 @@ enum status user_code_parse(const char *path, const void *data, size_t bytes,
 
 /* Reads the loads of one kernel into its accesses, and counts them. STATUS_ENVIRONMENT, logged,
  * when out of memory. */
-enum status user_accesses_read(const struct cubin *cubin, const struct cubin_function *function,
-                               const uint32_t block[3], struct cubin_kernel *kernel,
-                               struct kernel_loads *loads);
+enum status user_accesses_read(const struct cubin_facts *file,
+                               const struct cubin_function *function, const uint32_t block[3],
+                               struct cubin_kernel *kernel, struct kernel_loads *loads);
 
 /* Releases; accepts a zeroed struct. */
 void user_code_close(struct user_code *code);

@@ -5,6 +5,7 @@
 
 #include <elf.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The assembler marks kernels with this bit of st_other. */
@@ -68,19 +69,34 @@ bool cubin_open(const void *data, size_t bytes, struct cubin *out, char reason[C
     return !why;
 }
 
-/* The next symbol of a type that has a name and a section. */
+/* A section by its name, in an index. */
+struct cubin_name {
+    const char *name;
+    size_t section;
+};
+
+/* Symbol `number`, if it is of a type and has a name and a section. */
+static bool read_symbol(const struct cubin *cubin, size_t number, unsigned type, Elf64_Sym *symbol,
+                        Elf64_Shdr *section)
+{
+    return cubin_read(cubin, cubin->symbols.offset + number * sizeof(*symbol), symbol,
+                      sizeof(*symbol)) &&
+           ELF64_ST_TYPE(symbol->st_info) == type && symbol->st_name < cubin->strings.bytes &&
+           read_section(cubin, symbol->st_shndx, section);
+}
+
+static size_t symbol_count(const struct cubin *cubin)
+{
+    return cubin->symbols.bytes / sizeof(Elf64_Sym);
+}
+
+/* The next symbol of a type that has a name and a section: number *place - 1 then. */
 static bool next_symbol(const struct cubin *cubin, uint64_t *place, unsigned type,
                         Elf64_Sym *symbol, Elf64_Shdr *section)
 {
-    while (*place < cubin->symbols.bytes) {
-        const uint64_t here = cubin->symbols.offset + *place;
-
-        *place += sizeof(*symbol);
-        if (cubin_read(cubin, here, symbol, sizeof(*symbol)) &&
-            ELF64_ST_TYPE(symbol->st_info) == type && symbol->st_name < cubin->strings.bytes &&
-            read_section(cubin, symbol->st_shndx, section))
+    while (*place < symbol_count(cubin))
+        if (read_symbol(cubin, (*place)++, type, symbol, section))
             return true;
-    }
     return false;
 }
 
@@ -99,6 +115,7 @@ bool cubin_next(const struct cubin *cubin, uint64_t *place, struct cubin_functio
             continue;
         *out = (struct cubin_function){
             .symbol = symbol_name(cubin, &symbol),
+            .number = *place - 1,
             .code = cubin->data + section.sh_offset,
             .bytes = section.sh_size,
             .architecture = cubin->architecture,
@@ -125,13 +142,25 @@ bool cubin_section_at(const struct cubin *cubin, size_t index, struct cubin_sect
     return true;
 }
 
+/* The next symbol of a variable. */
+static bool next_variable(const struct cubin *cubin, uint64_t *place, Elf64_Sym *symbol,
+                          Elf64_Shdr *section)
+{
+    const struct cubin_index *index = cubin->index;
+
+    if (!index)
+        return next_symbol(cubin, place, STT_OBJECT, symbol, section);
+    return *place < index->variable_count &&
+           read_symbol(cubin, index->variables[(*place)++], STT_OBJECT, symbol, section);
+}
+
 bool cubin_next_variable(const struct cubin *cubin, uint64_t *place, struct cubin_variable *out)
 {
     struct cubin_section within;
     Elf64_Shdr section;
     Elf64_Sym symbol;
 
-    while (next_symbol(cubin, place, STT_OBJECT, &symbol, &section)) {
+    while (next_variable(cubin, place, &symbol, &section)) {
         const uint64_t offset = symbol.st_value - section.sh_addr;
 
         if (offset > section.sh_size || symbol.st_size > section.sh_size - offset ||
@@ -148,6 +177,78 @@ bool cubin_next_variable(const struct cubin *cubin, uint64_t *place, struct cubi
     }
     return false;
 }
+
+/* -- the index --------------------------------------------------------------------------------- */
+
+static int compare_names(const void *left, const void *right)
+{
+    const struct cubin_name *a = left, *b = right;
+    const int order = strcmp(a->name, b->name);
+
+    return order != 0 ? order : (a->section > b->section) - (a->section < b->section);
+}
+
+bool cubin_index_open(struct cubin *cubin, struct cubin_index *index)
+{
+    const size_t sections = cubin->sections.bytes / sizeof(Elf64_Shdr);
+    struct cubin_section section;
+    Elf64_Shdr within;
+    Elf64_Sym symbol;
+
+    *index = (struct cubin_index){.sections = calloc(sections + 1, sizeof(*index->sections)),
+                                  .variables =
+                                      calloc(symbol_count(cubin) + 1, sizeof(*index->variables))};
+    if (!index->sections || !index->variables) {
+        cubin_index_close(index);
+        return false;
+    }
+    for (size_t i = 0; cubin_section_at(cubin, i, &section); i++)
+        index->sections[index->section_count++] = (struct cubin_name){section.name, i};
+    qsort(index->sections, index->section_count, sizeof(*index->sections), compare_names);
+    for (uint64_t place = 0; next_symbol(cubin, &place, STT_OBJECT, &symbol, &within);)
+        index->variables[index->variable_count++] = (uint32_t)(place - 1);
+    cubin->index = index;
+    return true;
+}
+
+void cubin_index_close(struct cubin_index *index)
+{
+    free(index->sections);
+    free(index->variables);
+    *index = (struct cubin_index){0};
+}
+
+/* The order of a name and that of `before` and then `symbol`. */
+static int compare_name(const char *name, const char *before, const char *symbol)
+{
+    const int order = strncmp(name, before, strlen(before));
+
+    return order != 0 ? order : strcmp(name + strlen(before), symbol);
+}
+
+bool cubin_section_named(const struct cubin *cubin, const char *before, const char *symbol,
+                         struct cubin_section *out)
+{
+    const struct cubin_index *index = cubin->index;
+    size_t low = 0, high = index ? index->section_count : 0;
+
+    for (size_t i = 0; !index && cubin_section_at(cubin, i, out); i++)
+        if (compare_name(out->name, before, symbol) == 0)
+            return true;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+
+        if (compare_name(index->sections[middle].name, before, symbol) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return index && low < index->section_count &&
+           compare_name(index->sections[low].name, before, symbol) == 0 &&
+           cubin_section_at(cubin, index->sections[low].section, out);
+}
+
+/* -- symbols by their number ------------------------------------------------------------------- */
 
 bool cubin_symbol_at(const struct cubin *cubin, size_t index, const char **name, size_t *bytes)
 {
@@ -180,6 +281,7 @@ bool cubin_symbol_code(const struct cubin *cubin, size_t index, struct cubin_fun
         strncmp(section.name, code, strlen(code)) != 0 || symbol.st_value >= section.bytes)
         return false;
     *out = (struct cubin_function){.symbol = section.name + strlen(code),
+                                   .number = index,
                                    .code = section.data,
                                    .bytes = section.bytes,
                                    .architecture = cubin->architecture,

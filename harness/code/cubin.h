@@ -20,11 +20,20 @@ struct cubin {
     uint32_t architecture; /* 90 for sm_90 */
     struct cubin_table sections, symbols, strings;
     size_t section_names; /* index of the section that has them */
+    const struct cubin_index *index; /* not owned; NULL: names are searched one by one */
+};
+
+/* The names of a file, for files with many kernels. */
+struct cubin_index {
+    struct cubin_name *sections; /* owned: sorted by name */
+    uint32_t *variables; /* owned: symbols, in their order */
+    size_t section_count, variable_count;
 };
 
 /* A function, in place. */
 struct cubin_function {
     const char *symbol; /* mangled name */
+    size_t number; /* of the symbol */
     const void *code;   /* of its section, which also has the functions that only it calls */
     size_t bytes;
     uint32_t architecture;
@@ -44,6 +53,13 @@ struct cubin_variable {
  * and the remedy. */
 bool cubin_open(const void *data, size_t bytes, struct cubin *out, char reason[CUBIN_REASON_BYTES]);
 
+/* Lists the names of a file, which then finds them by the index. Returns false when out of memory.
+ * The caller closes *index when the file is no longer read. */
+bool cubin_index_open(struct cubin *cubin, struct cubin_index *index);
+
+/* Releases; accepts a zeroed struct. */
+void cubin_index_close(struct cubin_index *index);
+
 /* Steps through the functions that the file defines. *place is 0 before the first. Returns false
  * after the last. */
 bool cubin_next(const struct cubin *cubin, uint64_t *place, struct cubin_function *out);
@@ -61,6 +77,10 @@ struct cubin_section {
 
 /* Section `index`; false if there is none. */
 bool cubin_section_at(const struct cubin *cubin, size_t index, struct cubin_section *out);
+
+/* The first section that is called `before` and then `symbol`; false if there is none. */
+bool cubin_section_named(const struct cubin *cubin, const char *before, const char *symbol,
+                         struct cubin_section *out);
 
 /* The name and size of symbol `index`; false if there is none. */
 bool cubin_symbol_at(const struct cubin *cubin, size_t index, const char **name, size_t *bytes);

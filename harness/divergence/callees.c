@@ -12,19 +12,6 @@
 
 enum { BYTES_MAX = 1 << 28 };
 
-/* Whether a section has the relocations of a section of code. */
-static bool relocates(const struct cubin_section *section, const struct callee *callee)
-{
-    static const char with_addend[] = ".rela.text.", without[] = ".rel.text.";
-
-    if (!section->data)
-        return false;
-    if (section->type == SHT_RELA && strncmp(section->name, with_addend, strlen(with_addend)) == 0)
-        return strcmp(section->name + strlen(with_addend), callee->symbol) == 0;
-    return section->type == SHT_REL && strncmp(section->name, without, strlen(without)) == 0 &&
-           strcmp(section->name + strlen(without), callee->symbol) == 0;
-}
-
 /* The index of a function among the callees, which may be a new one; `count`: there is no room. */
 static enum status add_callee(struct callees *callees, const struct cubin_function *function,
                               size_t *index)
@@ -75,24 +62,23 @@ static enum status add_call(const struct cubin *cubin, struct callees *callees, 
     return STATUS_OK;
 }
 
-/* Adds the calls of a section of code. */
-static enum status add_calls(const struct cubin *cubin, struct callees *callees, size_t from)
+/* Adds the calls of a section of code, by its relocations of a type. */
+static enum status add_calls(const struct cubin *cubin, struct callees *callees, size_t from,
+                             bool with_addend)
 {
+    const size_t bytes = with_addend ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
     enum status status = STATUS_OK;
     struct cubin_section section;
 
-    for (size_t i = 0; status == STATUS_OK && cubin_section_at(cubin, i, &section); i++) {
-        const size_t bytes = section.type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+    if (!cubin_section_named(cubin, with_addend ? ".rela.text." : ".rel.text.",
+                             callees->all[from].symbol, &section) ||
+        !section.data || section.type != (with_addend ? SHT_RELA : SHT_REL))
+        return STATUS_OK;
+    for (size_t place = 0; status == STATUS_OK && place + bytes <= section.bytes; place += bytes) {
+        Elf64_Rela entry = {.r_addend = 0};
 
-        if (!relocates(&section, &callees->all[from]))
-            continue;
-        for (size_t place = 0; status == STATUS_OK && place + bytes <= section.bytes;
-             place += bytes) {
-            Elf64_Rela entry = {.r_addend = 0};
-
-            memcpy(&entry, section.data + place, bytes);
-            status = add_call(cubin, callees, from, &entry);
-        }
+        memcpy(&entry, section.data + place, bytes);
+        status = add_call(cubin, callees, from, &entry);
     }
     return status;
 }
@@ -105,8 +91,8 @@ enum status callees_find(const struct cubin *cubin, const struct cubin_function 
 
     *out = (struct callees){.code = kernel->code};
     status = add_callee(out, kernel, &first);
-    for (size_t i = 0; status == STATUS_OK && i < out->count; i++)
-        status = add_calls(cubin, out, i);
+    for (size_t i = 0; status == STATUS_OK && i < 2 * out->count; i++)
+        status = add_calls(cubin, out, i / 2, i % 2);
     if (status == STATUS_OK && out->count > 1) {
         out->owned = calloc(out->bytes, 1);
         out->code = out->owned;

@@ -10,7 +10,7 @@
 #include "log.h"
 #include "memory.h"
 
-enum { SYMBOLS_MAX = 0xbfff, PARAMETERS_MAX = 0x3ff0 };
+enum { PARAMETERS_MAX = 0x3ff0 };
 
 static uint32_t word_at(const unsigned char *data, size_t bytes)
 {
@@ -18,21 +18,6 @@ static uint32_t word_at(const unsigned char *data, size_t bytes)
 
     memcpy(&word, data, bytes);
     return word;
-}
-
-static enum status add_fact(struct code_fact_list *list, uint32_t place, uint32_t value)
-{
-    if (!memory_grow(&list->facts, list->count, sizeof(*list->facts)))
-        return log_memory("what a cubin says of a kernel");
-    list->facts[list->count++] = (struct code_fact){place, value};
-    return STATUS_OK;
-}
-
-static int compare_facts(const void *a, const void *b)
-{
-    const struct code_fact *x = a, *y = b;
-
-    return x->place < y->place ? -1 : x->place > y->place;
 }
 
 void facts_set_block(struct facts *facts, const uint32_t block[3])
@@ -108,11 +93,11 @@ static enum status read_attributes(const struct cubin_section *section, const st
         case PARAMETER:
             if (bytes < 12 || out->arguments.count >= PARAMETERS_MAX)
                 break;
-            status = add_fact(&out->arguments, word_at(entry + 6, 2),
-                              word_at(entry + 4, 2) % PARAMETERS_MAX);
+            status = code_fact_add(&out->arguments, word_at(entry + 6, 2),
+                                   word_at(entry + 4, 2) % PARAMETERS_MAX);
             if (status == STATUS_OK && word_at(entry + 8, 4) >> 18 == POINTER_BYTES)
-                status = add_fact(parameters, word_at(entry + 6, 2),
-                                  word_at(entry + 4, 2) % PARAMETERS_MAX);
+                status = code_fact_add(parameters, word_at(entry + 6, 2),
+                                       word_at(entry + 4, 2) % PARAMETERS_MAX);
             break;
         case JUMPS:
             status = read_jumps(entry, bytes, callee, out);
@@ -173,7 +158,7 @@ static enum status read_files(const struct cubin_section *section, size_t unit,
 {
     const char *const text = (const char *)section->data;
     size_t offset = unit + HEAD_SPECIAL + section->data[unit + HEAD_SPECIAL];
-    enum status status = add_fact(out, 0, 0); /* numbers begin at 1 */
+    enum status status = code_fact_add(out, 0, 0); /* numbers begin at 1 */
 
     while (offset < section->bytes && text[offset])
         offset += strnlen(text + offset, section->bytes - offset) + 1;
@@ -183,7 +168,7 @@ static enum status read_files(const struct cubin_section *section, size_t unit,
         offset += strnlen(text + offset, section->bytes - offset) + 1;
         for (unsigned i = 0; i < 3; i++)
             read_leb(section->data, section->bytes, &offset, false);
-        status = offset <= section->bytes ? add_fact(out, (uint32_t)out->count, (uint32_t)name)
+        status = offset <= section->bytes ? code_fact_add(out, (uint32_t)out->count, (uint32_t)name)
                                           : STATUS_OK;
     }
     return status;
@@ -313,99 +298,100 @@ static enum status read_lines(const struct cubin_section *section, size_t from, 
         return STATUS_OK;
     status = read_files(section, program.unit, &names);
     while (status == STATUS_OK && next_row(&program)) {
-        status = add_fact(lines, begin + program.address, program.line);
+        status = code_fact_add(lines, begin + program.address, program.line);
         if (status == STATUS_OK && files)
-            status = add_fact(files, begin + program.address,
+            status =
+                code_fact_add(files, begin + program.address,
                               program.file < names.count ? names.facts[program.file].value : 0);
     }
     free(names.facts);
     return status;
 }
 
-/* Programs of lines: of the source, and of the PTX. */
-struct line_sections {
-    struct cubin_section source, ptx;
-};
+/* -- the sections of a function ---------------------------------------------------------------- */
 
-/* -- relocations ------------------------------------------------------------------------------- */
-
-static enum status read_relocations(const struct cubin_section *section,
-                                    const struct line_sections *lines, const struct callee *callee,
+/* Reads the relocations of a section of code, by their type. */
+static enum status read_relocations(const struct callee *callee, bool with_addend,
                                     struct facts *out)
 {
-    const size_t bytes = section->type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
-    const char *target = section->name + (section->type == SHT_RELA ? 5 : 4);
-    enum { ADDRESS_OF = 2, LOW = 0x38, HIGH = 0x39 };
-    const bool of_addresses =
-        callee->begin == 0 && strncmp(target, ".nv.constant4", strlen(".nv.constant4")) == 0;
-    const bool of_code =
-        strncmp(target, ".text.", 6) == 0 && strcmp(target + 6, callee->symbol) == 0;
-    const bool of_lines = strcmp(target, ".debug_line") == 0 && lines->source.data;
-    const bool of_ptx = strcmp(target, ".nv_debug_line_sass") == 0 && lines->ptx.data;
+    const size_t bytes = with_addend ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
     enum status status = STATUS_OK;
+    struct cubin_section section;
 
-    for (size_t i = 0; status == STATUS_OK && (of_addresses || of_code || of_lines || of_ptx) &&
-                       i + bytes <= section->bytes;
-         i += bytes) {
+    if (!cubin_section_named(out->cubin, with_addend ? ".rela.text." : ".rel.text.", callee->symbol,
+                             &section) ||
+        !section.data || section.type != (with_addend ? SHT_RELA : SHT_REL))
+        return STATUS_OK;
+    for (size_t i = 0; status == STATUS_OK && i + bytes <= section.bytes; i += bytes) {
         Elf64_Rel entry;
         const char *name;
         size_t size;
 
-        memcpy(&entry, section->data + i, sizeof(entry));
-        const uint32_t symbol = (uint32_t)(entry.r_info >> 32), type = (uint32_t)entry.r_info;
+        memcpy(&entry, section.data + i, sizeof(entry));
+        const uint32_t symbol = (uint32_t)(entry.r_info >> 32);
 
-        if (symbol > SYMBOLS_MAX || entry.r_offset > UINT32_MAX ||
-            !cubin_symbol_at(out->cubin, symbol, &name, &size))
-            continue;
-        if (of_addresses && type == ADDRESS_OF)
-            status = add_fact(&out->code.addresses, (uint32_t)entry.r_offset, symbol);
-        else if (of_code)
-            status =
-                add_fact(&out->code.relocated, callee->begin + (uint32_t)entry.r_offset, symbol);
-        else if (of_lines && strcmp(name, callee->symbol) == 0)
-            status =
-                read_lines(&lines->source, entry.r_offset, callee->begin, &out->lines, &out->files);
-        else if (of_ptx && strcmp(name, callee->symbol) == 0)
-            status = read_lines(&lines->ptx, entry.r_offset, callee->begin, &out->ptx_lines, NULL);
+        if (symbol <= SYMBOLS_MAX && entry.r_offset <= UINT32_MAX &&
+            cubin_symbol_at(out->cubin, symbol, &name, &size))
+            status = code_fact_add(&out->code.relocated, callee->begin + (uint32_t)entry.r_offset,
+                                   symbol);
     }
     return status;
 }
 
-/* Reads what belongs to a section of the code. */
-static enum status read_callee(const struct cubin *cubin, const struct callee *callee,
-                               const struct line_sections *lines, struct facts *out)
+/* Reads the lines of a function, of the source and of the PTX. */
+static enum status read_lines_of(const struct cubin_facts *file, const struct callee *callee,
+                                 struct facts *out)
 {
-    static const char info[] = ".nv.info.", literals[] = ".nv.constant2.";
     enum status status = STATUS_OK;
+    size_t count;
+    const struct line_sequence *found = cubin_facts_sequences(file, callee->symbol, &count);
+
+    for (size_t i = 0; status == STATUS_OK && i < count; i++)
+        status = found[i].of_ptx ? read_lines(&file->ptx_lines, found[i].offset, callee->begin,
+                                              &out->ptx_lines, NULL)
+                                 : read_lines(&file->source_lines, found[i].offset, callee->begin,
+                                              &out->lines, &out->files);
+    return status;
+}
+
+/* Whether the literals of a function have relocations. */
+static bool are_relocated(const struct cubin *cubin, const char *symbol)
+{
+    static const char *const names[] = {".rel.nv.constant2.", ".rela.nv.constant2."};
     struct cubin_section section;
     bool relocated = false;
 
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        relocated |= cubin_section_named(cubin, names[i], symbol, &section) && section.bytes > 0;
+    return relocated;
+}
+
+/* Reads what belongs to a section of the code. */
+static enum status read_callee(const struct cubin_facts *file, const struct callee *callee,
+                               struct facts *out)
+{
+    enum status status = STATUS_OK;
+    struct cubin_section section;
+
     /* The lines of one section do not go on in the next. */
     if (callee->begin > 0)
-        status = add_fact(&out->lines, callee->begin, 0);
+        status = code_fact_add(&out->lines, callee->begin, 0);
     if (callee->begin > 0 && status == STATUS_OK)
-        status = add_fact(&out->files, callee->begin, 0);
+        status = code_fact_add(&out->files, callee->begin, 0);
     if (callee->begin > 0 && status == STATUS_OK)
-        status = add_fact(&out->ptx_lines, callee->begin, 0);
-    for (size_t i = 0; status == STATUS_OK && cubin_section_at(cubin, i, &section); i++) {
-        if (strncmp(section.name, info, strlen(info)) == 0 &&
-            strcmp(section.name + strlen(info), callee->symbol) == 0)
-            status = read_attributes(&section, callee, out);
-        else if (strncmp(section.name, literals, strlen(literals)) == 0 &&
-                 strcmp(section.name + strlen(literals), callee->symbol) == 0) {
-            out->code.literals = section.data;
-            out->code.literal_bytes = section.bytes;
-        } else if ((section.type == SHT_RELA && strncmp(section.name, ".rela.", 6) == 0) ||
-                   (section.type == SHT_REL && strncmp(section.name, ".rel.", 5) == 0))
-            status = section.data ? read_relocations(&section, lines, callee, out) : STATUS_OK;
-        if (strncmp(section.name, ".rel", 4) == 0 && strstr(section.name, literals) &&
-            section.bytes > 0 &&
-            strcmp(strstr(section.name, literals) + strlen(literals), callee->symbol) == 0)
-            relocated = true;
+        status = code_fact_add(&out->ptx_lines, callee->begin, 0);
+    if (status == STATUS_OK &&
+        cubin_section_named(file->cubin, ".nv.info.", callee->symbol, &section))
+        status = read_attributes(&section, callee, out);
+    if (cubin_section_named(file->cubin, ".nv.constant2.", callee->symbol, &section)) {
+        out->code.literals = section.data;
+        out->code.literal_bytes = section.bytes;
     }
-    if (relocated)
+    if (are_relocated(file->cubin, callee->symbol))
         out->code.literals = NULL;
-    return status;
+    for (unsigned with_addend = 0; status == STATUS_OK && with_addend < 2; with_addend++)
+        status = read_relocations(callee, with_addend, out);
+    return status == STATUS_OK ? read_lines_of(file, callee, out) : status;
 }
 
 /* CUDA 11.8 has no targets of a jump for sm_90: it may lead wherever one of the kernel's literals
@@ -435,57 +421,32 @@ static enum status add_calls(struct facts *facts)
     return STATUS_OK;
 }
 
-enum status facts_read(const struct cubin *cubin, const struct cubin_function *kernel,
+enum status facts_read(const struct cubin_facts *file, const struct cubin_function *kernel,
                        struct facts *out)
 {
-    struct code_fact_list *lists[] = {&out->code.parameters, &out->code.addresses,
-                                      &out->code.relocated, &out->arguments};
-    struct line_sections lines = {.source.data = NULL};
-    struct cubin_section section;
     enum status status;
 
-    *out = (struct facts){.cubin = cubin};
-    status = callees_find(cubin, kernel, &out->callees);
-    for (size_t i = 0; cubin_section_at(cubin, i, &section); i++) {
-        if (strcmp(section.name, ".debug_line") == 0)
-            lines.source = section;
-        if (strcmp(section.name, ".nv_debug_line_sass") == 0)
-            lines.ptx = section;
-        if (strcmp(section.name, ".nv_debug_ptx_txt") == 0)
-            out->ptx = (struct ptx){(const char *)section.data, section.bytes};
-    }
-    out->line_table = (const char *)lines.source.data;
+    *out = (struct facts){.cubin = file->cubin,
+                          .line_table = (const char *)file->source_lines.data,
+                          .ptx = &file->ptx,
+                          .code = {.addresses = file->addresses}};
+    status = callees_find(file->cubin, kernel, &out->callees);
     for (size_t i = 0; status == STATUS_OK && i < out->callees.count; i++) {
         const size_t first = out->jump_count;
 
-        status = read_callee(cubin, &out->callees.all[i], &lines, out);
+        status = read_callee(file, &out->callees.all[i], out);
         jump_to_literals(out, first);
         if (out->callees.count > 1) /* each section has its own */
             out->code.literals = NULL;
     }
     if (status == STATUS_OK)
         status = add_calls(out);
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-        if (lists[i]->count > 1)
-            qsort(lists[i]->facts, lists[i]->count, sizeof(*lists[i]->facts), compare_facts);
+    code_facts_sort(&out->code.parameters);
+    code_facts_sort(&out->code.relocated);
+    code_facts_sort(&out->arguments);
     if (status != STATUS_OK)
         facts_close(out);
     return status;
-}
-
-const struct code_fact *code_fact_before(const struct code_fact_list *list, uint32_t place)
-{
-    size_t low = 0, high = list->count;
-
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-
-        if (list->facts[middle].place <= place)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? &list->facts[low - 1] : NULL;
 }
 
 uint32_t facts_line(const struct facts *facts, uint32_t place, const char **file)
@@ -501,13 +462,12 @@ uint32_t facts_line(const struct facts *facts, uint32_t place, const char **file
 void facts_close(struct facts *facts)
 {
     callees_close(&facts->callees);
-    free(facts->code.parameters.facts);
-    free(facts->code.addresses.facts);
-    free(facts->code.relocated.facts);
-    free(facts->arguments.facts);
-    free(facts->lines.facts);
-    free(facts->files.facts);
-    free(facts->ptx_lines.facts);
+    code_facts_close(&facts->code.parameters);
+    code_facts_close(&facts->code.relocated);
+    code_facts_close(&facts->arguments);
+    code_facts_close(&facts->lines);
+    code_facts_close(&facts->files);
+    code_facts_close(&facts->ptx_lines);
     free(facts->jumps);
     *facts = (struct facts){0};
 }

@@ -5,6 +5,7 @@
 
 #include "callees.h"
 #include "cubin.h"
+#include "cubin_facts.h"
 #include "divergence.h"
 #include "ptx.h"
 
@@ -20,13 +21,14 @@ struct facts {
         files; /* owned: byte offset in the code. A line counts from there on; `files` has the place
                 * of its file's name in line_table, 0: not known */
     const char *line_table;
-    struct ptx ptx;
+    const struct ptx *ptx; /* of the cubin, not owned */
     struct code_fact_list ptx_lines; /* owned: as `lines`, of the PTX */
 };
 
 /* Reads what belongs to a kernel and to the functions that it calls. Damaged parts are left out.
- * STATUS_ENVIRONMENT, logged, when out of memory. On success the caller closes *out. */
-enum status facts_read(const struct cubin *cubin, const struct cubin_function *kernel,
+ * STATUS_ENVIRONMENT, logged, when out of memory. On success the caller closes *out, before the
+ * facts of the cubin. */
+enum status facts_read(const struct cubin_facts *file, const struct cubin_function *kernel,
                        struct facts *out);
 
 /* Sets the shape of a block, unless it is known. One that no launch can have is ignored. */

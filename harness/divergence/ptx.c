@@ -5,7 +5,11 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "log.h"
+#include "memory.h"
 
 enum { NAME_MAX_BYTES = 256, REGISTERS_MAX = 32, OPERANDS_MAX = 4, FUNCTION_LINES_MAX = 20000 };
 
@@ -54,31 +58,75 @@ static bool split(const char *text, struct line *out)
     return out->name[0] && out->count > 0;
 }
 
+enum status ptx_open(const char *text, size_t bytes, struct ptx *out)
+{
+    uint32_t line = 1;
+
+    *out = (struct ptx){.text = text, .bytes = text ? bytes : 0};
+    for (size_t offset = 0; offset < out->bytes; line++) {
+        const size_t end = offset + strnlen(text + offset, bytes - offset);
+
+        if (end >= bytes) /* no zero behind it */
+            break;
+        if (text[offset] == '.' &&
+            (strstr(text + offset, ".entry ") || strstr(text + offset, ".func "))) {
+            if (!memory_grow(&out->functions, out->count, sizeof(*out->functions))) {
+                ptx_close(out);
+                return log_memory("the PTX of a cubin");
+            }
+            out->functions[out->count++] = (struct ptx_function){offset, line};
+        }
+        offset = end + 1;
+    }
+    return STATUS_OK;
+}
+
+void ptx_close(struct ptx *ptx)
+{
+    free(ptx->functions);
+    *ptx = (struct ptx){0};
+}
+
+/* The last function that begins at or before a line; NULL: there is none. */
+static const struct ptx_function *function_before(const struct ptx *ptx, uint32_t line)
+{
+    size_t low = 0, high = ptx->count;
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+
+        if (ptx->functions[middle].line <= line)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? &ptx->functions[low - 1] : NULL;
+}
+
 /* The lines of the function that has a line. False: it has too many, or there is none. */
 static bool find_function(const struct ptx *ptx, uint32_t line, const char **found,
                           struct trace *out)
 {
     const char *const end = ptx->text + ptx->bytes;
-    uint32_t number = 1, first = 1;
+    const struct ptx_function *function = function_before(ptx, line);
+    uint32_t number = function ? function->line : 0;
 
     *found = out->begin = out->end = NULL;
-    for (const char *text = ptx->text; text < end && !out->end; number++) {
+    if (!function)
+        return false;
+    out->begin = ptx->text + function->offset;
+    for (const char *text = out->begin; text < end && !out->end; number++) {
         const size_t bytes = strnlen(text, (size_t)(end - text));
 
-        if (text + bytes >= end) /* no zero behind it */
+        if (text + bytes >= end || number - function->line > FUNCTION_LINES_MAX)
             return false;
-        if (*text == '.' && (strstr(text, ".entry ") || strstr(text, ".func "))) {
-            out->begin = text;
-            first = number;
-        }
         if (number == line)
             *found = text;
         if (*found && strcmp(text, "}") == 0)
             out->end = text;
         text += bytes + 1;
     }
-    return *found && out->begin && out->begin <= *found && out->end &&
-           number - first <= FUNCTION_LINES_MAX;
+    return *found && out->end;
 }
 
 /* An operand that an address is made of. */
@@ -125,7 +173,8 @@ static void follow(struct trace *trace)
 
     for (; trace->next < trace->count && !trace->failed; trace->next++)
         for (const char *text = trace->begin; text < trace->end; text += strlen(text) + 1)
-            if (split(text, &line) && strcmp(line.operands[0], trace->registers[trace->next]) == 0)
+            if (strstr(text, trace->registers[trace->next]) && split(text, &line) &&
+                strcmp(line.operands[0], trace->registers[trace->next]) == 0)
                 add_definition(trace, &line);
 }
 
@@ -135,7 +184,7 @@ bool ptx_constant_of(const struct ptx *ptx, uint32_t line, char *symbol, size_t 
     const char *text, *address;
     struct line load;
 
-    if (!ptx->text || !find_function(ptx, line, &text, &trace) || !split(text, &load) ||
+    if (!find_function(ptx, line, &text, &trace) || !split(text, &load) ||
         !is_one(&load, "ld.const."))
         return false;
     address = strchr(text, '[');

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cubin.h"
 #include "image.h"
 #include "instruction.h"
 #include "report_words.h"
@@ -236,4 +237,44 @@ TEST(test_changes_are_said_in_a_line)
         assert_true(code_change(rows[i].base, rows[i].new_code, line, sizeof(line)));
         assert_string_equal(line, rows[i].line);
     }
+}
+
+TEST(an_index_of_names_finds_what_a_search_finds)
+{
+    char reason[CUBIN_REASON_BYTES];
+    struct cubin plain, indexed;
+    struct cubin_variable variable, same;
+    struct cubin_section section, found, searched;
+    struct cubin_index index;
+    struct image image;
+    uint64_t place = 0, place_again = 0;
+    size_t sections = 0;
+
+    assert_true(image_at(0, &image));
+    assert_true(cubin_open(image.data, image.bytes, &plain, reason));
+    indexed = plain;
+    assert_true(cubin_index_open(&indexed, &index));
+    for (; cubin_section_at(&plain, sections, &section); sections++) {
+        const char *dot = strrchr(section.name, '.');
+        char before[64] = "";
+
+        if (!dot || dot + 1 - section.name >= (ptrdiff_t)sizeof(before))
+            continue;
+        dot++;
+        memcpy(before, section.name, (size_t)(dot - section.name)); /* ".text." */
+        assert_true(cubin_section_named(&plain, before, dot, &searched));
+        assert_true(cubin_section_named(&indexed, before, dot, &found));
+        assert_ptr_equal(found.data, searched.data);
+        assert_string_equal(found.name, section.name);
+        assert_false(cubin_section_named(&indexed, section.name, "~", &found));
+    }
+    assert_true(sections > 10);
+    assert_false(cubin_section_named(&indexed, ".text.", "nothing", &found));
+    while (cubin_next_variable(&plain, &place, &variable)) {
+        assert_true(cubin_next_variable(&indexed, &place_again, &same));
+        assert_ptr_equal(same.symbol, variable.symbol);
+        assert_int_equal(same.bytes, variable.bytes);
+    }
+    assert_false(cubin_next_variable(&indexed, &place_again, &same));
+    cubin_index_close(&index);
 }

@@ -32,9 +32,13 @@ static const char text[] = ".version 9.0\0"
 static const char *table_of(uint32_t line)
 {
     static char symbol[64];
-    const struct ptx ptx = {text, sizeof(text)};
+    struct ptx ptx;
+    bool found;
 
-    return ptx_constant_of(&ptx, line, symbol, sizeof(symbol)) ? symbol : "";
+    assert_int_equal(ptx_open(text, sizeof(text), &ptx), STATUS_OK);
+    found = ptx_constant_of(&ptx, line, symbol, sizeof(symbol));
+    ptx_close(&ptx);
+    return found ? symbol : "";
 }
 
 TEST(the_symbol_that_an_address_is_made_of)
@@ -61,9 +65,11 @@ TEST(text_that_is_cut_off_tells_nothing)
     char symbol[64];
 
     for (size_t bytes = 0; bytes < sizeof(text) - 1; bytes++) {
-        const struct ptx ptx = {text, bytes};
+        struct ptx ptx;
 
+        assert_int_equal(ptx_open(text, bytes, &ptx), STATUS_OK);
         for (uint32_t line = 20; line < 25; line++)
             assert_false(ptx_constant_of(&ptx, line, symbol, sizeof(symbol)));
+        ptx_close(&ptx);
     }
 }
