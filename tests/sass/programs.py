@@ -13,6 +13,9 @@ for each thread, whatever its data:
   a lane of its mask.
 - All barriers stand before the first branch. Shared memory is not written behind them.
 
+Every fourth program also has what the others have not: blocks of two dimensions, tables in the
+parameters and in a texture, atomics, and loops that `goto` enters at two places.
+
 A variable has a flavor: by what it may differ among threads, if no branch decides over it.
 """
 
@@ -66,6 +69,8 @@ class Table:
     def __init__(self, text, name, size, element):
         self.text, self.name, self.size = text, name, size
         self.part = ".y" if element == "pair" else ""
+        self.load = "FETCH" if text == "tx" else "LOAD"
+        self.of_kernel = name[0] in "spax"  # device functions do not have it
 
 
 class Context:
@@ -141,7 +146,7 @@ class Load(Statement):
             "long": ("", "(s64)k"),
             "short": ("", "(u16)k"),
         }[self.form]
-        load = f"LOAD({self.table.text}, {at})"
+        load = f"{self.table.load}({self.table.text}, {at})"
         load += self.table.part
         sums = "sum = sum * 3 + (u32)"
         return [
@@ -190,7 +195,7 @@ class Search(Statement):
         self.table, self.kind, self.variable = table, kind, variable
 
     def lines(self, context):
-        load = f"LOAD({self.table.text}, middle){self.table.part}"
+        load = f"{self.table.load}({self.table.text}, middle){self.table.part}"
         return [
             "{",
             f"    {self.kind} low = 0, high = {self.table.size - 1};",
@@ -319,6 +324,54 @@ class Loop(Statement):
         ]
 
 
+class Jumps(Statement):
+    """A loop that some threads enter in its middle: no block of it is before all others."""
+
+    def __init__(self, condition, rounds, counter, number, bodies):
+        super().__init__([condition, rounds], bodies)
+        self.counter, self.number = counter, number
+
+    def lines(self, context):
+        condition, rounds = self.expressions
+        inner = context.within(direct=None, loop_free=False)
+        first, second = (
+            written([statement for statement in body if not talk([statement])], inner)
+            for body in self.bodies
+        )
+        return [
+            "{",
+            f"    {self.counter} = 0;",
+            "    LOOP",
+            "    ROUND",
+            f"    if ({condition})",
+            f"        goto middle{self.number};",
+            f"head{self.number}:",
+            *first,
+            f"middle{self.number}:",
+            *second,
+            f"    {self.counter}++;",
+            "    ROUND",
+            f"    if ({self.counter} < ({rounds}))",
+            f"        goto head{self.number};",
+            "}",
+        ]
+
+
+class Atomic(Statement):
+    """An atomic operation on memory that nothing else reads; its result is data. The place is
+    hidden: where it is one for a warp, compilers let one thread do the work of all, so that what
+    threads get goes with the thread, as it does in no other order of them."""
+
+    def __init__(self, variable, form, place, value):
+        super().__init__([place, value])
+        self.variable, self.form = variable, form
+
+    def lines(self, context):
+        place, value = self.expressions
+        hidden = f"&out[768 + HIDE(u32, (u32)({place}))]"
+        return [f"{self.variable} = {self.form.format(hidden, value)};"]
+
+
 class Leave(Statement):
     """break, continue or return under a condition. Where others would wait for the threads that
     leave, it stands directly in the loop or function, which then asks who stays; else it is
@@ -435,6 +488,7 @@ class Function:
 
     def __init__(self, name):
         self.name, self.variables, self.body, self.result, self.shared = (name, [], [], None, None)
+        self.given = "GIVEN"
 
     def lines(self):
         free = not talk(self.body)
@@ -445,7 +499,8 @@ class Function:
             " const u32 *in, u32 m0)"
             if device
             else f"KERNEL {self.name}(u32 *out, const u32 *__restrict__ in, const u32 *p0,"
-            " const u16 *__restrict__ p1, int n, int m, s64 limit, u64 count)"
+            f" const u16 *__restrict__ p1, int n, int m, s64 limit, u64 count,"
+            f" {self.given} given, TEXTURE tx)"
         )
         body = written(self.body, context)
         words = set(re.findall(r"\w+", " ".join([*body, str(self.result)])))
@@ -471,18 +526,20 @@ class Program:
 
     def __init__(self, seed):
         self.seed, self.functions = seed, []
+        self.more = self.is_flat = False  # is_flat: in blocks of two dimensions
 
     def lines(self, name):
         called = self.used()
         self.functions[-1].name = name
         out = [f"/* {self.seed} */"]
+        out += ["#undef THREAD", "#define THREAD THREAD_OF_TWO"] if self.is_flat else []
         for number, function in enumerate(self.functions):
             if number < len(self.functions) - 1:
                 if function not in called:
                     continue
                 function.name = f"{name}_{number}"
             out += function.lines()
-        return out
+        return [*out, *(["#undef THREAD", "#define THREAD THREAD_OF_ONE"] if self.is_flat else [])]
 
     def used(self):
         def calls(body):
@@ -608,6 +665,11 @@ LEAVES = {
     ("u64", "thread"): [("(u64)threadIdx.x", 0, THREADS_MAX - 1), ("(u64)LANE << 32", None, None)],
     ("u64", "data"): [("((u64)in[THREAD] << 32 | in[LANE])", None, None)],
 }
+LEAVES_OF_TWO = {  # of blocks of two dimensions
+    ("u32", "grid"): [("blockDim.y", 1, 5)],
+    ("u32", "thread"): [("threadIdx.y", 0, 4), ("threadIdx.y", 0, 4)],
+    ("u32", "data"): [("in[threadIdx.y]", None, None)],
+}
 VARIABLES = {  # kind, flavor, the first value
     "g0": ("u32", "grid", "n"),
     "g1": ("u32", "grid", "5"),
@@ -672,12 +734,27 @@ TILES = (
 )
 
 
+ATOMICS = (
+    "atomicAdd({0}, {1})",
+    "atomicMax({0}, {1})",
+    "atomicOr({0}, {1})",
+    "atomicExch({0}, {1})",
+    "atomicCAS({0}, 0u, {1})",
+)
+
+
 class Maker:
     """Draws a program."""
 
-    def __init__(self, seed, tables, has_reductions, has_tiles):
+    def __init__(self, seed, tables, has_reductions, has_tiles, more=False):
         self.draw, self.program = random.Random(seed), Program(seed)
         self.all_tables, self.has_reductions, self.has_tiles = (tables, has_reductions, has_tiles)
+        self.jumps_drawn = 0
+        self.program.more = more
+        if more:
+            self.program.is_flat = self.chance(0.5)
+            self.has_tiles = has_tiles and not self.program.is_flat
+            self.all_tables = [*tables, *MORE_TABLES]
         self.device = self.depth = 0
         self.counters, self.flavor_of_a, self.budget = [], "grid", 0
         self.talkative = self.chance(0.5)
@@ -694,13 +771,17 @@ class Maker:
 
     # -- expressions
 
+    def leaves(self, kind, flavor):
+        more = LEAVES_OF_TWO.get((kind, flavor), ()) if self.program.is_flat else ()
+        return (*LEAVES.get((kind, flavor), ()), *more)
+
     def leaf(self, kind, flavor):
         if kind == "bool":
             return self.condition(flavor, 0)
         found = [
             leaf(kind, *row)
             for each in flavors_to(flavor)
-            for row in LEAVES.get((kind, each), ())
+            for row in self.leaves(kind, each)
             # what says more is asked for less often
             for _ in range(3 if each == flavor else 1)
         ]
@@ -891,7 +972,7 @@ class Maker:
         found = [
             leaf("u32", *row)
             for each in flavors_to(flavor)
-            for row in LEAVES.get(("u32", each), ())
+            for row in self.leaves("u32", each)
             if row[1] is not None
         ] + [leaf("u32", name, 0, ROUNDS_MAX) for name in self.counters * 2]
         for _ in range(self.pick((1, 2, 2, 3))):
@@ -968,11 +1049,7 @@ class Maker:
     # -- statements
 
     def table(self):
-        free = [
-            each
-            for each in self.all_tables
-            if not (self.device and each.text in ("st", "p0", "p1"))
-        ]
+        free = [each for each in self.all_tables if not (self.device and each.of_kernel)]
         table = self.pick(free)
         return table
 
@@ -1002,7 +1079,7 @@ class Maker:
 
     def walk(self):
         table, step = self.table(), self.pick((1, 1, 2, 3, -1, -2))
-        if table.size <= 8 * abs(step) or len(self.counters) > 1:
+        if table.size <= 8 * abs(step) or len(self.counters) > 1 or table.load != "LOAD":
             return self.load()
         self.all_tables = [each for each in self.all_tables if each is not table]
         room = table.size - 8 * abs(step)
@@ -1048,6 +1125,24 @@ class Maker:
         body = self.body()
         self.counters.pop()
         return Loop(word, condition, name, body, self.chance(0.7))
+
+    def jumps(self):
+        if len(self.counters) > 1:
+            return self.assign()
+        name, self.jumps_drawn = f"i{len(self.counters)}", self.jumps_drawn + 1
+        number, condition = self.jumps_drawn, self.condition(self.flavor(), 1)
+        rounds = self.bounded(ROUNDS_MAX, self.flavor())
+        self.counters.append(name)
+        bodies = [self.body(), self.body()]
+        self.counters.pop()
+        return Jumps(condition, rounds, name, number, bodies)
+
+    def atomic(self):
+        if self.device:
+            return self.assign()
+        place, value = self.bounded(256, self.flavor()), self.number("u32", self.flavor(), 1)
+        self.last = self.pick(("d0", "d1", "t0", "g0"))
+        return Atomic(self.last, self.pick(ATOMICS), place, value)
 
     def leave(self):
         words = ["return sum + a"] if self.device else ["return (void)(out[THREAD] = sum)"]
@@ -1138,15 +1233,15 @@ class Maker:
             ways |= {"branch": 6, "loop": 4, "switch": 1, "keep": 1}
         if self.depth > 0 or self.device or self.chance(0.3):
             ways["leave"] = 2
+        if self.program.more:
+            ways |= {"jumps": 4 if self.depth < 3 else 0, "atomic": 3}
         way = self.draw.choices(list(ways), ways.values())[0]
         if way in ("load", "walk", "search") and not self.room_for_tables():
             way = "assign"
         return getattr(self, way)()
 
     def room_for_tables(self):
-        return any(
-            not (self.device and each.text in ("st", "p0", "p1")) for each in self.all_tables
-        )
+        return any(not (self.device and each.of_kernel) for each in self.all_tables)
 
     def body(self):
         self.depth += 1
@@ -1167,6 +1262,8 @@ class Maker:
             function.result, function.variables = result, self.variables()
             self.program.functions.append(function)
         self.device, kernel = False, Function("")
+        if self.program.more:
+            kernel.given = self.pick(("GIVEN", "GIVEN_COPY"))
         kernel.shared = (128, self.pick(("in[j]", "in[j] & 31", "j * 3", "(u32)n + j", "in[n]")))
         for _ in range(self.pick((4, 6, 8, 10))):
             kernel.body += self.statements()
@@ -1178,6 +1275,13 @@ class Maker:
     def variables(self):
         counters = [("u32", f"i{number}", "0") for number in range(3)]
         return counters + [(kind, name, value) for name, (kind, _, value) in VARIABLES.items()]
+
+
+MORE_TABLES = (
+    Table("given.first", "a0", 32, "u32"),
+    Table("given.second", "a1", 40, "u16"),
+    Table("tx", "x0", 1024, "u32"),
+)
 
 
 def draw_tables(seed):
@@ -1207,4 +1311,6 @@ def draw_tables(seed):
 
 
 def draw_program(seed, tables, has_reductions, has_tiles):
-    return Maker(seed, tables, has_reductions, has_tiles).make()
+    """`seed` ends in the number of the program in its file."""
+    more = int(seed.rsplit("/", 1)[1]) % 4 == 3
+    return Maker(seed, tables, has_reductions, has_tiles, more).make()

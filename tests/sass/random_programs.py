@@ -47,9 +47,10 @@ FLAGS = (
 REDUCTIONS_FIRST = 80  # architecture
 UNIFORM = {"constant": "constant", "grid": "grid", "block": "block", "warp": "warp"}
 SMALLER_MAX = 24  # programs of a file that looks for a smaller one
-LOAD = re.compile(r"LOAD\(.*[;)] // (\w+)$")
+LOAD = re.compile(r"(?:LOAD|FETCH)\(.*[;)] // (\w+)$")
 PARAMETERS = {"parameter 1": "in", "parameter 2": "p0", "parameter 3": "p1"}
-MEMORIES = {"c": "constant", "g": "global", "p": "global", "s": "shared"}  # by a name's begin
+MEMORIES = {"c": "constant", "g": "global", "p": "global", "s": "shared", "a": "param"}
+MEMORIES |= {"x": "texture"}  # by a name's begin
 
 Truth = collections.namedtuple(
     "Truth", "constant grid block warp affine stride most whole_least whole_most alike"
@@ -93,7 +94,8 @@ class File:
             self.lines.append(f"    host_table(&{table}, sizeof({table}), {constant});")
         for name, program in zip(self.names, chosen):
             whole = "true" if program.whole else "false"
-            self.lines.append(f'    host_launch("{name}", {name}, {whole});')
+            flat = "true" if program.is_flat else "false"
+            self.lines.append(f'    host_launch("{name}", {name}, {whole}, {flat});')
         self.lines += ["}", "#endif", ""]
 
     def write(self, path):

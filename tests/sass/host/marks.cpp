@@ -18,9 +18,15 @@
 
 enum { THREADS_MAX = 96, IN_WORDS = 1024, LAUNCHES = 4 };
 
+struct given_words {
+    unsigned head[3], first[32];
+    unsigned short second[40];
+};
+
 typedef void random_kernel(unsigned *out, const unsigned *in, const unsigned *p0,
                            const unsigned short *p1, int n, int m, long long limit,
-                           unsigned long long count);
+                           unsigned long long count, const given_words &given,
+                           const unsigned *texture);
 
 struct address {
     unsigned block, thread;
@@ -199,7 +205,8 @@ static void print_truth(const char *name, const char *shape, const std::vector<l
 
 /* -- launches ---------------------------------------------------------------------------------- */
 
-static uint32_t in[IN_WORDS], p0[IN_WORDS], out[IN_WORDS];
+static uint32_t in[IN_WORDS], p0[IN_WORDS], out[IN_WORDS], texture[IN_WORDS];
+static struct given_words given_to_all;
 static uint16_t p1[IN_WORDS];
 
 struct arguments {
@@ -214,7 +221,8 @@ static void call(void *given)
     const struct arguments *const with = (struct arguments *)given;
 
     places[block_thread()] = 0;
-    with->kernel(out, in, p0, p1, with->n, with->m, with->limit, with->count);
+    with->kernel(out, in, p0, p1, with->n, with->m, with->limit, with->count, given_to_all,
+                 texture);
 }
 
 static void fill(uint64_t seed)
@@ -230,14 +238,23 @@ static void fill(uint64_t seed)
         p1[i] = (uint16_t)random_word();
         out[i] = 0;
     }
+    random_state = table_count; /* the same in all launches: they come from the host */
+    for (uint32_t &word : given_to_all.first)
+        word = random_word();
+    for (uint16_t &word : given_to_all.second)
+        word = (uint16_t)random_word();
+    random_state = seed;
+    for (uint32_t &word : texture)
+        word = random_word();
 }
 
-static lines launch(struct arguments with, unsigned blocks, unsigned threads, uint64_t seed)
+static lines launch(struct arguments with, unsigned blocks, unsigned threads, unsigned rows,
+                    uint64_t seed)
 {
     lines its;
 
     fill(seed);
-    simulated_now = {{}, {}, {threads, 1, 1}, {blocks, 1, 1}};
+    simulated_now = {{}, {}, {threads, rows, 1}, {blocks, 1, 1}};
     for (unsigned block = 0; block < blocks; block++) {
         simulated_now.block[0] = block;
         block_run(call, &with);
@@ -246,12 +263,20 @@ static lines launch(struct arguments with, unsigned blocks, unsigned threads, ui
     return its;
 }
 
-extern "C" void host_launch(const char *name, random_kernel *kernel, bool whole)
+extern "C" void host_launch(const char *name, random_kernel *kernel, bool whole, bool flat)
 {
     const struct arguments first = {kernel, 3, 7, 20, 45}, then = {kernel, 5, 2, 0x100000009, 70};
 
-    print_truth(name, "whole",
-                {launch(first, 2, 64, 1), launch(first, 2, 64, 2), launch(then, 3, 96, 3)});
-    if (!whole)
-        print_truth(name, "part", {launch(then, 3, 40, 4)});
+    if (flat)
+        print_truth(name, "whole",
+                    {launch(first, 2, 32, 2, 1), launch(first, 2, 32, 2, 2),
+                     launch(then, 3, 32, 3, 3), launch(then, 2, 64, 1, 4)});
+    else
+        print_truth(name, "whole",
+                    {launch(first, 2, 64, 1, 1), launch(first, 2, 64, 1, 2),
+                     launch(then, 3, 96, 1, 3)});
+    if (flat && !whole)
+        print_truth(name, "part", {launch(then, 3, 16, 4, 4), launch(then, 3, 8, 5, 5)});
+    else if (!whole)
+        print_truth(name, "part", {launch(then, 3, 40, 1, 4)});
 }

@@ -4,9 +4,16 @@
  * where it is. */
 #pragma once
 
+/* What a program has in its parameters; a copy of each thread would have addresses of its own. */
+struct given_words {
+    unsigned head[3], first[32];
+    unsigned short second[40];
+};
+
 typedef void random_kernel(unsigned *out, const unsigned *in, const unsigned *p0,
                            const unsigned short *p1, int n, int m, long long limit,
-                           unsigned long long count);
+                           unsigned long long count, const given_words &given,
+                           const unsigned *texture);
 
 extern "C" {
 /* A load of the running thread, in a line of the source. */
@@ -17,8 +24,9 @@ void host_back(unsigned long long place);
 [[noreturn]] void host_outside(unsigned line, unsigned long long index);
 /* A table, to be filled before each launch; one of constant memory has the same numbers in all. */
 void host_table(void *memory, size_t bytes, bool constant);
-/* Launches a kernel and prints what its loads did; `whole`: in blocks of whole warps alone. */
-void host_launch(const char *name, random_kernel *kernel, bool whole);
+/* Launches a kernel and prints what its loads did; `whole`: in blocks of whole warps alone; `flat`:
+ * in blocks of two dimensions. */
+void host_launch(const char *name, random_kernel *kernel, bool whole, bool flat);
 }
 
 struct host_loop {
