@@ -4,6 +4,7 @@
 #include "code_compare.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +54,9 @@ static enum status compare_usage(const struct sides *sides)
     for (size_t i = 0; status == STATUS_OK && i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct code_change change = {.kind = "use",
                                      .before = rows[i].before,
-                                     .after = rows[i].after};
+                                     .after = rows[i].after,
+                                     .wavefronts_before = NAN,
+                                     .wavefronts_after = NAN};
 
         if (rows[i].before.known == rows[i].after.known &&
             rows[i].before.value == rows[i].after.value)
@@ -98,6 +101,18 @@ static const struct user_table *same_table(const struct cubin_kernel *counterpar
     return NULL;
 }
 
+/* Of a load of an array of shared memory; NaN: not known, or it is none. */
+static double wavefronts_of(const struct user_table *table)
+{
+    return table && strcmp(table->load.memory, "shared") == 0 ? table->counts.wavefronts : NAN;
+}
+
+/* What is known of both, and differs. What became known alone is told by the loads. */
+static bool wavefronts_differ(const struct user_table *before, const struct user_table *after)
+{
+    return fabs(wavefronts_of(before) - wavefronts_of(after)) > 1e-6;
+}
+
 static bool is_same_verdict(const struct user_table *before, const struct user_table *after)
 {
     return strcmp(before->verdict, after->verdict) == 0 &&
@@ -112,10 +127,12 @@ static enum status compare_table(const struct sides *sides, const struct user_ta
                                  .verdict_before = before ? before->verdict : NULL,
                                  .verdict_after = after ? after->verdict : NULL,
                                  .better_before = before ? before->better : NULL,
-                                 .better_after = after ? after->better : NULL};
+                                 .better_after = after ? after->better : NULL,
+                                 .wavefronts_before = wavefronts_of(before),
+                                 .wavefronts_after = wavefronts_of(after)};
     const struct user_access *load = after ? &after->load : &before->load;
 
-    if (before && after && is_same_verdict(before, after))
+    if (before && after && is_same_verdict(before, after) && !wavefronts_differ(before, after))
         return STATUS_OK;
     if (load_is_named(load))
         snprintf(change.name, sizeof(change.name), "%s in %s", load->readable, load->memory);
@@ -144,7 +161,9 @@ static enum status add_load(const struct sides *sides, const struct access_row *
 {
     struct code_change change = {.kind = "load",
                                  .before = optional_of(before),
-                                 .after = optional_of(after)};
+                                 .after = optional_of(after),
+                                 .wavefronts_before = NAN,
+                                 .wavefronts_after = NAN};
 
     if (before == after)
         return STATUS_OK;
@@ -332,6 +351,9 @@ static const struct field change_fields[] = {
     {FIELD(field_reference, struct code_change, "verdict_after", verdict_after, NULLABLE)},
     {FIELD(field_reference, struct code_change, "better_before", better_before, NULLABLE)},
     {FIELD(field_reference, struct code_change, "better_after", better_after, NULLABLE)},
+    {FIELD(field_number, struct code_change, "wavefronts_before", wavefronts_before, NULLABLE),
+     .about = "of a load, in the mean, of an array of shared memory"},
+    {FIELD(field_number, struct code_change, "wavefronts_after", wavefronts_after, NULLABLE)},
 };
 static const struct objects changes =
     OBJECTS_OF(change_fields, struct code_change, struct code_comparison, change_count);

@@ -13,6 +13,7 @@ struct code_change {
     struct optional before, after; /* of a load: instructions; not known: there is none */
     const char *verdict_before, *verdict_after; /* of a table; NULL: there is none */
     const char *better_before, *better_after;
+    double wavefronts_before, wavefronts_after; /* of a load of an array of shared memory; NaN */
 };
 
 /* A kernel that one of the files has alone. */

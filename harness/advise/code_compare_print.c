@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A comparison of two files as text. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,14 @@ static void say_count(struct optional count, char out[64])
     snprintf(out, 64, count.known ? "%" PRIu64 : "-", count.value);
 }
 
+/* "wavefronts of a load 32 -> 1"; "" if they are alike, or are not known of both. */
+static void say_wavefronts(const struct code_change *change, char out[64])
+{
+    if (fabs(change->wavefronts_before - change->wavefronts_after) > 1e-6)
+        snprintf(out, 64, "wavefronts of a load %.3g -> %.3g", change->wavefronts_before,
+                 change->wavefronts_after);
+}
+
 /* Prints the changes of one kernel as lines "name: before -> after". */
 static void print_changes(FILE *stream, const struct code_change *changes, size_t count,
                           const struct print_style *look)
@@ -31,16 +40,21 @@ static void print_changes(FILE *stream, const struct code_change *changes, size_
     for (size_t i = 0; i < count; i++) {
         const struct code_change *change = &changes[i];
         const bool verdict = change->verdict_before || change->verdict_after;
-        char before[64], after[64];
+        char before[64], after[64], wavefronts[64] = "";
 
         if (verdict) {
             say_verdict(change->verdict_before, change->better_before, before);
             say_verdict(change->verdict_after, change->better_after, after);
+            say_wavefronts(change, wavefronts);
         } else {
             say_count(change->before, before);
             say_count(change->after, after);
         }
-        advise_put(stream, look, "  %s: %s -> %s", change->name, before, after);
+        if (strcmp(before, after) == 0)
+            advise_put(stream, look, "  %s: %s; %s", change->name, after, wavefronts);
+        else
+            advise_put(stream, look, "  %s: %s -> %s%s%s", change->name, before, after,
+                       wavefronts[0] ? "; " : "", wavefronts);
     }
 }
 
@@ -126,7 +140,7 @@ enum status code_comparison_print(FILE *stream, const struct code_comparison *co
               comparison->after->architecture);
     advise_put(stream, look,
                "%zu kernel%s in both, %zu of them changed: loads by the number of instructions, "
-               "tables by their verdicts",
+               "tables by their verdicts and wavefronts",
                comparison->both, comparison->both == 1 ? " is" : "s are", comparison->changed);
     print_lone(stream, comparison, true, look);
     print_lone(stream, comparison, false, look);

@@ -48,11 +48,26 @@ static int compare_spans(const void *left, const void *right)
     return (a->access > b->access) - (a->access < b->access);
 }
 
+/* Names the array of some loads, in ascending order: by the first byte that lies in shared memory.
+ * An index less a number may begin before it: "offset -0x400" tells no array. */
+static void name_array(struct accesses *all, const struct span *spans, size_t count)
+{
+    int64_t begin = spans[0].begin;
+    char name[32];
+
+    for (size_t i = 0; i < count && begin < 0; i++)
+        begin = spans[i].begin;
+    begin = begin < 0 ? spans[0].begin : begin;
+    snprintf(name, sizeof(name), "offset %s0x%" PRIx64, begin < 0 ? "-" : "",
+             (uint64_t)(begin < 0 ? -begin : begin));
+    for (size_t i = 0; i < count; i++)
+        all->kernel->accesses[spans[i].access].table = accesses_keep(all, name);
+}
+
 enum status accesses_name_shared(struct accesses *all)
 {
-    struct user_access *accesses = all->kernel->accesses;
+    const struct user_access *accesses = all->kernel->accesses;
     struct span *spans = calloc(all->count + 1, sizeof(*spans));
-    struct span array = {.end = INT64_MIN};
     size_t count = 0;
 
     if (!spans)
@@ -61,16 +76,15 @@ enum status accesses_name_shared(struct accesses *all)
         if (strcmp(accesses[i].memory, "shared") == 0)
             spans[count++] = span_of(all, i);
     qsort(spans, count, sizeof(*spans), compare_spans);
-    for (size_t i = 0; i < count; i++) {
-        struct user_access *access = &accesses[spans[i].access];
-        char name[32];
+    for (size_t first = 0, i = 0; first < count; first = i) {
+        struct span array = spans[first];
 
         /* Loads at data all over an array leave gaps that say nothing. */
-        if (spans[i].begin > array.end && !(spans[i].open && array.open))
-            array = spans[i];
-        array.end = spans[i].end > array.end ? spans[i].end : array.end;
-        snprintf(name, sizeof(name), "offset 0x%" PRIx64, array.begin);
-        access->table = accesses_keep(all, name);
+        for (i = first; i < count && (i == first || spans[i].begin <= array.end ||
+                                      (spans[i].open && array.open));
+             i++)
+            array.end = spans[i].end > array.end ? spans[i].end : array.end;
+        name_array(all, spans + first, i - first);
     }
     free(spans);
     return all->full ? log_memory("the arrays of %s", all->kernel->name) : STATUS_OK;

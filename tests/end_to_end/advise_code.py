@@ -367,6 +367,31 @@ KERNEL(added) { o[threadIdx.x] = 2 * x[threadIdx.x]; }
         self.assertGreaterEqual(changes["bytes of local memory"]["after"], 4 * 32)
         self.assertIn("\n  local memory, array 1: - -> ", said)
 
+    def test_wavefronts(self):
+        """Rows of 32 words begin in one bank, rows of 34 in 16, rows of 33 in all."""
+        if not nvcc():
+            self.skipTest("no nvcc")
+        code = """KERNEL(column) {
+    __shared__ float t[32 * ROW];
+    for (int i = threadIdx.x; i < 32 * ROW; i += blockDim.x) t[i] = x[i];
+    __syncthreads();
+    o[threadIdx.x] = t[threadIdx.x % 32 * ROW];
+}
+"""
+        old = self.compile("old", code, "-DROW=32")
+        against, said = self.compared(self.compile("new", code, "-DROW=34"), old)
+        (table,) = [change for change in against["changes"] if change["kind"] == "table"]
+        self.assertEqual((table["verdict_before"], table["verdict_after"]), 2 * ("bank conflicts",))
+        self.assertEqual((table["wavefronts_before"], table["wavefronts_after"]), (32, 2))
+        self.assertIn("bank conflicts; wavefronts of a load 32 -> 2\n", said.replace("\n    ", " "))
+        against, said = self.compared(self.compile("new", code, "-DROW=33"), old)
+        (table,) = [change for change in against["changes"] if change["kind"] == "table"]
+        self.assertEqual((table["wavefronts_before"], table["wavefronts_after"]), (32, 1))
+        self.assertIn(
+            "bank conflicts -> as it should be; wavefronts of a load 32 -> 1\n",
+            said.replace("\n    ", " "),
+        )
+
     def test_architectures_begin_shared_memory_elsewhere(self):
         """From sm_90 on the first KB is the driver's: the same array is at another offset."""
         if not nvcc():

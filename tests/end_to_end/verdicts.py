@@ -149,6 +149,21 @@ class Verdicts(Compiled):
             r" would do; line \d+, 1 address of a warp's load where 1 would do$",
         )
 
+    def test_an_array_that_is_read_at_an_index_less_a_number(self):
+        """1 KB before shared memory begins no array is."""
+        for reads, name in (("t[k - 256]", "offset -0x400"), ("t[k - 256] + t[k]", "offset 0x0")):
+            cubin = self.compile(
+                'extern "C" __global__ void less(float *o, const float *x, const int *d) {'
+                " __shared__ float t[1024]; for (int i = threadIdx.x; i < 1024; i += 64)"
+                " t[i] = x[i]; __syncthreads(); const int k = d[threadIdx.x];"
+                f" o[threadIdx.x] = {reads}; }}\n",
+                80,
+            )
+            (table,) = (t for t in self.tables(cubin)["less"] if t["memory"] == "shared")
+            self.assertEqual(table["table"], name)
+            text = cbank("advise", "--kernel", cubin, "--all-loads").stdout
+            self.assertIn(f"shared memory at {name.split()[1]}", text)
+
     def test_only_a_gain_that_nothing_undoes_fails(self):
         for kernel, body, status in (
             (
