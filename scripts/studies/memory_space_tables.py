@@ -18,6 +18,8 @@ PAYS = 0.95  # of the time of the best known memory space, at most
 CLOSE = 1.05  # constant memory still pays where it takes no more than this
 KNOWN = ("constant", "global", "readonly", "shared")
 NEW = ("shared_async", "shared_bulk", "shared_multicast", "distributed", "window")
+# Filled in the same way, 16 bytes behind the start of a line of shared memory.
+SHIFTED = ("shared", "shared_async", "shared_bulk")
 AXES = ("bytes", "blocks", "lookups")
 SHORT_SPACES = ("constant", "parameter", "global", "shared")
 
@@ -241,6 +243,28 @@ def show_best(report):
     )
 
 
+def show_shifted(report):
+    """Shared memory that is filled at 16 bytes past a line, by the same at a line; and both by
+    loads at a line."""
+    cells = Cells(report)
+    found = {}
+    for row in cells.select({"experiment": "table", "lookups": 1}):
+        place = row["cell"]["bytes"], row["cell"]["blocks"]
+        found.setdefault(place, {})[row["cell"]["space"]] = row
+    rows = []
+    for place, at in sorted(found.items()):
+        pairs = [(at.get(f"{space}_shifted"), at.get(space)) for space in SHIFTED]
+        if not all(row and base for row, base in pairs):
+            continue
+        others = [str(Ratio(at[space], at["shared"])) for space in SHIFTED[1:]]
+        shifted = [str(Ratio(row, base)) for row, base in pairs]
+        rows.append((size(place[0]), str(place[1]), us(at["shared"]), *others, *shifted))
+    table(
+        ("table", "blocks", "loads, us", "cp.async", "bulk", "loads, shifted", "cp.async", "bulk"),
+        rows,
+    )
+
+
 def show_skipped(report):
     """Why cells have no time."""
     why = {}
@@ -445,6 +469,7 @@ SHOW = {
     "hit": lambda report: show_guesses(report, True),
     "pays": show_pays,
     "best": show_best,
+    "shifted": show_shifted,
     "skipped": show_skipped,
     "short": lambda report: show_short(report, 1),
     "short-8": lambda report: show_short(report, 8),

@@ -162,6 +162,21 @@ class Tables(Scratch):
         self.assertTrue(found["shared_async"][1].startswith("0.945 (0.91 to 0.99)"))
         self.assertEqual(found["window"][0], "1 of 1")
 
+    def test_a_shifted_table_is_beside_the_same_at_a_line(self):
+        times = {"shared": 2000, "shared_async": 1600, "shared_bulk": 1800}
+        shifted = {
+            "shared_shifted": 2000,
+            "shared_async_shifted": 4800,
+            "shared_bulk_shifted": 3600,
+        }
+        rows = [row(in_table(space), ns, ns) for space, ns in {**times, **shifted}.items()]
+        rows += [row(in_table(space, lookups=8), ns, ns) for space, ns in times.items()]
+        ((size, blocks, loads, *ratios),) = self.show("shifted", report_of(rows))[0]
+        self.assertEqual((size, blocks, loads), ("32 KB", "1", "2"))
+        self.assertEqual([one.split()[0] for one in ratios], ["0.8", "0.9", "1", "3", "2"])
+        # without one of them there is nothing to compare
+        self.assertEqual(self.show("shifted", report_of(rows[:5]))[0], [])
+
     def test_the_best_of_known_and_new_spaces(self):
         rows = [
             row(in_table("global"), 2000),

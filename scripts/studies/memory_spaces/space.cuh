@@ -6,14 +6,17 @@
 
 enum {
     THREADS = 512,
-    BARRIER_BYTES = 16, /* before the table in shared memory */
+    /* before the table in shared memory: a barrier, and the rest of a line. Copies to other places
+     * than the start of a line take longer: SHIFTED_BYTES is such a place behind it */
+    BARRIER_BYTES = 128,
+    SHIFTED_BYTES = 16,
     CONSTANT_BYTES = 65536,
     TRIES_MAX = 1 << 20, /* to see that bytes have come */
 };
 
 __constant__ __align__(16) uint32_t constant_table[CONSTANT_BYTES / 4];
 
-extern __shared__ __align__(16) unsigned char shared_bytes[];
+extern __shared__ __align__(128) unsigned char shared_bytes[];
 
 /* What a launch does. table: in the order that the memory space asks for. */
 struct work {
@@ -25,9 +28,9 @@ struct work {
 
 /* -- shared memory ----------------------------------------------------------------------------- */
 
-__device__ inline uint32_t *table_in_shared()
+__device__ inline uint32_t *table_in_shared(uint32_t shift_bytes = 0)
 {
-    return (uint32_t *)(shared_bytes + BARRIER_BYTES);
+    return (uint32_t *)(shared_bytes + BARRIER_BYTES + shift_bytes);
 }
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
@@ -79,14 +82,14 @@ __device__ inline void wait_for_bytes(uint32_t barrier)
 }
 
 /* One bulk copy of the whole table, or of the block's part of it. */
-__device__ inline void copy_in_bulk(const uint32_t *table, uint32_t bytes)
+__device__ inline void copy_in_bulk(const uint32_t *table, uint32_t bytes, uint32_t shift_bytes = 0)
 {
     const uint32_t barrier = shared_address(shared_bytes);
 
     if (threadIdx.x == 0) {
         expect_bytes(barrier, bytes);
         asm volatile("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes"
-                     " [%0], [%1], %2, [%3];" ::"r"(shared_address(table_in_shared())),
+                     " [%0], [%1], %2, [%3];" ::"r"(shared_address(table_in_shared(shift_bytes))),
                      "l"(__cvta_generic_to_global(table)), "r"(bytes), "r"(barrier)
                      : "memory");
     }
@@ -118,9 +121,10 @@ __device__ inline void copy_to_cluster(const uint32_t *table, uint32_t bytes, ui
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
-__device__ inline void copy_asynchronously(const uint32_t *table, uint32_t bytes)
+__device__ inline void copy_asynchronously(const uint32_t *table, uint32_t bytes,
+                                           uint32_t shift_bytes)
 {
-    const uint32_t place = (uint32_t)__cvta_generic_to_shared(table_in_shared());
+    const uint32_t place = (uint32_t)__cvta_generic_to_shared(table_in_shared(shift_bytes));
 
     for (uint32_t byte = 16 * threadIdx.x; byte < bytes; byte += 16 * THREADS)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place + byte),
@@ -140,6 +144,7 @@ struct nothing_to_prepare {
     static constexpr int oldest = 0;
     static constexpr uint32_t cluster = 1;
     static constexpr uint32_t blocks_of_table = 0; /* whose shared memory holds it together */
+    static constexpr uint32_t shift_bytes = 0; /* from a line of it to the table */
     __device__ static void prepare(const work &)
     {
     }
@@ -169,19 +174,20 @@ struct readonly_space : nothing_to_prepare {
     }
 };
 
-struct shared_space : nothing_to_prepare {
+template <uint32_t SHIFT = 0> struct shared_space : nothing_to_prepare {
     static constexpr uint32_t blocks_of_table = 1;
+    static constexpr uint32_t shift_bytes = SHIFT;
     __device__ static uint32_t entry(const work &, uint32_t index)
     {
-        return table_in_shared()[index];
+        return table_in_shared(SHIFT)[index];
     }
 };
 
-struct shared_by_loads : shared_space {
+template <uint32_t SHIFT> struct shared_by_loads : shared_space<SHIFT> {
     __device__ static void prepare(const work &work)
     {
         const uint4 *const from = (const uint4 *)work.table;
-        uint4 *const to = (uint4 *)table_in_shared();
+        uint4 *const to = (uint4 *)table_in_shared(SHIFT);
 
 #pragma unroll 4
         for (uint32_t i = threadIdx.x; i < work.entries / 4; i += THREADS)
@@ -190,27 +196,27 @@ struct shared_by_loads : shared_space {
     }
 };
 
-struct shared_by_async : shared_space {
+template <uint32_t SHIFT> struct shared_by_async : shared_space<SHIFT> {
     static constexpr int oldest = 80;
     __device__ static void prepare(const work &work)
     {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-        copy_asynchronously(work.table, 4 * work.entries);
+        copy_asynchronously(work.table, 4 * work.entries, SHIFT);
 #endif
     }
 };
 
-struct shared_by_bulk : shared_space {
+template <uint32_t SHIFT> struct shared_by_bulk : shared_space<SHIFT> {
     static constexpr int oldest = 90;
     __device__ static void prepare(const work &work)
     {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-        copy_in_bulk(work.table, 4 * work.entries);
+        copy_in_bulk(work.table, 4 * work.entries, SHIFT);
 #endif
     }
 };
 
-template <uint32_t BLOCKS> struct shared_by_multicast : shared_space {
+template <uint32_t BLOCKS> struct shared_by_multicast : shared_space<> {
     static constexpr int oldest = 90;
     static constexpr uint32_t cluster = BLOCKS;
     __device__ static void prepare(const work &work)

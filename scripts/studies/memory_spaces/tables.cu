@@ -194,8 +194,8 @@ template <class SPACE> static configured launch_of(const group &group)
     launch.config.blockDim = dim3(THREADS);
     launch.config.gridDim = dim3(group.device.sms * group.blocks_of_sm);
     if (SPACE::blocks_of_table)
-        launch.config.dynamicSmemBytes =
-            BARRIER_BYTES + group.table.bytes / std::max(SPACE::blocks_of_table, 1u);
+        launch.config.dynamicSmemBytes = BARRIER_BYTES + SPACE::shift_bytes +
+                                         group.table.bytes / std::max(SPACE::blocks_of_table, 1u);
     if (SPACE::cluster > 1)
         launch.add(cudaLaunchAttributeClusterDimension)->clusterDim = {SPACE::cluster, 1, 1};
     return launch;
@@ -380,9 +380,12 @@ static void add_all(group *group)
     add<readonly_space, false>(group, "readonly");
     if (group->table.bytes >= WINDOW_LEAST)
         add_window<false>(group);
-    add<shared_by_loads, false>(group, "shared");
-    add<shared_by_async, false>(group, "shared_async");
-    add<shared_by_bulk, false>(group, "shared_bulk");
+    add<shared_by_loads<0>, false>(group, "shared");
+    add<shared_by_async<0>, false>(group, "shared_async");
+    add<shared_by_bulk<0>, false>(group, "shared_bulk");
+    add<shared_by_loads<SHIFTED_BYTES>, false>(group, "shared_shifted");
+    add<shared_by_async<SHIFTED_BYTES>, false>(group, "shared_async_shifted");
+    add<shared_by_bulk<SHIFTED_BYTES>, false>(group, "shared_bulk_shifted");
     add<shared_by_multicast<2>, false>(group, "shared_multicast");
     add<shared_by_multicast<4>, false>(group, "shared_multicast");
     add<shared_by_multicast<8>, false>(group, "shared_multicast");
