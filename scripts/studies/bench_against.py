@@ -38,7 +38,7 @@ CELL = "add/constant/per_block/12800000/1024/hot"
 
 # command: for sh, in the root of a tree. {data}: inputs of both; {own}: a folder of the tree;
 # {out}: an empty folder. before: makes the start of a run, and is not measured. target: of the
-# ratio. runs: of a sample. pairs: where one run takes minutes. gpu: it needs one.
+# ratio, or of a run now. runs: of a sample. pairs: where one run takes minutes. gpu: it needs one.
 Row = namedtuple("Row", "name what command target before runs pairs gpu")
 
 
@@ -92,17 +92,23 @@ ROWS = (
         "build/cbank report -o {out}/report results/chips/h100 results/chips/h200",
         0.5,
     ),
-    row("help", "`--help`", "build/cbank --help", 0.2, runs=20),
-    row("list", "`list paths`", "build/cbank list paths", 0.2, runs=20),
-    row("show", "`show` of 24 cells", "build/cbank show {data}/core-matrix.json", 0.2, runs=20),
+    row("help", "`--help`", "build/cbank --help", "20 ms", runs=20),
+    row("list", "`list paths`", "build/cbank list paths", "20 ms", runs=20),
+    row("show", "`show` of 24 cells", "build/cbank show {data}/core-matrix.json", "20 ms", runs=20),
     row(
         "compare",
         "`compare` of two results of 24 cells",
         "build/cbank compare {data}/core-matrix.json {data}/core-matrix.json",
-        0.2,
+        "20 ms",
         runs=20,
     ),
-    row("check", "`check` of a result", "build/cbank check {data}/core-matrix.json", 0.6, runs=5),
+    row(
+        "check",
+        "`check` of a result",
+        "build/cbank check {data}/core-matrix.json",
+        "150 ms",
+        runs=5,
+    ),
     row(
         "make-pattern",
         "`make` after a row of a pattern, without a toolkit",
@@ -293,7 +299,6 @@ def compare(asked, trees, pairs):
         "what": asked.what,
         "command": asked.command.replace("{data}/", "").replace("{own}/", "").replace("{out}/", ""),
         "gpu": asked.gpu,
-        "target": asked.target,
         "runs": asked.runs,
         **{tree.name: {"commit": tree.commit, "samples": []} for tree in trees},
     }
@@ -356,8 +361,17 @@ def seconds(value):
     return f"{1e3 * value:.3g} ms" if value < 0.1 else f"{value:.3g} s"
 
 
+def memory(report, samples):
+    """The most of some samples in MB. What is less than the benchmark's own was not seen."""
+    peak, own = max(sample["peak_bytes"] for sample in samples), report["own_bytes"]
+    return f"<{own / 1e6:.0f}" if peak <= 1.05 * own else f"{peak / 1e6:.0f}"
+
+
 def show(report):
     """Prints a line a row; what a row had no GPU for is said."""
+    targets = {asked.name: asked.target for asked in ROWS}
+    said = report["gpu"] or "no GPU"
+    print(f"{report['processor']}, {report['processors']} processors, {said}")
     print(f"{'figure':<62} {'before':>8} {'now':>8} {'ratio':>6} {'target':>6} {'MB':>11}")
     for found in report["rows"]:
         what = found["what"].replace("`", "")
@@ -365,19 +379,17 @@ def show(report):
             print(f"{what:<62} no GPU")
             continue
         key = "clock_s" if found["gpu"] else "processor_s"
-        before, now = (
-            statistics.median(sample[key] for sample in found[name]["samples"])
-            for name in ("base", "now")
-        )
-        peaks = [
-            f"{max(sample['peak_bytes'] for sample in found[name]['samples']) / 1e6:.0f}"
-            for name in ("base", "now")
-        ]
+        both = [found[name]["samples"] for name in ("base", "now")]
+        before, now = (statistics.median(sample[key] for sample in samples) for samples in both)
+        peaks = " -> ".join(memory(report, samples) for samples in both)
         print(
-            f"{what:<62} {seconds(before):>8} {seconds(now):>8} {now / before:>6.2f}"
-            f" {found['target']:>6.2f} {' -> '.join(peaks):>11}",
-            flush=True,
+            f"{what:<62} {seconds(before):>8} {seconds(now):>8} {now / before:>6.3f}"
+            f" {targets[found['name']]:>6} {peaks:>11}"
         )
+    for names in sorted(
+        {(row["base"]["commit"], row["now"]["commit"]) for row in report["rows"] if "base" in row}
+    ):
+        print(f"before: commit {names[0][:8]}; now: commit {names[1][:8]}")
     return True
 
 
