@@ -96,7 +96,8 @@ FOLDERS = (
     "a?b",
     "a#b",
     "a%41",
-    "..a",
+    "a..",
+    "style.css",
     "-x",
     '"><script>',
     "a b",
@@ -274,10 +275,13 @@ def gallery_offence(gallery, folders, name):
     made = []
 
     def said(*words):
-        made.append(words[words.index("-o") + 1] if "-o" in words else None)
+        if "-o" in words:
+            made.append(words[words.index("-o") + 1])
+            os.makedirs(made[-1])
         return f"{name}\nthe second line\n"
 
-    shutil.rmtree("results", ignore_errors=True)
+    for folder in ("results", "page"):
+        shutil.rmtree(folder, ignore_errors=True)
     for folder in folders:
         os.makedirs(f"results/chips/{folder}")
         for file in gallery.CLAIMED:
@@ -286,11 +290,11 @@ def gallery_offence(gallery, folders, name):
         gallery.make(CBANK, "results", "page")
     with open("page/index.html", encoding="utf-8") as file:
         page = file.read()
-    if CONTROLS.search(page) or "\\x0a" in page:
-        return f"controls: {page}"
+    if CONTROLS.search(page) or "\nthe second line\n" not in page:
+        return f"controls, or claims in one line: {page}"
     links = Links()
     links.feed(page)
-    pages = [os.path.relpath(path, "page") for path in made if path]
+    pages = [os.path.relpath(path, "page") for path in made]
     leads = [urllib.parse.urlsplit(link) for link in links.found[2:]]
     if [(link.scheme, urllib.parse.unquote(link.path)) for link in leads] != [
         ("", f"{path}/index.html") for path in pages
@@ -313,13 +317,13 @@ def galleries(campaign, original):
         folders = chance.sample(FOLDERS, chance.randint(1, 4))
         try:
             wrong = gallery_offence(gallery, folders, name)
-        except ValueError as error:
-            wrong = f"{error}"
+        except (ValueError, gallery.Failure, OSError) as error:
+            wrong = f"{type(error).__name__}, {error}"
         campaign.count("injection, gallery", wrong, f"folders {folders}, a GPU {name!r}")
 
 
 def main():
-    campaign = Campaign(count=64)
+    campaign = Campaign(count=64, quick=40)
     os.environ["CBANK_PROGRAM"] = CBANK
     originals = []
     for name in NAMES:

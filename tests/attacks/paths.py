@@ -403,7 +403,7 @@ def no_proc(_count, _chance):
 
 
 def main():
-    campaign = Campaign(count=6)
+    campaign = Campaign(count=6, quick=4)
     for name in ("a.json", "b.json"):
         if run([CBANK, *PLAN, name], BASE.name).returncode not in (0, 4):
             sys.exit(f"{CBANK} makes no result")
