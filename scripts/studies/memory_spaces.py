@@ -95,7 +95,9 @@ OLDEST = {
     "shared_by_multicast": 90,
     "distributed": 90,
 }
-WIDEST = {"constant": 8}  # bytes of a load; wider values take several
+WIDEST = 8  # bytes of a load of constant memory; wider values take several
+# From here on the compiler reads values of 16 bytes of constant memory by four loads of words.
+BY_WORDS = 100
 SPACE_NAME = re.compile(r"\b(" + "|".join(sorted(LOADS, key=len, reverse=True)) + r")\b")
 TYPE_NAME = re.compile(r"(?:strided|random_bytes)<([\w ]+?) ?>")
 
@@ -175,18 +177,20 @@ def opcodes_of(decoded, architecture, code):
         return {line.split()[0] for line in run(decoded, str(architecture), file.name).splitlines()}
 
 
-def payload_of(kernel):
+def payload_of(kernel, architecture):
     """(memory space, memory, bytes of a payload load) of a kernel by its name."""
     space = SPACE_NAME.search(kernel)[1]
     kind = TYPE_NAME.search(kernel)
     width = TYPES[kind[1]] if kind else 4
     memory = LOADS[space]
-    return space, memory, min(width, WIDEST.get(memory, width))
+    if memory == "constant" and width > WIDEST:
+        width = 4 if architecture >= BY_WORDS else WIDEST
+    return space, memory, width
 
 
 def faults_of_kernel(kernel, architecture, opcodes):
     """What is wrong with the instructions of a kernel of the program's advice."""
-    space, memory, width = payload_of(kernel["readable_name"])
+    space, memory, width = payload_of(kernel["readable_name"], architecture)
     loads = [
         load
         for load in kernel["loads"]
