@@ -25,6 +25,13 @@ static const struct option_row own_rows[] = {
      .kind = &option_text,
      .written = true,
      MEMBER(json_path)},
+    {.name = "resume",
+     .topic = TOPIC_RESUME,
+     .argument = "RESULT",
+     .help = "measure what an interrupted result of this kernel file lacks, with its plan, into it "
+             "or --json",
+     .kind = &option_text,
+     MEMBER(resume_path)},
     {.name = "quiet",
      .topic = TOPIC_OUTPUT,
      .help = "print only errors and warnings",
@@ -282,13 +289,15 @@ static enum status spaces(const void *parsed, const struct invocation *invocatio
     struct result result;
     enum status status;
 
-    if (measured && options.json_path)
+    if (measured && (options.json_path || options.resume_path))
         return log_error(STATUS_USAGE,
-                         "--json goes with a kernel file, whose result it keeps; %s is a result",
+                         "--json and --resume go with a kernel file, whose result they keep; %s is "
+                         "a result",
                          file);
     if (!measured) {
         options.plan.kernel.paths = file;
-        options.json_path = options.json_path ? options.json_path : RUN_NO_FILE;
+        if (!options.json_path && !options.resume_path)
+            options.json_path = RUN_NO_FILE;
         options.quiet = true;
         return run_plan(&options, invocation, quiet ? NULL : print_result);
     }

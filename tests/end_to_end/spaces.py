@@ -6,8 +6,10 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 import unittest
 
 from common import ROOT, read_json
@@ -77,6 +79,40 @@ class Ranks(Kernels):
         self.assertEqual((done.stdout, done.stderr), ("", ""))
         self.assertEqual([cell["status"] for cell in read_json(kept)["cells"]], ["ok", "ok"])
 
+    def test_what_was_measured_is_kept(self):
+        """After a signal and after kill -9, --resume measures the rest into the same cells."""
+
+        def cells():
+            return [
+                (cell["identity"], cell["status"], cell["time_ns"] and cell["time_ns"]["samples"])
+                for cell in read_json(self.file)["cells"]
+            ]
+
+        words = ("spaces", CRC32, "--size", "500,700", "--counters", "none", "--json", self.file)
+        self.cbank(*words)
+        whole = [cell[:2] for cell in cells()]
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with self.subTest(number):
+                os.remove(self.file)
+                program = subprocess.Popen(
+                    [CBANK, *words], env={**os.environ, "CBANK_SIMULATED": "pace=1"}
+                )
+                while program.poll() is None and not (
+                    os.path.exists(self.file) and any(cell[2] for cell in cells())
+                ):
+                    time.sleep(0.02)
+                program.send_signal(number)
+                self.assertEqual(program.wait(), -number)
+                part = cells()
+                self.assertEqual([cell[0] for cell in part], [cell[0] for cell in whole])
+                self.assertFalse(read_json(self.file)["complete"])
+                said = self.cbank("spaces", CRC32, "--resume", self.file).stdout
+                self.assertRegex(said, r"crc32, size 500[^§]*fastest")
+                self.assertEqual([cell[:2] for cell in cells()], whole)
+                for before, after in zip(part, cells()):
+                    if before[2]:
+                        self.assertEqual(after[2][: len(before[2])], before[2])
+
     def test_what_is_not_kept_is_not_resumed(self):
         said = self.cbank(
             "spaces",
@@ -107,7 +143,7 @@ class Ranks(Kernels):
             self.cbank("spaces", builtin, "--quiet", status=2).stderr,
         )
         self.assertIn(
-            "--json goes with a kernel file",
+            "--json and --resume go with a kernel file",
             self.cbank("spaces", builtin, "--json", "x", status=2).stderr,
         )
         listed = re.findall(r"(?m)^  --([a-z-]+)", self.cbank("spaces", "--help=all").stdout)
