@@ -184,6 +184,18 @@ static enum status print_all(const struct characterize_options *options,
     return status;
 }
 
+/* STATUS_ENVIRONMENT, logged, where every experiment was skipped. */
+static enum status need_outcomes(const struct characterization *made)
+{
+    for (size_t i = 0; i < made->count; i++)
+        if (made->outcomes[i].status == OUTCOME_OK)
+            return STATUS_OK;
+    return log_error(STATUS_ENVIRONMENT,
+                     "nothing was measured: every experiment was skipped, the first is %s: %s; "
+                     "record a GPU with cbank characterize",
+                     made->outcomes[0].experiment.name, made->outcomes[0].reason);
+}
+
 static enum status characterize_gpu(const void *parsed, const struct invocation *invocation)
 {
     const struct characterize_options *options = parsed;
@@ -220,6 +232,9 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
     if (status != STATUS_OK)
         goto out;
     status = print_all(options, &made, &tally);
+    if (status != STATUS_OK)
+        goto out;
+    status = need_outcomes(&made);
 out:
     characterization_close(&made);
     probe_record_close(&record);

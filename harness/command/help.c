@@ -125,7 +125,8 @@ enum status command_print_help(const struct command *command, const char *which)
                           "hexadecimal.",
                           0);
     command_paragraph("Exit codes: 0 done; 1 a finding; 2 usage, I/O or malformed input; 3 the "
-                      "environment cannot; 4 inconclusive: under --strict one cell, else every "
+                      "environment cannot, or nothing was measured; 4 inconclusive: under --strict "
+                      "one cell, else every "
                       "cell. A finding is wrong output, a failed cell, a wrong exact counter, "
                       "uncorrected memory errors, or a cell that regressed, is missing or is "
                       "invalid. An interrupted run saves its results and ends by the signal.",

@@ -69,6 +69,7 @@ enum status calibration_of(const struct sides *sides, struct calibration *out)
     const struct side *side = sides->gpus;
     struct deviation_evidence *evidence = NULL;
     enum status status = check_sides(sides);
+    size_t timed = 0;
 
     *out = (struct calibration){.processes = (uint32_t)sides->total.files,
                                 .modelled = identity->modelled,
@@ -87,6 +88,12 @@ enum status calibration_of(const struct sides *sides, struct calibration *out)
         status = calibrate_cell(&side->cells[i], &out->cells[i], &evidence[i]);
         if (status != STATUS_OK)
             goto out;
+        timed += side->cells[i].process_count > 0;
+    }
+    if (timed == 0) {
+        status = log_error(STATUS_ENVIRONMENT, "nothing was measured: no cell of the results has a "
+                                               "time; calibrate cells that can be measured here");
+        goto out;
     }
     deviation_conclude(evidence, out->cell_count, false);
     for (size_t i = 0; i < out->cell_count; i++) {

@@ -37,8 +37,8 @@ struct calibration {
 };
 
 /* Makes a calibration from at least two processes of one GPU. STATUS_USAGE, logged, if there are
- * fewer, or several GPUs, drivers or engines; STATUS_ENVIRONMENT when out of memory. On an error
- * *out is empty. */
+ * fewer, or several GPUs, drivers or engines; STATUS_ENVIRONMENT when out of
+ * memory, or where no cell was measured. On an error *out is empty. */
 enum status calibration_of(const struct sides *sides, struct calibration *out);
 
 /* The document of a struct calibration. Nothing that is read refers to the tree. */

@@ -148,6 +148,14 @@ static enum status report(const struct run *run, enum status written, enum statu
                     "again",
                     failed, failed == 1 ? "" : "s", failed == 1 ? "" : "the first is ", identity,
                     first->reason, file, more);
+    } else if (result_unmeasured(result)) {
+        char identity[CELL_IDENTITY_BYTES];
+
+        cell_identity(&result->cells[0].cell, identity);
+        log_error(STATUS_ENVIRONMENT,
+                  "nothing was measured: every cell was skipped, the first is %s: %s; choose cells "
+                  "that can be measured here",
+                  identity, result->cells[0].reason);
     } else if (!table && verdict == STATUS_FINDING)
         log_warning(
             "an exact counter differs or errors of the device grew; cbank show tells which");

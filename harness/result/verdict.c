@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The verdict on a result, and the tally of its exact counters. A run that was ended, grave errors
  * that grew, and a cell that failed or is invalid are findings; a cell with a flag of doubt is
- * inconclusive. */
+ * inconclusive. Where every cell was skipped, the environment cannot do what was asked. */
 #include "verdict.h"
 
 #include "invalid.h"
@@ -27,10 +27,21 @@ struct exact_counts exact_counts(const struct cell_result *cells, size_t count)
     return counts;
 }
 
+bool result_unmeasured(const struct result *result)
+{
+    size_t skipped = 0;
+
+    for (size_t i = 0; i < result->cell_count; i++)
+        skipped += result->cells[i].status == CELL_SKIPPED;
+    return skipped > 0 && skipped == result->cell_count;
+}
+
 enum status result_verdict(const struct result *result)
 {
     enum status verdict = result->end.given ? STATUS_FINDING : STATUS_OK;
 
+    if (result_unmeasured(result))
+        verdict = status_worse(verdict, STATUS_ENVIRONMENT);
     for (size_t i = 0; i < HEALTH_QUANTITIES; i++)
         if (result->health.grew >> i & 1 && health_rows[i].grave)
             verdict = STATUS_FINDING;

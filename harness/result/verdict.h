@@ -16,7 +16,11 @@ struct exact_counts {
 
 struct exact_counts exact_counts(const struct cell_result *cells, size_t count);
 
-/* The most severe status of the cells. STATUS_FINDING: a failed or an invalid cell (invalid.h), a
- * run that ended early, or errors of the device that grew and make results doubtful.
- * STATUS_INCONCLUSIVE: a cell with a flag of FLAGS_DOUBTFUL. STATUS_OK otherwise. */
+/* Whether a result has cells, and every one of them was skipped: nothing was measured. */
+bool result_unmeasured(const struct result *result);
+
+/* The most severe status of the cells. STATUS_ENVIRONMENT: nothing was measured. STATUS_FINDING: a
+ * failed or an invalid cell (invalid.h), a run that ended early, or errors of the device that grew
+ * and make results doubtful. STATUS_INCONCLUSIVE: a cell with a flag of FLAGS_DOUBTFUL. STATUS_OK
+ * otherwise. */
 enum status result_verdict(const struct result *result);

@@ -274,6 +274,13 @@ class Records(Case):
         for name in ("latency_constant", "geometry_constant_modules", "throughput_shared"):
             self.assertEqual(stripped(again[name]), stripped(before[name]))
 
+    def test_a_record_without_an_experiment_is_no_success(self):
+        path = self.record(lambda record: record.update(experiments=[]))
+        done = self.cbank("--quiet", "--replay", path, "--json", "again.json", status=3)
+        self.assertIn(
+            "nothing was measured: every experiment was skipped, the first is", done.stderr
+        )
+
     def test_records_that_cannot_answer_are_refused(self):
         for what, change in (
             (

@@ -552,12 +552,20 @@ class Run(Case):
         self.assertIn(f"{skipped} skipped", done.stdout)
         self.assertEqual(done.stdout, cbank("show", self.file).stdout + f"result: {self.file}\n")
 
-    def test_a_plan_of_skipped_cells_alone(self):
-        done = self.check(
-            cbank("run", "--engine", "model", "--path", "constant_operand", "--json", self.file), 0
-        )
+    def test_a_run_that_could_measure_nothing_is_no_success(self):
+        """Also when it is resumed, and as a process of calibrate and of gate."""
+        plan = ("--engine", "model", "--path", "constant_operand")
+        done = self.check(cbank("run", *plan, "--json", self.file), 3)
         self.assertIn("0 of 8 ok, 8 skipped", done.stdout)
+        self.assertIn("nothing was measured: every cell was skipped, the first is", done.stderr)
         self.assertIs(read_json(self.file)["complete"], True)
+        self.check(cbank("run", "--resume", self.file), 3)
+        self.check(cbank("run", *plan, "--quiet", "--json", "-"), 3)
+        self.check(cbank("run", *plan[:3], "constant_operand,constant", "--json", self.file), 0)
+        calibration = os.path.join(os.path.dirname(self.file), "calibration.json")
+        self.check(cbank("calibrate", *plan, "--json", calibration), 3)
+        self.assertFalse(os.path.exists(calibration))
+        self.check(cbank("gate", *plan, "--base-program", CBANK), 3)
 
     def test_tables_of_everything_fit(self):
         done = self.check(

@@ -427,6 +427,9 @@ TEST(the_verdict_is_that_of_the_worst_cell)
     assert_int_equal(result_verdict(&result), STATUS_OK);
     result.cells[0].status = CELL_SKIPPED;
     assert_int_equal(result_verdict(&result), STATUS_OK);
+    result.cells[1].status = CELL_SKIPPED;
+    assert_int_equal(result_verdict(&result), STATUS_ENVIRONMENT); /* nothing was measured */
+    result.cells[1].status = CELL_OK;
     result.cells[1].verified = true;
     result.cells[1].flags = FLAG_THROTTLED | FLAG_CLOCK_VARIED;
     assert_int_equal(result_verdict(&result), STATUS_OK);
