@@ -18,7 +18,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
-from cbank import Failure, documents, report, text
+from cbank import Failure, documents, files, report
 from cbank.__main__ import told
 from cbank.errors import ENVIRONMENT, say
 
@@ -68,7 +68,7 @@ def make(program, results, output):
         )
         for path in suites
     ]
-    text.make_folder(output)
+    files.make_folder(output)
     for name, _, files in pages:
         said(program, "report", "-o", os.path.join(output, name), "--", *files)
     claims = [
@@ -78,7 +78,7 @@ def make(program, results, output):
         if all(map(os.path.exists, files))
     ]
     page = report.environment().get_template("gallery.html").render(pages=pages, claims=claims)
-    text.write(os.path.join(output, "index.html"), page + "\n")
+    files.write(os.path.join(output, "index.html"), page + "\n")
     shutil.copyfile(
         os.path.join(report.HERE, "templates/style.css"), os.path.join(output, "style.css")
     )

@@ -40,6 +40,7 @@ static const struct option_row rows[] = {
      .help = "chip card for the times: a file, or a name of cbank list cards (default: of the "
              "first GPU; h200 without a GPU)",
      .kind = &option_text,
+     .file = FILE_READ,
      MEMBER(card_path)},
     {.name = "kernel",
      .topic = TOPIC_KERNEL,
@@ -47,6 +48,7 @@ static const struct option_row rows[] = {
      .help = "code of your own: a cubin, a fatbin, or a program, library, archive or object that "
              "has one",
      .kind = &option_text,
+     .file = FILE_READ,
      MEMBER(kernel_path)},
     {.name = "kernel-name",
      .topic = TOPIC_KERNEL,
@@ -60,6 +62,7 @@ static const struct option_row rows[] = {
      .help = "with --kernel: which loads, tables, registers and local memory differ from those of "
              "this file, kernel by kernel",
      .kind = &option_text,
+     .file = FILE_READ,
      MEMBER(against)},
     {.name = "all-loads",
      .topic = TOPIC_KERNEL,
@@ -101,6 +104,7 @@ static const struct option_row rows[] = {
      .argument = "FILE.cu",
      .help = "write these lookups as a kernel file for cbank run --kernel; -: to stdout",
      .kind = &option_text,
+     .file = FILE_WRITTEN,
      MEMBER(write_path)},
     {.name = "tables",
      .topic = TOPIC_PLAN,
@@ -114,6 +118,7 @@ static const struct option_row rows[] = {
      .argument = "PATH",
      .help = "write JSON to a file; -: to stdout, in place of text",
      .kind = &option_text,
+     .file = FILE_WRITTEN,
      MEMBER(json_path)},
 };
 

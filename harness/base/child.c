@@ -76,6 +76,20 @@ bool interrupted(void)
     return received != 0;
 }
 
+void interrupt_release(struct interrupt_actions *actions)
+{
+    _Static_assert(sizeof(actions->before) / sizeof(actions->before[0]) == NUMBERS, "one each");
+    for (size_t i = 0; i < NUMBERS; i++)
+        sigaction(numbers[i], NULL, &actions->before[i]);
+    set_actions(&(struct sigaction){.sa_handler = SIG_DFL});
+}
+
+void interrupt_resume(const struct interrupt_actions *actions)
+{
+    for (size_t i = 0; i < NUMBERS; i++)
+        sigaction(numbers[i], &actions->before[i], NULL);
+}
+
 void interrupt_end(void)
 {
     set_actions(&(struct sigaction){.sa_handler = SIG_DFL});

@@ -4,6 +4,7 @@
  * child. */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -13,6 +14,16 @@ void interrupt_catch(void);
 
 /* Whether a signal was received. */
 bool interrupted(void);
+
+/* The actions of signals before interrupt_release. */
+struct interrupt_actions {
+    struct sigaction before[3];
+};
+
+/* A signal ends this process at once, until interrupt_resume: while it waits for another program,
+ * such as the reader of a pipe, and nothing would be lost. Ignored signals stay ignored. */
+void interrupt_release(struct interrupt_actions *actions);
+void interrupt_resume(const struct interrupt_actions *actions);
 
 /* Restores the default action of signals. If one was received, it ends this process now: call it
  * after saving everything. */

@@ -35,6 +35,7 @@ struct command {
     const char *summary;
     const char *arguments; /* for its usage line: "FILE..."; NULL: it takes none */
     size_t arguments_min, arguments_max;
+    option_reads *reads; /* what an argument reads; NULL: as for an option */
     const struct option_group *groups;
     size_t group_count;
     size_t options_bytes;  /* of the struct that its options set */

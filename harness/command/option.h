@@ -11,7 +11,9 @@
 #include "status.h"
 #include "table.h"
 
+struct invocation; /* command.h */
 struct option_row;
+struct texts; /* texts.h */
 
 /* How to read and release a value. */
 struct option_kind {
@@ -37,6 +39,19 @@ enum option_topic {
     OPTION_TOPICS
 };
 
+/* What a command does with the files that a value names. */
+enum option_file {
+    FILE_NONE,
+    FILE_READ = 1 << 0,
+    FILE_WRITTEN = 1 << 1, /* it must differ from every other file of the command line */
+    FILE_UPDATED = FILE_READ | FILE_WRITTEN,
+};
+
+/* Adds the files that a command reads because of a value, which is "" for a flag. An error is
+ * logged. */
+typedef enum status option_reads(const struct invocation *invocation, const char *value,
+                                 struct texts *out);
+
 struct option_row {
     const char *name;
     enum option_topic topic;
@@ -52,8 +67,9 @@ struct option_row {
     const char *unit; /* unit in the message about limits */
     const char *otherwise; /* a word that is allowed instead of numbers or a row: "all", "auto" */
     const char *fallback; /* parsed if the option is not given; NULL: the member stays zero */
-    /* names an output file: it must differ from every other file of the command line */
-    bool written;
+    enum option_file file;
+    option_reads *reads; /* NULL: the value, its parts, and .json files of folders (file_check.h) */
+    bool numbered; /* of an output: with several devices each has its own, see file_of_device */
     bool hidden; /* for developers: not in help */
 };
 

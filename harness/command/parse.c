@@ -5,16 +5,15 @@
  *
  *   the line  >  the preset that an option of the line chose (--sweep)  >  the row's fallback
  *
- * At last, files that would be written are held against everything that the line names. */
+ * At last, files that would be written are held against those that are read (file_check.h). */
 #include "parse.h"
 
 #include <getopt.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "file_check.h"
 #include "help.h"
 #include "log.h"
 
@@ -35,6 +34,8 @@ struct parsing {
     char **words;  /* getopt permutes them; argv is recorded as typed */
     char *options; /* the command's struct */
     struct given_option *given; /* those of the invocation */
+    struct given_option unsaid[OPTIONS_MAX]; /* files that nobody typed */
+    size_t unsaid_count;
     struct listed listed[OPTIONS_MAX]; /* those that help shows come first */
     /* The same for getopt, then --help; `val` is KEY_BASE and the index. */
     struct option known[OPTIONS_MAX + 2];
@@ -45,53 +46,6 @@ struct parsing {
 static enum status parse_value(const struct listed *option, const char *text)
 {
     return option->row->kind->parse(option->row, text, option->base + option->row->offset);
-}
-
-/* Whether writing a file would replace another one, or another output. */
-static bool is_same_file(const char *written, const char *named)
-{
-    struct stat first, second;
-
-    if (stat(written, &first) != 0)
-        return strcmp(written, named) == 0;
-    return S_ISREG(first.st_mode) && stat(named, &second) == 0 && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
-}
-
-/* Refuses an output file (its row says `written`) that an argument or another option also names.
- * Otherwise the output would replace an input of the command, or another output. `-` is the same
- * for all. */
-static enum status check_written(const struct invocation *invocation)
-{
-    for (size_t i = 0; i < invocation->given_count; i++) {
-        const struct given_option *given = &invocation->given[i];
-        bool same = false;
-
-        if (!given->option->written)
-            continue;
-        for (size_t k = 0; !same && k < invocation->argument_count; k++) {
-            const char *rest = invocation->arguments[k];
-            char name[PATH_MAX];
-
-            same = is_same_file(given->value, rest);
-            for (size_t bytes; !same && *rest; rest += bytes + (rest[bytes] == ',')) {
-                bytes = strcspn(rest, ",");
-                snprintf(name, sizeof(name), "%.*s", (int)bytes, rest);
-                same = is_same_file(given->value, name);
-            }
-        }
-        for (size_t k = 0; !same && k < invocation->given_count; k++) {
-            const struct given_option *another = &invocation->given[k];
-
-            same = another->option != given->option && another->option->kind == &option_text &&
-                   is_same_file(given->value, another->value);
-        }
-        if (same)
-            return log_error(STATUS_USAGE,
-                             "--%s: %s is named for something else, too; give another file",
-                             given->option->name, given->value);
-    }
-    return STATUS_OK;
 }
 
 /* Lists the options of all groups, for the parser and for getopt. */
@@ -231,10 +185,14 @@ static enum status set_defaults(struct parsing *parsing)
         const struct listed *option = &parsing->listed[i];
         const char *preset = preset_value(parsing, option->row->name);
         const char *value = preset ? preset : option->row->fallback;
-        enum status status = STATUS_OK;
+        enum status status;
 
-        if (value && !option->given)
-            status = parse_value(option, value);
+        if (!value || option->given)
+            continue;
+        if (option->row->file != FILE_NONE)
+            parsing->unsaid[parsing->unsaid_count++] =
+                (struct given_option){option->row, option->group, value};
+        status = parse_value(option, value);
         if (status != STATUS_OK)
             return status;
     }
@@ -252,7 +210,7 @@ static enum status check_arguments(const struct parsing *parsing)
     if (invocation->argument_count > command->arguments_max)
         return log_error(STATUS_USAGE, "%s does not take '%s'; try cbank %s --help", command->name,
                          invocation->arguments[command->arguments_max], command->name);
-    return check_written(invocation);
+    return file_check(command, invocation, parsing->unsaid, parsing->unsaid_count);
 }
 
 enum status command_run(const struct command *command, int argc, char **argv)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * cbank compare: two sides of results, or with --batch many questions about times. */
-#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "batch.h"
 #include "command.h"
 #include "comparing.h"
+#include "files.h"
 #include "log.h"
 
 struct compare_command_options {
@@ -29,6 +30,7 @@ static const struct option_row rows[] = {
          "in place of BASE and NEW: judge times, a question in JSON a line, and print an answer "
          "a line",
      .kind = &option_text,
+     .file = FILE_READ,
      .offset = offsetof(struct compare_command_options, batch_path)},
 };
 
@@ -43,15 +45,24 @@ static const struct option_group groups[] = {
 /* Answers the questions of a file, or of standard input for "-". */
 static enum status compare_batch(const char *path)
 {
-    const bool piped = strcmp(path, "-") == 0;
-    FILE *questions = piped ? stdin : fopen(path, "re");
+    struct stat about;
+    const char *why;
+    FILE *questions;
     enum status status;
+    int descriptor;
 
-    if (!questions)
-        return log_error(STATUS_USAGE, "cannot read %s: %s", path, strerror(errno));
+    if (strcmp(path, "-") == 0)
+        return batch_answer(stdin, stdout);
+    descriptor = file_open(path, &about, &why);
+    if (descriptor < 0)
+        return log_error(STATUS_USAGE, "cannot read %s: %s", path, why);
+    questions = fdopen(descriptor, "r");
+    if (!questions) {
+        close(descriptor);
+        return log_memory("%s", path);
+    }
     status = batch_answer(questions, stdout);
-    if (!piped)
-        fclose(questions);
+    fclose(questions);
     return status;
 }
 

@@ -17,7 +17,7 @@
      .argument = "FILE",                 \
      .help = explanation,                \
      .kind = &option_text,               \
-     .written = true,                    \
+     .file = FILE_WRITTEN,               \
      MEMBER(report_paths[REPORT_##format])},
 
 const struct option_row threshold_option_rows[1] = {
@@ -45,6 +45,7 @@ const struct option_row comparing_option_rows[COMPARING_OPTION_COUNT] = {
      .argument = "FILE",
      .help = "variation of cells between processes on this machine, from cbank calibrate",
      .kind = &option_text,
+     .file = FILE_READ,
      MEMBER(calibration_path)},
     {.name = "boards",
      .topic = TOPIC_VERDICT,
@@ -52,6 +53,7 @@ const struct option_row comparing_option_rows[COMPARING_OPTION_COUNT] = {
      .help = "results of other GPUs of the model: what GPUs differ by in each cell, where the "
              "sides are of two",
      .kind = &option_text,
+     .file = FILE_READ,
      MEMBER(boards_path)},
     {.name = "all",
      .topic = TOPIC_VIEW,

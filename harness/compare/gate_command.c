@@ -70,12 +70,14 @@ static const struct option_row own_rows[] = {
      .argument = "PATH",
      .help = "measure BASE by this cbank, or a script that ends in one",
      .kind = &option_text,
+     .file = FILE_READ,
      MEMBER(programs[BASE])},
     {.name = "new-program",
      .topic = TOPIC_MEASURING,
      .argument = "PATH",
      .help = "measure NEW by this one (default: the program itself)",
      .kind = &option_text,
+     .file = FILE_READ,
      MEMBER(programs[NEW])},
 };
 

@@ -5,11 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cell_row.h"
 #include "command.h"
 #include "comparing.h"
+#include "files.h"
 #include "log.h"
+#include "plan_kernels.h"
 #include "run.h"
 #include "side.h"
 #include "text.h"
@@ -23,7 +26,8 @@ static const struct option_row own_rows[] = {
      .argument = "FILE",
      .help = "keep the result in this file",
      .kind = &option_text,
-     .written = true,
+     .file = FILE_WRITTEN,
+     .numbered = true,
      MEMBER(json_path)},
     {.name = "resume",
      .topic = TOPIC_RESUME,
@@ -199,6 +203,33 @@ static const struct grid_column columns[] = {
      .rank = 2},
 };
 
+/* Prints the lines of the kernel file that define tables, with the memory spaces of a cell. A file
+ * that is not there any more has none. */
+static void print_lines(const char *path, const struct user_kernel *kernel)
+{
+    char line[512], name[USER_KERNEL_NAME_BYTES];
+    struct stat about;
+    const char *why;
+    const int descriptor = file_open(path, &about, &why);
+    FILE *const file = descriptor < 0 ? NULL : fdopen(descriptor, "r");
+
+    for (unsigned number = 1; file && fgets(line, sizeof(line), file); number++) {
+        char *comma, *end = strstr(line, ");"), space[USER_KERNEL_NAME_BYTES];
+
+        if (end)
+            *end = '\0'; /* a comment may follow */
+        comma = strrchr(line, ',');
+        if (comma && sscanf(line, " CBANK_TABLE ( %63[A-Za-z0-9_]", name) == 1 &&
+            user_table_space(kernel, name, space))
+            text_line(stdout, "write in %s, line %u: %.*s, %s);", path, number, (int)(comma - line),
+                      line, space);
+    }
+    if (file)
+        fclose(file);
+    else if (descriptor >= 0)
+        close(descriptor);
+}
+
 /* Prints the ranks of the rows of one kernel, size and cache state, and the lines to write. */
 static enum status print_ranks(const struct cell_row *rows, size_t count,
                                const struct print_style *look, const struct judge_options *options)
@@ -206,8 +237,7 @@ static enum status print_ranks(const struct cell_row *rows, size_t count,
     const struct cell *cell = rows->cell;
     const struct result_kernel *kernel = result_kernel(rows->result, cell);
     struct rank *ranks = calloc(count, sizeof(*ranks));
-    char title[TEXT_PARAGRAPH_BYTES], line[512], name[USER_KERNEL_NAME_BYTES];
-    FILE *file = NULL;
+    char title[TEXT_PARAGRAPH_BYTES];
     struct grid grid = {.title = title,
                         GRID_COLUMNS(columns),
                         GRID_ROWS(ranks, count),
@@ -228,23 +258,8 @@ static enum status print_ranks(const struct cell_row *rows, size_t count,
         status = judge_ranks(ranks, count, options);
     if (status == STATUS_OK)
         status = grid_print(stdout, &grid, look);
-    /* The lines of the kernel file that define tables, with the memory spaces of the fastest
-     * cell. */
     if (status == STATUS_OK && ranks[0].timed && kernel && kernel->file)
-        file = fopen(kernel->file, "r");
-    for (unsigned number = 1; file && fgets(line, sizeof(line), file); number++) {
-        char *comma, *end = strstr(line, ");"), space[USER_KERNEL_NAME_BYTES];
-
-        if (end)
-            *end = '\0'; /* a comment may follow */
-        comma = strrchr(line, ',');
-        if (comma && sscanf(line, " CBANK_TABLE ( %63[A-Za-z0-9_]", name) == 1 &&
-            user_table_space(&ranks[0].row.cell->kernel, name, space))
-            text_line(stdout, "write in %s, line %u: %.*s, %s);", kernel->file, number,
-                      (int)(comma - line), line, space);
-    }
-    if (file)
-        fclose(file);
+        print_lines(kernel->file, &ranks[0].row.cell->kernel);
     free(ranks);
     return status;
 }
@@ -316,6 +331,7 @@ const struct command spaces_command = {
     .arguments = "FILE",
     .arguments_min = 1,
     .arguments_max = 1,
+    .reads = kernels_read,
     OPTION_GROUPS(groups),
     .options_bytes = sizeof(struct run_options),
     .common =

@@ -13,7 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "log.h"
+
+static const char replacement[] = ".cbank.tmp", lock_file[] = ".cbank-lock.tmp";
+
+const char *const file_beside[FILES_BESIDE] = {replacement, lock_file};
 
 enum status file_failed(int error)
 {
@@ -27,26 +32,48 @@ char *file_target(const char *path)
     return target || errno != ENOENT ? target : strdup(path);
 }
 
+/* Locks a file, or waits until it can: without end, but for a second after a signal. False, with
+ * errno. On a file system without locks every process has the lock. */
+static bool take_lock(int descriptor, bool wait)
+{
+    enum { PAUSE_US = 20000, PAUSES_MAX = 50 };
+    unsigned pauses = 0;
+
+    while (TEMP_FAILURE_RETRY(flock(descriptor, LOCK_EX | LOCK_NB)) != 0 && errno == EWOULDBLOCK) {
+        if (!wait)
+            return false;
+        if (interrupted() && pauses++ == PAUSES_MAX) {
+            errno = EINTR;
+            return false;
+        }
+        usleep(PAUSE_US);
+    }
+    return true;
+}
+
 int file_open_locked(const char *path, mode_t mode, bool wait)
 {
     for (;;) {
         const int descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode);
         struct stat opened, named;
+        int error;
 
         if (descriptor < 0)
             return -1;
-        /* On a file system without locks every process has the lock. */
-        if (TEMP_FAILURE_RETRY(flock(descriptor, LOCK_EX | (wait ? 0 : LOCK_NB))) != 0 &&
-            errno == EWOULDBLOCK) {
-            close(descriptor);
-            errno = EWOULDBLOCK;
+        error = take_lock(descriptor, wait) ? 0 : errno;
+        /* The process that had the lock may have removed or renamed the file. */
+        if (!error && fstat(descriptor, &opened) == 0 && lstat(path, &named) == 0 &&
+            opened.st_ino == named.st_ino && opened.st_dev == named.st_dev) {
+            /* What has another name, too, is somebody's file. */
+            if (S_ISREG(opened.st_mode) && opened.st_nlink == 1)
+                return descriptor;
+            error = EEXIST;
+        }
+        close(descriptor);
+        if (error) {
+            errno = error;
             return -1;
         }
-        /* The process that had the lock may have removed or renamed the file. */
-        if (fstat(descriptor, &opened) == 0 && lstat(path, &named) == 0 &&
-            opened.st_ino == named.st_ino && opened.st_dev == named.st_dev)
-            return descriptor;
-        close(descriptor);
     }
 }
 
@@ -63,7 +90,7 @@ int file_lock_try(const char *path, struct file_lock *out)
     target = file_target(path);
     if (!target)
         return errno;
-    if (asprintf(&out->path, "%s.cbank-lock.tmp", target) >= 0) {
+    if (asprintf(&out->path, "%s%s", target, lock_file) >= 0) {
         out->descriptor = file_open_locked(out->path, 0666, false);
         error = out->descriptor < 0 ? errno : 0;
         if (error)
@@ -105,12 +132,11 @@ void file_lock_release(struct file_lock *lock)
 
 void file_discard(const char *path)
 {
-    static const char *const endings[] = {"", ".cbank.tmp", ".cbank-lock.tmp"};
-
-    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+    unlink(path);
+    for (size_t i = 0; i < FILES_BESIDE; i++) {
         char *name;
 
-        if (asprintf(&name, "%s%s", path, endings[i]) < 0)
+        if (asprintf(&name, "%s%s", path, file_beside[i]) < 0)
             return;
         unlink(name);
         free(name);

@@ -12,6 +12,10 @@
 
 #include "status.h"
 
+/* Endings of the temporary files beside a file that is written. */
+enum { FILES_BESIDE = 2 };
+extern const char *const file_beside[FILES_BESIDE];
+
 /* The right to write a file. Zeroed: none. */
 struct file_lock {
     char *path; /* owned: path of the lock's own file; NULL: no lock is needed */

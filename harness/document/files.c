@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "file_lock.h"
 #include "log.h"
 
@@ -71,43 +72,124 @@ enum status files_add(struct texts *list, const char *path, const char *ending)
     return STATUS_OK;
 }
 
+char *file_of_device(const char *path, unsigned device)
+{
+    const char *const dot = strrchr(path, '.');
+    const size_t stem = dot ? (size_t)(dot - path) : strlen(path);
+    char *name;
+
+    return asprintf(&name, "%.*s-device%u%s", (int)stem, path, device, dot ? dot : "") < 0 ? NULL
+                                                                                           : name;
+}
+
 /* -- reading ----------------------------------------------------------------------------------- */
+
+/* What stands where a regular file is wanted; NULL: a regular file. */
+static const char *other_kind(mode_t mode)
+{
+    static const struct {
+        mode_t type;
+        const char *words;
+    } kinds[] = {
+        {S_IFDIR, "Is a directory"},
+        {S_IFIFO, "it is a pipe, not a file"},
+        {S_IFSOCK, "it is a socket, not a file"},
+        {S_IFCHR, "it is a device, not a file"},
+        {S_IFBLK, "it is a device, not a file"},
+    };
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if ((mode & S_IFMT) == kinds[i].type)
+            return kinds[i].words;
+    return NULL;
+}
+
+int file_open(const char *path, struct stat *about, const char **why)
+{
+    int descriptor;
+
+    if (stat(path, about) != 0) {
+        *why = strerror(errno);
+        return -1;
+    }
+    /* Opening a device may do something: what it is is asked before, and again of what was
+     * opened. */
+    *why = other_kind(about->st_mode);
+    if (*why) {
+        errno = S_ISDIR(about->st_mode) ? EISDIR : EINVAL;
+        return -1;
+    }
+    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (descriptor < 0 || fstat(descriptor, about) != 0)
+        *why = strerror(errno);
+    else
+        *why = other_kind(about->st_mode);
+    if (!*why)
+        return descriptor;
+    if (descriptor >= 0) {
+        close(descriptor);
+        errno = EINVAL;
+    }
+    return -1;
+}
+
+ssize_t file_read_bytes(int descriptor, void *to, size_t bytes)
+{
+    size_t done = 0;
+
+    while (done < bytes) {
+        const ssize_t got = read(descriptor, (char *)to + done, bytes - done);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
 
 enum status file_read(const char *path, size_t bytes_max, char **text, size_t *bytes)
 {
-    FILE *file = fopen(path, "re");
     enum status status = STATUS_OK;
-    char *room, *fitting;
+    char *room = NULL, *fitting;
     struct stat about;
+    const char *why;
+    const int descriptor = file_open(path, &about, &why);
+    ssize_t got;
 
     *text = NULL;
-    if (!file)
-        return log_error(file_failed(errno), "cannot open %s: %s", path, strerror(errno));
     *bytes = 0;
+    if (descriptor < 0)
+        return log_error(file_failed(errno), "cannot read %s: %s", path, why);
     room = malloc(bytes_max + 2); /* pages that nothing is written to take no memory */
-    if (fstat(fileno(file), &about) == 0 && about.st_size > (off_t)bytes_max)
-        *bytes = bytes_max + 1;
-    else if (room)
-        *bytes = fread(room, 1, bytes_max + 1, file);
-    if (!room)
+    if (!room) {
         status = log_memory("%s", path);
-    else if (ferror(file))
+        goto out;
+    }
+    got = about.st_size > (off_t)bytes_max ? (ssize_t)bytes_max + 1
+                                           : file_read_bytes(descriptor, room, bytes_max + 1);
+    if (got < 0)
         status = log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
-    else if (*bytes > bytes_max)
+    else if ((size_t)got > bytes_max)
         status = log_error(STATUS_USAGE,
                            "%s: larger than %zu MiB, the most that cbank reads; if it is a result, "
                            "take fewer samples "
                            "or measure fewer cells at a time",
                            path, bytes_max >> 20);
-    fclose(file);
-    if (status != STATUS_OK) {
-        free(room);
-        return status;
-    }
-    room[*bytes] = '\0';
+    if (status != STATUS_OK)
+        goto out;
+    room[got] = '\0';
+    *bytes = (size_t)got;
     fitting = realloc(room, *bytes + 1);
     *text = fitting ? fitting : room;
-    return STATUS_OK;
+    room = NULL;
+out:
+    free(room);
+    close(descriptor);
+    return status;
 }
 
 /* -- writing ----------------------------------------------------------------------------------- */
@@ -126,7 +208,7 @@ static FILE *open_temporary(const char *target, const struct stat *old, char **t
     int descriptor;
     FILE *stream;
 
-    if (asprintf(temporary, "%s.cbank.tmp", target) < 0) {
+    if (asprintf(temporary, "%s%s", target, file_beside[0]) < 0) {
         *temporary = NULL;
         errno = ENOMEM;
         return NULL;
@@ -144,9 +226,15 @@ static FILE *open_temporary(const char *target, const struct stat *old, char **t
 
 static enum status write_stdout(file_writer *writer, const void *context)
 {
-    const enum status status = writer(stdout, context);
+    struct interrupt_actions actions;
+    enum status status;
+    bool whole;
 
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    interrupt_release(&actions); /* its reader may let it wait */
+    status = writer(stdout, context);
+    whole = fflush(stdout) == 0 && !ferror(stdout);
+    interrupt_resume(&actions);
+    if (whole)
         return status;
     log_error(STATUS_USAGE, "cannot write standard output: %s", strerror(errno));
     /* The check of stdout at the end must not find this error again and report it twice. */
@@ -184,6 +272,43 @@ static void sync_folder(char *target)
     close(folder);
 }
 
+/* Opens a pipe or a device, to write it in place. Opening never waits, and writing does as usual.
+ * NULL, with errno, if it cannot. */
+static FILE *open_in_place(const char *target)
+{
+    const int descriptor = open(target, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    FILE *stream = NULL;
+
+    if (descriptor < 0)
+        return NULL;
+    if (fcntl(descriptor, F_SETFL, O_WRONLY) == 0)
+        stream = fdopen(descriptor, "w");
+    if (!stream)
+        close(descriptor);
+    return stream;
+}
+
+/* Writes a pipe or a device in place. */
+static enum status write_in_place(const char *path, const char *target, mode_t mode,
+                                  file_writer *writer, const void *context)
+{
+    struct interrupt_actions actions;
+    FILE *const stream = open_in_place(target);
+    enum status status;
+
+    if (!stream && errno == ENXIO && S_ISFIFO(mode))
+        return log_error(STATUS_USAGE,
+                         "cannot write %s: nobody reads this pipe; start its reader first", path);
+    if (!stream)
+        return cannot_write(path);
+    interrupt_release(&actions); /* its reader may let it wait */
+    status = write_stream(stream, path, target, NULL, writer, context);
+    if (fclose(stream) != 0 && status == STATUS_OK)
+        status = cannot_write(path);
+    interrupt_resume(&actions);
+    return status;
+}
+
 enum status file_write(const char *path, file_writer *writer, const void *context)
 {
     char *target, *temporary = NULL;
@@ -198,21 +323,22 @@ enum status file_write(const char *path, file_writer *writer, const void *contex
     if (!target)
         return cannot_write(path);
     there = stat(target, &about) == 0;
-    if (there && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))
-        stream = fopen(target, "we");
-    else
-        stream = open_temporary(target, there ? &about : NULL, &temporary);
+    if (there && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
+        status = write_in_place(path, target, about.st_mode, writer, context);
+        goto out;
+    }
+    stream = open_temporary(target, there ? &about : NULL, &temporary);
     if (!stream) {
         status = cannot_write(path);
         goto out;
     }
     status = write_stream(stream, path, target, temporary, writer, context);
-    if (status != STATUS_OK && temporary)
+    if (status != STATUS_OK)
         unlink(temporary);
     /* The lock of a temporary file ends here, after it was renamed. */
     if (fclose(stream) != 0 && status == STATUS_OK)
         status = cannot_write(path);
-    if (status == STATUS_OK && temporary)
+    if (status == STATUS_OK)
         sync_folder(target);
 out:
     free(temporary);

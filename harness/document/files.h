@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <sys/types.h>
 
 #include "status.h"
 #include "texts.h"
@@ -14,7 +16,20 @@
  * files. */
 enum status files_add(struct texts *list, const char *path, const char *ending);
 
-/* Reads all of a file or pipe, at most bytes_max, and adds a NUL that *bytes does not count.
+/* The name of the file of one of several devices: "out-device1.json". NULL when out of memory. The
+ * caller frees it. */
+char *file_of_device(const char *path, unsigned device);
+
+/* Opens a regular file to read: every reader of a named file begins here. It never waits: a pipe, a
+ * socket, a device and a folder are refused. Returns the descriptor; -1, with errno (EISDIR for a
+ * folder, EINVAL for the others), and with *why, the reason for a message. */
+int file_open(const char *path, struct stat *about, const char **why);
+
+/* Reads from a descriptor until there are so many bytes, or the end. Returns how many; -1 with
+ * errno. */
+ssize_t file_read_bytes(int descriptor, void *to, size_t bytes);
+
+/* Reads all of a regular file, at most bytes_max, and adds a NUL that *bytes does not count.
  * STATUS_USAGE, logged, if it cannot be read or is larger. On success the caller frees *text. */
 enum status file_read(const char *path, size_t bytes_max, char **text, size_t *bytes);
 
@@ -24,6 +39,7 @@ typedef enum status file_writer(FILE *stream, const void *context);
 /* Writes a file with `writer`, or to stdout for "-". A file is replaced as a whole: a temporary one
  * in the same folder, with its mode, is written, synced and renamed, and the folder is synced. A
  * reader sees the old file or the new one and never a part. A link to a file stays a link. A device
- * or pipe is written in place. STATUS_USAGE, logged, if it cannot be written; else the writer's
- * status. Without success, the old file is unchanged. */
+ * or pipe is written in place, and a pipe that nobody reads is refused; while the reader of a pipe
+ * takes its time, a signal ends this process. STATUS_USAGE, logged, if it cannot be written; else
+ * the writer's status. Without success, the old file is unchanged. */
 enum status file_write(const char *path, file_writer *writer, const void *context);

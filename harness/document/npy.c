@@ -6,7 +6,6 @@
 #include "npy.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "log.h"
 #include "text.h"
 
@@ -125,15 +125,17 @@ enum status npy_parse(const char *name, const void *data, size_t bytes, bool flo
 
 enum status npy_open(const char *path, bool floats, struct npy_file *out)
 {
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     struct npy_file file = {0};
-    struct stat about = {0};
+    struct stat about;
+    const char *why;
+    const int descriptor = file_open(path, &about, &why);
     enum status status;
 
-    if (descriptor >= 0 && fstat(descriptor, &about) == 0 &&
-        (about.st_size > 0 || !S_ISREG(about.st_mode)))
+    if (descriptor < 0)
+        return log_error(STATUS_USAGE, "cannot read %s: %s", path, why);
+    if (about.st_size > 0)
         file.mapping = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (descriptor < 0 || file.mapping == MAP_FAILED) {
+    if (file.mapping == MAP_FAILED) {
         status = log_error(STATUS_USAGE, "cannot read %s: %s", path, strerror(errno));
         goto out;
     }
@@ -145,8 +147,7 @@ enum status npy_open(const char *path, bool floats, struct npy_file *out)
     }
     *out = file;
 out:
-    if (descriptor >= 0)
-        close(descriptor);
+    close(descriptor);
     return status;
 }
 

@@ -11,6 +11,7 @@
 
 #include "engine.h"
 #include "kernel_document.h"
+#include "command.h"
 #include "log.h"
 #include "text.h"
 #include "texts.h"
@@ -247,4 +248,37 @@ void kernel_files_close(struct kernel_files *files)
     free(files->files);
     free(files->paths);
     *files = (struct kernel_files){0};
+}
+
+/* -- what is read ------------------------------------------------------------------------------ */
+
+/* Adds the words of a text, with blanks between. */
+static bool add_words(struct texts *words, const char *text)
+{
+    char *const copy = strdup(text ? text : ""), *rest = copy;
+    bool added = copy;
+
+    for (char *word; added && (word = strsep(&rest, " \t\n"));)
+        added = !word[0] || texts_take(words, strdup(word));
+    free(copy);
+    return added;
+}
+
+enum status kernels_read(const struct invocation *invocation, const char *value, struct texts *out)
+{
+    char *const copy = strdup(value), *rest = copy;
+    struct texts words = {0};
+    /* Options for the compiler are among those of the line. */
+    bool added = copy && add_words(&words, getenv("NVCC_PREPEND_FLAGS")) &&
+                 add_words(&words, getenv("NVCC_APPEND_FLAGS"));
+
+    for (size_t i = 0; added && i < invocation->given_count; i++)
+        added = invocation->given[i].option->file != FILE_NONE ||
+                invocation->given[i].option->kind != &option_text ||
+                add_words(&words, invocation->given[i].value);
+    for (char *path; added && (path = strsep(&rest, ","));)
+        added = texts_take(out, strdup(path)) && kernel_file_reads(path, &words, out);
+    texts_close(&words);
+    free(copy);
+    return added ? STATUS_OK : log_memory("what kernel files read");
 }

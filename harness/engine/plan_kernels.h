@@ -34,3 +34,7 @@ enum status result_set_kernels(struct result *result, const struct kernel_option
 
 /* Releases; accepts a zeroed struct. */
 void kernel_files_close(struct kernel_files *files);
+
+/* For options and arguments that name kernel files, with commas between: the files, and what their
+ * compiles may read. */
+option_reads kernels_read;

@@ -10,6 +10,7 @@
 
 #include "log.h"
 #include "parameter_index.h"
+#include "plan_kernels.h"
 #include "source.h"
 
 static enum status parse_counters(const struct option_row *option, const char *text, void *member)
@@ -191,6 +192,7 @@ const struct option_row plan_option_rows[] = {
      .argument = "FILE",
      .help = "a .npy file of indices, integers [step][thread], for lookup",
      .kind = &option_text,
+     .file = FILE_READ,
      PLAN(indices_path)},
     {.name = "elements",
      .topic = TOPIC_PLAN,
@@ -251,6 +253,8 @@ const struct option_row kernel_option_rows[] = {
      .help = "kernel files (.cu with a CBANK_CASE): measure their kernels, with the tables in each "
              "memory space",
      .kind = &option_text,
+     .file = FILE_READ,
+     .reads = kernels_read,
      KERNEL(paths)},
     {.name = "space",
      .topic = TOPIC_KERNEL,
@@ -274,6 +278,7 @@ const struct option_row kernel_option_rows[] = {
      .help = "an nvcc for the kernel, or nvrtc (default: CBANK_NVCC, nvcc on PATH, "
              "/usr/local/cuda, NVRTC)",
      .kind = &option_text,
+     .file = FILE_READ,
      KERNEL(compiler)},
     {.name = "compiler-options",
      .topic = TOPIC_KERNEL,
@@ -297,12 +302,15 @@ const struct option_row kernel_option_rows[] = {
      .help = "a second kernel file, or the same: measure both in turn, hold their outputs against "
              "each other, and compare",
      .kind = &option_text,
+     .file = FILE_READ,
+     .reads = kernels_read,
      OF_KERNEL(against)},
     {.name = "against-compiler",
      .topic = TOPIC_KERNEL,
      .argument = "PATH",
      .help = "its compiler (default: that of the first)",
      .kind = &option_text,
+     .file = FILE_READ,
      OF_KERNEL(against_compiler)},
     {.name = "against-options",
      .topic = TOPIC_KERNEL,
@@ -417,6 +425,7 @@ const struct option_row measure_option_rows[] = {
      .argument = "CARD",
      .help = "chip card of the model engine: a file, or a name of cbank list cards (default h200)",
      .kind = &option_text,
+     .file = FILE_READ,
      .offset = offsetof(struct measure_options, card_path)},
     {.name = "duration",
      .topic = TOPIC_MEASURING,

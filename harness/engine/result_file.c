@@ -7,11 +7,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "log.h"
 
 static bool is_folder(const char *path)
@@ -81,19 +83,17 @@ enum status result_file_open(struct result_file *file, const char *given,
                              const struct result *result, uint32_t device, bool several,
                              char path[RESULT_PATH_BYTES])
 {
-    const char *dot = given ? strrchr(given, '.') : NULL;
+    char *numbered = NULL;
     struct stat about;
 
     if (given && is_folder(given))
         mkdir(given, 0777);
     if (!given || is_folder(given))
         return reserve(file, given ? given : "", result, device, path);
-    if (several && strcmp(given, "-") != 0)
-        snprintf(path, RESULT_PATH_BYTES, "%.*s-device%u%s",
-                 (int)(dot ? (size_t)(dot - given) : strlen(given)), given, (unsigned)device,
-                 dot ? dot : "");
-    else
-        snprintf(path, RESULT_PATH_BYTES, "%s", given);
+    if (several && strcmp(given, "-") != 0 && !(numbered = file_of_device(given, device)))
+        return log_memory("the name of the result");
+    snprintf(path, RESULT_PATH_BYTES, "%s", numbered ? numbered : given);
+    free(numbered);
     if (strcmp(path, "-") != 0 && stat(path, &about) == 0) {
         if (S_ISDIR(about.st_mode))
             return log_error(STATUS_USAGE,

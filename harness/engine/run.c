@@ -46,7 +46,8 @@ static bool too_large(const struct run *run)
  * logged once. */
 static void checkpoint(struct run *run)
 {
-    if (run->cannot_save || strcmp(run->path, "-") == 0)
+    /* Only files have a lock: a pipe or a device gets the result once. */
+    if (run->cannot_save || !run->file.lock.path)
         return;
     if (save(run) == STATUS_OK) {
         if (!run->too_large && too_large(run))
@@ -94,6 +95,18 @@ static void resume_words(const struct run_options *options, char words[RESULT_PA
     else if (kernel->paths)
         snprintf(words, RESULT_PATH_BYTES, " --kernel %s%s%s", kernel->paths,
                  kernel->against ? "," : "", kernel->against ? kernel->against : "");
+}
+
+/* Logs that every cell was skipped, of which this is the first. */
+static void say_unmeasured(const struct cell_result *first)
+{
+    char identity[CELL_IDENTITY_BYTES];
+
+    cell_identity(&first->cell, identity);
+    log_error(STATUS_ENVIRONMENT,
+              "nothing was measured: every cell was skipped, the first is %s: %s; choose cells "
+              "that can be measured here",
+              identity, first->reason);
 }
 
 /* Prints the table of a run that has ended, as far as there is one. Logs why counters were not
@@ -148,15 +161,9 @@ static enum status report(const struct run *run, enum status written, enum statu
                     "again",
                     failed, failed == 1 ? "" : "s", failed == 1 ? "" : "the first is ", identity,
                     first->reason, file, more);
-    } else if (result_unmeasured(result)) {
-        char identity[CELL_IDENTITY_BYTES];
-
-        cell_identity(&result->cells[0].cell, identity);
-        log_error(STATUS_ENVIRONMENT,
-                  "nothing was measured: every cell was skipped, the first is %s: %s; choose cells "
-                  "that can be measured here",
-                  identity, result->cells[0].reason);
-    } else if (!table && verdict == STATUS_FINDING)
+    } else if (result_unmeasured(result))
+        say_unmeasured(&result->cells[0]);
+    else if (!table && verdict == STATUS_FINDING)
         log_warning(
             "an exact counter differs or errors of the device grew; cbank show tells which");
     return status_worse(status, written);

@@ -8,6 +8,7 @@
 
 #include "files.h"
 #include "log.h"
+#include "plan_kernels.h"
 #include "program.h"
 
 static const char *const folders[] = {"../share/cbank/examples", "../examples", "../../examples",
@@ -31,5 +32,17 @@ enum status suite_paths(char **out)
     if (status == STATUS_OK && !(*out = texts_join(&files, "")))
         status = log_memory("the paths of the suite");
     texts_close(&files);
+    return status;
+}
+
+enum status suite_reads(const struct invocation *invocation, const char *value, struct texts *out)
+{
+    char *paths = NULL;
+    enum status status = suite_paths(&paths);
+
+    (void)value;
+    if (status == STATUS_OK)
+        status = kernels_read(invocation, paths, out);
+    free(paths);
     return status;
 }

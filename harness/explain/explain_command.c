@@ -33,6 +33,7 @@ static const struct option_row rows[] = {
      .help =
          "chip card: a file, or a name of cbank list cards (default: the one with the GPU's name)",
      .kind = &option_text,
+     .file = FILE_READ,
      MEMBER(card_path)},
     {.name = "cell",
      .topic = TOPIC_VIEW,

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "files.h"
 #include "kernel_parts.h"
 #include "log.h"
 
@@ -375,15 +376,43 @@ out:
     return status;
 }
 
+/* STATUS_USAGE, logged, where a directive can mean a pipe, a socket or a device: a compiler would
+ * wait for it. */
+static enum status refuse_pipes(const struct kernel_compiler *compiler, const char *kernel)
+{
+    struct kernel_reads found = {.kernel = kernel};
+    const bool scanned = kernel_reads_scan(&found, &compiler->words, compiler->folder);
+    enum status status = STATUS_OK;
+    struct stat about;
+    const char *why;
+    int descriptor;
+
+    if (!scanned) {
+        status = no_memory(&found);
+    } else if (found.pipe[0]) {
+        descriptor = file_open(found.pipe, &about, &why);
+        if (descriptor < 0)
+            status = log_error(STATUS_USAGE, "cannot read %s, which %s may include: %s",
+                               found.pipe, kernel, why);
+        else
+            close(descriptor);
+    }
+    kernel_reads_close(&found);
+    return status;
+}
+
 enum status kernel_preprocess(struct kernel_compiler *compiler, const struct kernel_build *builds,
                               size_t count, struct kernel_reads *reads)
 {
-    enum status status = STATUS_OK;
+    enum status status;
 
     if (!read_option_files(&compiler->words, reads))
         return no_memory(reads);
     if (!write_headers(compiler))
         return cannot_write(compiler);
+    status = refuse_pipes(compiler, reads->kernel);
+    if (status != STATUS_OK)
+        return status;
     if (compiler->path[0])
         status = read_by_nvcc(compiler, builds, count, reads);
     else if (!kernel_reads_scan(reads, &compiler->words, compiler->scratch.path))

@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "cubin.h"
+#include "files.h"
 #include "kernel_parts.h"
 #include "log.h"
 #include "memory.h"
@@ -109,15 +110,14 @@ static char *build_source(const struct opening *opening, const struct kernel_fil
 
 static enum status check_readable(const struct opening *opening)
 {
-    size_t bytes;
-    char *const text = kernel_read(opening->path, &bytes);
+    struct stat about;
+    const char *why;
+    const int descriptor = file_open(opening->path, &about, &why);
 
-    free(text);
-    if (text)
-        return STATUS_OK;
-    return errno == ENOMEM ? log_memory("%s", opening->request->path)
-                           : log_error(STATUS_USAGE, "cannot read %s: %s", opening->request->path,
-                                       strerror(errno));
+    if (descriptor < 0)
+        return log_error(STATUS_USAGE, "cannot read %s: %s", opening->request->path, why);
+    close(descriptor);
+    return STATUS_OK;
 }
 
 /* Asks what the file reads, for the GPU and by nvcc for the processor, and hashes it. The hash must

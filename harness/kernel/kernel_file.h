@@ -82,6 +82,11 @@ struct kernel_file {
  * caller closes *out, which stays where it is: its builds point to it. */
 enum status kernel_file_open(const struct kernel_request *request, struct kernel_file *out);
 
+/* Adds the files that a compile of a kernel file may read: what its directives can mean, whatever
+ * #if says, .npy files that a text names, and files that are named among `words`, the compiler's
+ * options and others. The file need not be there. False when out of memory. */
+bool kernel_file_reads(const char *path, const struct texts *words, struct texts *out);
+
 /* Releases; accepts a zeroed struct. */
 void kernel_file_close(struct kernel_file *file);
 

@@ -53,6 +53,7 @@ struct kernel_reads {
     char text_sha256[SHA256_HEX_BYTES]; /* of the preprocessed text; "": there is none */
     char headers_sha256[SHA256_HEX_BYTES]; /* of `headers` */
     char unfollowed[KERNEL_REASON_BYTES]; /* why it may be more than that; "": it is all */
+    char pipe[PATH_MAX]; /* what a directive can mean, and is no file but a pipe; "": nothing */
 };
 
 /* Finds a compiler: see struct kernel_request. *out has no members but its options.
@@ -122,6 +123,13 @@ bool kernel_reads_lack(const struct kernel_reads *reads, char *text, char path[P
  * out of memory. */
 bool kernel_reads_scan(struct kernel_reads *reads, const struct texts *words, const char *own);
 
+/* The next literal of a text that ends with .npy, which names a file of data: where it begins, and
+ * its length. NULL: there is none. *rest begins as the text, and is then behind it. */
+const char *kernel_next_data(const char *text, const char **rest, size_t *length);
+
+/* The path of a file of data by its name in a kernel file. False: it is too long. */
+bool kernel_data_path(const char *kernel, const char *name, size_t length, char path[PATH_MAX]);
+
 /* Hashes the user's files as they are now, the data that they name, and the options. Paths do not
  * count: two copies have the same hash. */
 enum status kernel_identity(struct kernel_reads *reads, const struct texts *words, bool against,
@@ -140,8 +148,8 @@ bool kernel_build_made(const struct kernel_build *build);
 char *kernel_read(const char *path, size_t *bytes);
 
 /* The folder of the cache, which it makes: $CBANK_CACHE, else $XDG_CACHE_HOME/cbank, else
- * ~/.cache/cbank. NULL, with a message, if it cannot be written: then nothing is kept. The caller
- * frees it. */
+ * ~/.cache/cbank. NULL, with a message, if it cannot be written, or if others can change it or
+ * what leads to it: then nothing is kept, and nothing is taken from there. The caller frees it. */
 char *kernel_cache_folder(void);
 
 /* Looks for the outcome of a build. False if there is none, or if its file is damaged. */

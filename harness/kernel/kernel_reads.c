@@ -166,24 +166,43 @@ bool kernel_reads_lack(const struct kernel_reads *reads, char *text, char path[P
 
 /* -- the hash ---------------------------------------------------------------------------------- */
 
+const char *kernel_next_data(const char *text, const char **rest, size_t *length)
+{
+    static const char ending[] = ".npy";
+
+    while ((*rest = strstr(*rest, ending))) {
+        const char *name = *rest, *const end = *rest + strlen(ending);
+
+        *rest = end;
+        while (name > text && name[-1] != '"' && name[-1] != '\n')
+            name--;
+        *length = (size_t)(end - name);
+        if (name > text && name[-1] == '"' && end[end[0] == '\\'] == '"' && *length < PATH_MAX)
+            return name;
+    }
+    return NULL;
+}
+
+bool kernel_data_path(const char *kernel, const char *name, size_t length, char path[PATH_MAX])
+{
+    const int folder_bytes = (int)(strrchr(kernel, '/') + 1 - kernel);
+
+    return snprintf(path, PATH_MAX, "%.*s%.*s", name[0] == '/' ? 0 : folder_bytes, kernel,
+                    (int)length, name) < PATH_MAX;
+}
+
 /* Hashes the files of data that a text names: literals that end with .npy. */
 static bool add_data(struct kernel_reads *reads, const char *text, char identity[SHA256_HEX_BYTES])
 {
-    static const char ending[] = ".npy";
-    const int folder_bytes = (int)(strrchr(reads->kernel, '/') + 1 - reads->kernel);
+    const char *rest = text, *name;
+    size_t length;
 
-    for (const char *end = text; (end = strstr(end, ending));) {
-        const char *name = end;
-        char path[2 * PATH_MAX], hex[SHA256_HEX_BYTES], *data, *item;
+    while ((name = kernel_next_data(text, &rest, &length))) {
+        char path[PATH_MAX], hex[SHA256_HEX_BYTES], *data, *item;
         size_t bytes;
 
-        end += strlen(ending);
-        while (name > text && name[-1] != '"' && name[-1] != '\n')
-            name--;
-        if (name == text || name[-1] != '"' || end[end[0] == '\\'] != '"' || end - name >= PATH_MAX)
+        if (!kernel_data_path(reads->kernel, name, length, path))
             continue;
-        snprintf(path, sizeof(path), "%.*s%.*s", name[0] == '/' ? 0 : folder_bytes, reads->kernel,
-                 (int)(end - name), name);
         data = kernel_read(path, &bytes);
         if (!data && errno == ENOMEM)
             return false;
@@ -191,9 +210,9 @@ static bool add_data(struct kernel_reads *reads, const char *text, char identity
             continue; /* a case that reads it says that it is not there */
         sha256_hex(data, bytes, hex);
         free(data);
-        kernel_chain(identity, name, (size_t)(end - name));
+        kernel_chain(identity, name, length);
         kernel_chain(identity, hex, strlen(hex));
-        if (asprintf(&item, "%s %.*s", hex, (int)(end - name), name) < 0 ||
+        if (asprintf(&item, "%s %.*s", hex, (int)length, name) < 0 ||
             !texts_take(&reads->data, item))
             return false;
     }

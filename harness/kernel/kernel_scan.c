@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "kernel_parts.h"
 
@@ -13,6 +14,7 @@ struct scan {
     struct kernel_reads *reads;
     const struct texts *folders;
     const char *own; /* the folder of the headers of this program */
+    struct texts *data; /* paths of .npy files that a text names; NULL: they are not wanted */
     bool out_of_memory;
 };
 
@@ -123,6 +125,18 @@ static void follow(struct scan *scan, const char *path, const char *line)
         add_named(scan, scan->folders->items[i], (int)strlen(scan->folders->items[i]), name);
 }
 
+static void add_data(struct scan *scan, const char *text)
+{
+    const char *rest = text, *name;
+    char path[PATH_MAX];
+    size_t length;
+
+    while (scan->data && (name = kernel_next_data(text, &rest, &length)))
+        if (kernel_data_path(scan->reads->kernel, name, length, path) &&
+            !texts_share(scan->data, path))
+            scan->out_of_memory = true;
+}
+
 /* Adds a file that is there, and those that it includes. */
 static void add_source(struct scan *scan, const char *path)
 {
@@ -134,9 +148,12 @@ static void add_source(struct scan *scan, const char *path)
 
     if (!text) {
         scan->out_of_memory = scan->out_of_memory || errno == ENOMEM;
+        if (errno == EINVAL && !scan->reads->pipe[0])
+            snprintf(scan->reads->pipe, PATH_MAX, "%s", path);
         return;
     }
     kernel_blank(text, bytes);
+    add_data(scan, text);
     if (!kernel_reads_add(scan->reads, path, false))
         scan->out_of_memory = true;
     if (scan->reads->files.count + scan->reads->headers.count == known) {
@@ -206,5 +223,56 @@ bool kernel_reads_scan(struct kernel_reads *reads, const struct texts *words, co
     else
         add_source(&scan, reads->kernel);
     texts_close(&folders);
+    return !scan.out_of_memory;
+}
+
+/* -- before a compiler is known ---------------------------------------------------------------- */
+
+/* Adds what the words name: files, and folders of includes. A word may have a name of an option
+ * before it, and several with commas between. */
+static bool add_named_words(const struct texts *words, struct texts *folders, struct texts *files)
+{
+    bool added = true;
+
+    for (size_t i = 0; added && i < words->count; i++) {
+        char *const copy = strdup(words->items[i]), *rest = copy;
+
+        added = copy;
+        for (char *part; added && (part = strsep(&rest, ",="));) {
+            struct stat about;
+
+            part += part[0] == '@' ? 1 : strncmp(part, "-I", 2) == 0 ? 2 : 0;
+            if (stat(part, &about) == 0 && S_ISDIR(about.st_mode))
+                added = texts_take(folders, strdup(part));
+            else if (stat(part, &about) == 0 && S_ISREG(about.st_mode))
+                added = texts_take(files, strdup(part));
+        }
+        free(copy);
+    }
+    return added;
+}
+
+bool kernel_file_reads(const char *path, const struct texts *words, struct texts *out)
+{
+    struct kernel_reads reads = {0};
+    struct texts folders = {0};
+    struct scan scan = {.reads = &reads, .folders = &folders, .own = ".", .data = out};
+    const size_t first = out->count;
+    char kernel[PATH_MAX];
+    const struct texts *const found[] = {&reads.files, &reads.headers};
+
+    if (snprintf(kernel, sizeof(kernel), "%s%s", path[0] == '/' ? "" : "./", path) >= PATH_MAX)
+        return true; /* it is refused when it is opened */
+    reads.kernel = kernel;
+    scan.out_of_memory = !add_named_words(words, &folders, out);
+    add_source(&scan, kernel);
+    /* The compiler is told to include files, too. */
+    for (size_t i = first, count = out->count; i < count; i++)
+        add_source(&scan, out->items[i]);
+    for (size_t k = 0; k < sizeof(found) / sizeof(found[0]); k++)
+        for (size_t i = 0; !scan.out_of_memory && i < found[k]->count; i++)
+            scan.out_of_memory = !texts_share(out, found[k]->items[i]);
+    texts_close(&folders);
+    kernel_reads_close(&reads);
     return !scan.out_of_memory;
 }

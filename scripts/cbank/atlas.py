@@ -252,7 +252,7 @@ def main(words: list[str]) -> int:
         help="every value of every source as CSV: " + ", ".join(COLUMNS),
     )
     parser.add_argument("--markdown", action="store_true", help="a Markdown table")
-    parser.add_argument(
+    parser.reads(
         "files",
         metavar="DIR",
         nargs="+",

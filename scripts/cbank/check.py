@@ -480,7 +480,7 @@ def parse(words: list[str]) -> argparse.Namespace:
         prog="cbank check",
         description=__doc__,
     )
-    parser.add_argument(
+    parser.reads(
         "paths",
         metavar="FILE|DIR|STORE",
         nargs="+",

@@ -9,6 +9,7 @@ import json
 import os
 from collections import namedtuple
 
+from . import files
 from .errors import Failure
 
 MANIFEST = "manifest.json"
@@ -153,14 +154,10 @@ def files_of(folder: str) -> list[str]:
 
 def entry_of(folder: str, name: str) -> dict:
     """A file as a manifest lists it."""
-    with open(os.path.join(folder, name), "rb") as file:
-        data = file.read()
+    data = files.read_bytes(os.path.join(folder, name))
     return {"name": name, "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
 
 
 def write_json(path: str, value: object) -> None:
     """Writes a file as a whole: a reader sees the old one or the new one."""
-    with open(f"{path}.tmp", "w", encoding="utf-8") as file:
-        json.dump(value, file, indent=1, ensure_ascii=False)
-        file.write("\n")
-    os.replace(f"{path}.tmp", path)
+    files.write(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n", updated=True)

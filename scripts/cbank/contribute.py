@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-from . import check, chips, documents, instrument, text
+from . import check, chips, documents, files, instrument
 from .errors import ENVIRONMENT, FINDING, INCONCLUSIVE, USAGE, Failure, Parser, printable, say
 
 
@@ -204,7 +204,7 @@ def main(words: list[str]) -> int:
         prog="cbank contribute",
         description=__doc__,
     )
-    parser.add_argument("folder", metavar="DIR", help="the folder, made where there is none")
+    parser.writes("folder", metavar="DIR", help="the folder, made where there is none")
     parser.add_argument(
         "--credit",
         metavar="NAME",
@@ -214,7 +214,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--brief", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(words)
     folder = options.folder.rstrip("/") or "/"
-    text.make_folder(folder)
+    files.make_folder(folder)
     contribution = Contribution(folder, options, words)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup

@@ -283,7 +283,7 @@ def main(words: list[str]) -> int:
         metavar="FORMAT",
         help=f"one of {', '.join(FORMATS)}",
     )
-    parser.add_argument("files", metavar="FILE", nargs="+", help="results, or folders of results")
+    parser.reads("files", metavar="FILE", nargs="+", help="results, or folders of results")
     asked = parser.parse_args(words)
     found, _ = documents.read_all(asked.files)
     chosen = [document for document in found if document.kind == "result"]

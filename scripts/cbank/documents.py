@@ -16,10 +16,9 @@ import json
 import math
 import os
 import re
-import stat
 from collections.abc import Iterator
 
-from . import instrument
+from . import files, instrument
 from .errors import ENVIRONMENT, Failure, printable
 
 # By the name in the schema of a document: its kind.
@@ -95,8 +94,7 @@ def schema_of(name: str) -> dict:
     for folder in SCHEMA_FOLDERS:
         path = os.path.join(folder, name)
         if os.path.exists(path):
-            with open(path, encoding="utf-8") as file:
-                return json.load(file)
+            return json.loads(files.read_bytes(path))
     raise Failure(f"there is no schema {name} in {SCHEMA_FOLDERS[0]}; install cbank again")
 
 
@@ -128,16 +126,8 @@ def kind_of(path: str, content: dict, kinds: dict[str, str]) -> str:
 
 
 def read_bytes(path: str) -> bytes:
-    """The content of a file. A pipe is none: the instrument reads the same file again."""
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise Failure(f"{path} is no file; name one that cbank wrote with --json")
-        with open(path, "rb") as file:
-            data = file.read(BYTES_MAX + 1)
-    except OSError as error:
-        raise Failure(
-            f"cannot read {path}: {error.strerror}; name a file that cbank wrote with --json"
-        ) from None
+    """The content of a file. The instrument reads the same file again."""
+    data = files.read_bytes(path, BYTES_MAX + 1, "; name a file that cbank wrote with --json")
     if len(data) > BYTES_MAX:
         raise Failure(f"{path} is larger than {BYTES_MAX >> 20} MiB, the most that cbank reads")
     return data
@@ -234,10 +224,10 @@ def load(path: str, kinds: dict[str, str] = KINDS) -> Document:
 def read_all(paths: list[str]) -> tuple[list[Document], list[str]]:
     """(documents, paths of cbank's other documents). A folder stands for its JSON files, except
     a manifest."""
-    files, in_folders = [], set()
+    listed, in_folders = [], set()
     for path in paths:
         if not os.path.isdir(path):
-            files.append(path)
+            listed.append(path)
             continue
         names = sorted(
             name for name in os.listdir(path) if name.endswith(".json") and name != "manifest.json"
@@ -246,12 +236,12 @@ def read_all(paths: list[str]) -> tuple[list[Document], list[str]]:
             raise Failure(
                 f"{path} holds no JSON file; name the folder of a chip, such as results/chips/h200"
             )
-        in_folders.update(range(len(files), len(files) + len(names)))
-        files += [os.path.join(path, name) for name in names]
+        in_folders.update(range(len(listed), len(listed) + len(names)))
+        listed += [os.path.join(path, name) for name in names]
     found, others = [], []
-    for index, document in enumerate(load_all(files)):
+    for index, document in enumerate(load_all(listed)):
         if isinstance(document, OtherKind) and index in in_folders:
-            others.append(files[index])
+            others.append(listed[index])
         elif isinstance(document, Failure):
             raise document
         else:

@@ -79,8 +79,10 @@ class Parser(argparse.ArgumentParser):
     """For command lines, whose words may hold anything."""
 
     def __init__(self, **settings):
+        from .files import Paths  # which raises Failure
+
         super().__init__(formatter_class=Paragraphs, **settings)
-        self.topics = {}
+        self.topics, self.paths = {}, Paths()
 
     def topic(self, heading: str) -> argparse._ArgumentGroup:
         """Options below a heading of help, one of the instrument's (harness/command/help.c)."""
@@ -88,12 +90,24 @@ class Parser(argparse.ArgumentParser):
             self.topics[heading] = self.add_argument_group(heading)
         return self.topics[heading]
 
+    def reads(self, *names: str, group: argparse._ArgumentGroup | None = None, **settings) -> None:
+        """As add_argument, of one that names files which the command reads."""
+        self.paths.read.append((group or self).add_argument(*names, **settings).dest)
+
+    def writes(self, *names: str, group: argparse._ArgumentGroup | None = None, **settings) -> None:
+        """As add_argument, of one that names a file which the command writes."""
+        added = (group or self).add_argument(*names, **settings)
+        self.paths.written[added.dest] = (added.option_strings or [added.metavar])[-1]
+
     def parse_args(self, args=None, namespace=None):
-        """--help=all is --help: no short help leaves options out."""
+        """--help=all is --help: no short help leaves options out. Raises Failure where a file
+        that is read would be written."""
         words = list(args or [])
         end = words.index("--") if "--" in words else len(words)
         shown = ["--help" if word == "--help=all" else word for word in words[:end]]
-        return super().parse_args(shown + words[end:], namespace)
+        options = super().parse_args(shown + words[end:], namespace)
+        self.paths.check(options)
+        return options
 
     def error(self, message: str) -> NoReturn:
         import difflib

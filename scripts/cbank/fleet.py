@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 
-from . import text
+from . import files, text
 from .errors import FINDING as WORSE, Failure, printable, say
 from .fields import (
     BOOL,
@@ -397,7 +397,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     verdict = parser.topic("Verdict")
     output = parser.topic("Output")
     percent = text.in_limits(0.001, 1000, "percent")
-    parser.add_argument("store", metavar="STORE", help="a file that cbank ingest made")
+    parser.reads("store", metavar="STORE", help="a file that cbank ingest made")
     verdict.add_argument(
         "--baseline",
         metavar="DRIVER|DATE",
@@ -406,8 +406,9 @@ def parse(words: list[str]) -> argparse.Namespace:
             " a time as results have it); default: the past of each"
         ),
     )
-    verdict.add_argument(
+    parser.reads(
         "--inventory",
+        group=verdict,
         metavar="FILE",
         help=(
             "who should answer: lines of a host and its number of GPUs, or the UUID of one;"
@@ -442,9 +443,9 @@ def parse(words: list[str]) -> argparse.Namespace:
         default=4.0,
         help="a new night begins where no run began for so long (default 4)",
     )
-    output.add_argument("--json", metavar="FILE", help="write the verdict as JSON")
+    parser.writes("--json", group=output, metavar="FILE", help="write the verdict as JSON")
     add_schema_option(parser, DOCUMENT)
-    output.add_argument("--markdown", metavar="FILE", help="write it as Markdown")
+    parser.writes("--markdown", group=output, metavar="FILE", help="write it as Markdown")
     output.add_argument("--quiet", action="store_true", help="print only errors and warnings")
     return parser.parse_args(words)
 
@@ -452,7 +453,6 @@ def parse(words: list[str]) -> argparse.Namespace:
 def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
     options = parse(words)
-    text.check_outputs(options, ("json", "markdown"), options.store)
     if options.baseline == "":
         raise Failure("--baseline: a driver or a date is missing")
     with reading(options.store) as store:
@@ -477,9 +477,9 @@ def main(words: list[str]) -> int:
             else None
         )
     if not options.quiet and "-" not in (options.json, options.markdown):
-        text.write("-", table(verdict))
+        files.write("-", table(verdict))
     if options.json:
-        text.write(options.json, as_json)
+        files.write(options.json, as_json)
     if options.markdown:
-        text.write(options.markdown, markdown(verdict))
+        files.write(options.markdown, markdown(verdict))
     return WORSE if verdict.failing() else 0

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from . import files
 from .errors import Failure, printable, say
 from .fleet_groups import LEVELS, PAST, PEERS, Change, Limits, judge
 from .nights import Fleet, Model, place
@@ -213,12 +214,9 @@ class Verdict:
     def read_inventory(self, path: str) -> None:
         """Lines of a host and how many GPUs it has, or the UUID of one."""
         try:
-            with open(path, encoding="utf-8") as file:
-                lines = file.read().split("\n")
-        except (OSError, UnicodeDecodeError) as error:
-            raise Failure(
-                f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is no text'}"
-            ) from error
+            lines = files.read_bytes(path).decode().split("\n")
+        except UnicodeDecodeError as error:
+            raise Failure(f"cannot read {path}: it is no text") from error
         self.expected = 0
         hosts = set()
         for number, line in enumerate(lines, 1):

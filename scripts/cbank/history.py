@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from . import text
+from . import files, text
 from .errors import Failure, printable
 from .fields import (
     NUMBER,
@@ -429,7 +429,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     view = parser.topic("View")
     verdict = parser.topic("Verdict")
     output = parser.topic("Output")
-    parser.add_argument(
+    parser.reads(
         "paths", metavar="PATH", nargs="+", help="a result, a folder of results or a store"
     )
     view.add_argument(
@@ -467,10 +467,10 @@ def main(words: list[str]) -> int:
         head, *parts = DOCUMENT.content(history, view, changes).items()
         encode = json.JSONEncoder(allow_nan=False).encode
         arrays = (f'"{key}": [' + ",\n".join(map(encode, part)) + "]" for key, part in parts)
-        text.write(
+        files.write(
             "-",
             f'{{"schema": {encode(head[1])},\n' + ",\n".join(arrays) + "}\n",
         )
     else:
-        text.write("-", "\n".join(show(history, view, changes)) + "\n")
+        files.write("-", "\n".join(show(history, view, changes)) + "\n")
     return int(history.ends_badly())

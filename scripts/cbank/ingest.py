@@ -193,12 +193,10 @@ def forget(path: str, name: str, why: str | None, undo: bool) -> None:
 def options_of(words: list[str]) -> argparse.Namespace:
     """The command line: it adds files, or forgets a run."""
     parser = command_line("ingest", __doc__)
-    parser.add_argument(
+    parser.writes(
         "store", metavar="STORE", help="an SQLite file, which is made where there is none"
     )
-    parser.add_argument(
-        "paths", metavar="PATH", nargs="*", help="a result, a calibration or a folder"
-    )
+    parser.reads("paths", metavar="PATH", nargs="*", help="a result, a calibration or a folder")
     parser.add_argument(
         "--list", action="store_true", help="print what became of each file, once it is in"
     )

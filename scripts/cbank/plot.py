@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 import pandas
 
-from . import documents, text
+from . import documents, files
 from .errors import Failure, Parser, printable, say
 from .figures import draw, kinds, style
 from .figures.source import NotDrawn, Source
@@ -53,9 +53,10 @@ def options(words: list[str]) -> argparse.Namespace:
     parser = Parser(prog="cbank plot", description=__doc__, epilog=listing)
     view = parser.topic("View")
     output = parser.topic("Output")
-    output.add_argument(
+    parser.writes(
         "-o",
         "--output",
+        group=output,
         metavar="DIR",
         default="results/local/figures",
         help="default: %(default)s",
@@ -86,8 +87,9 @@ def options(words: list[str]) -> argparse.Namespace:
         default="two",
         help="one or two (columns: 85 and 175 mm) or millimetres; default: %(default)s",
     )
-    output.add_argument(
+    parser.reads(
         "--style",
+        group=output,
         metavar="NAME",
         help="ieee, acm, nature, or a matplotlib style sheet on top of cbank's",
     )
@@ -101,7 +103,7 @@ def options(words: list[str]) -> argparse.Namespace:
             " 'path=constant,global,pattern=per_*'; several times: by any of the lists"
         ),
     )
-    parser.add_argument("files", metavar="FILE", nargs="+", help="documents, or folders of them")
+    parser.reads("files", metavar="FILE", nargs="+", help="documents, or folders of them")
     return parser.parse_args(words)
 
 
@@ -265,7 +267,7 @@ def draw_page(task: tuple) -> list[str]:
         )
     paths = [os.path.join(folder, f"{drawing.stem}.{ending}") for ending in made]
     for path, data in zip(paths, made.values()):
-        text.write(path, data)
+        files.write(path, data)
     return paths
 
 
@@ -299,10 +301,12 @@ def main(words: list[str]) -> int:
             f"--style: there is no file {asked.style}; name ieee, acm, nature or a style sheet of"
             " matplotlib"
         )
+    if asked.style and asked.style not in style.SHEETS:
+        files.opened(asked.style).close()
     found, _ = documents.read_all(asked.files)
     sources = [Source(document) for document in found]
     select(sources, asked.select)
-    text.make_folder(asked.output)
+    files.make_folder(asked.output)
     drawn, missing = pages(sources, asked.width, asked.figure, asked.all, asked.together)
     for name, of, why in missing:
         say("", f"{name}{' of ' + of if of else ''} is not drawn: {why}")

@@ -12,11 +12,10 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
-import shutil
 
 import jinja2
 
-from . import atlas, documents, frames, instrument, plot, sections, tables, text
+from . import atlas, documents, files, frames, instrument, plot, sections, tables
 from .errors import Failure, Parser, printable, say
 from .figures import kinds, style
 from .figures.source import Source
@@ -267,14 +266,14 @@ def main(words: list[str]) -> int:
         prog="cbank report",
         description=__doc__,
     )
-    parser.add_argument(
+    parser.writes(
         "-o",
         "--output",
         metavar="DIR",
         required=True,
         help="folder of the page, made where there is none",
     )
-    parser.add_argument("files", metavar="FILE", nargs="+", help="documents, or folders of them")
+    parser.reads("files", metavar="FILE", nargs="+", help="documents, or folders of them")
     asked = parser.parse_args(words)
     found, others = documents.read_all(asked.files)
     if not found:
@@ -289,7 +288,7 @@ def main(words: list[str]) -> int:
     folder = os.path.join(asked.output, "figures")
     with documents.blamed(found):
         content = content_of(ones, others)
-    text.make_folder(folder)
+    files.make_folder(folder)
     page = os.path.join(asked.output, "index.html")
     with documents.blamed(found):
         write(page, content)  # the text can be read while figures are drawn
@@ -313,7 +312,8 @@ def main(words: list[str]) -> int:
 
 
 def write(page: str, content: dict) -> None:
-    text.write(page, environment().get_template("index.html").render(**content) + "\n")
-    shutil.copyfile(
-        os.path.join(HERE, "templates/style.css"), os.path.join(os.path.dirname(page), "style.css")
+    files.write(page, environment().get_template("index.html").render(**content) + "\n")
+    files.write(
+        os.path.join(os.path.dirname(page), "style.css"),
+        files.read_bytes(os.path.join(HERE, "templates/style.css")),
     )

@@ -27,6 +27,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
+from . import files
 from .errors import Failure, Parser, printable, say
 
 APPLICATION = 0x63626E6B  # "cbnk" in ASCII: marks an SQLite file as a store
@@ -81,11 +82,7 @@ def write_time(ms: int) -> str:
 
 def is_store(path: str) -> bool:
     """Whether a file is a database of SQLite. Raises Failure when it cannot be read."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(16) == b"SQLite format 3\0"
-    except OSError as error:
-        raise Failure(f"cannot read {path}: {error.strerror}") from error
+    return files.read_bytes(path, 16) == b"SQLite format 3\0"
 
 
 def not_a_store(path: str) -> Failure:
@@ -130,6 +127,7 @@ def connect(path: str, mode: str) -> sqlite3.Connection:
     """The database in a file. mode: as in a URI of SQLite: rw, rwc."""
     from urllib.parse import quote
 
+    files.need_store(path)
     uri = f"file:{quote(os.fsencode(os.path.abspath(path)))}?mode={mode}"
     store = sqlite3.connect(uri, uri=True, timeout=WAIT_SECONDS, isolation_level=None)
     # Views and triggers of somebody else's file call no function that could do more than compute.
@@ -234,8 +232,7 @@ def reading(path: str, check: str | None = "quick_check(1)") -> Iterator[sqlite3
 
 def make(store: sqlite3.Connection) -> None:
     """Writes the schema into an empty database."""
-    with open(os.path.join(os.path.dirname(__file__), "store.sql"), encoding="utf-8") as file:
-        schema = file.read()
+    schema = files.read_bytes(os.path.join(os.path.dirname(__file__), "store.sql")).decode()
     for statement in re.sub(r"--.*", "", schema).split(";"):
         store.execute(statement)
     store.execute(f"PRAGMA application_id = {APPLICATION}")

@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""Tables, numbers and files of the commands that print: as text, Markdown or CSV."""
+"""Tables, numbers and options of the commands that print: as text, Markdown or CSV."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 import argparse
-import contextlib
 import math
 import os
 import re
 import shutil
-import sys
 import textwrap
 from collections import Counter, namedtuple
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .errors import ENVIRONMENT, Failure, printable
+from .errors import printable
 
 if TYPE_CHECKING:
     import pandas
@@ -195,7 +193,7 @@ def markdown(
     return rows
 
 
-# ---- Options and files ---------------------------------------------------------------------------
+# ---- Options -------------------------------------------------------------------------------------
 
 
 def in_limits(low: float, high: float, unit: str, kind: type = float) -> Callable[[str], float]:
@@ -213,45 +211,3 @@ def in_limits(low: float, high: float, unit: str, kind: type = float) -> Callabl
         return value
 
     return read
-
-
-def check_outputs(options: argparse.Namespace, names: tuple[str, ...], *others: str) -> None:
-    """Raises Failure where a file is written twice, or is read too."""
-    taken = {os.path.realpath(path) for path in others}
-    for name in names:
-        path = getattr(options, name)
-        if path is not None and path != "-":
-            if os.path.realpath(path) in taken:
-                raise Failure(f"--{name}: {path} is named for something else, too")
-            taken.add(os.path.realpath(path))
-
-
-def make_folder(path: str) -> None:
-    """Makes a folder, and those above it, unless it is there."""
-    try:
-        os.makedirs(path, exist_ok=True)
-    except OSError as error:
-        raise Failure(
-            f"cannot make the folder {path}: {error.strerror}; name another", ENVIRONMENT
-        ) from None
-
-
-def write(path: str, text: str | bytes) -> None:
-    """Writes a file whole or not at all, of a text or of bytes; - is standard output."""
-    if path == "-":
-        sys.stdout.write(text)
-        return
-    plain = os.path.isfile(path) or not os.path.exists(path)
-    written = f"{path}.tmp" if plain else path  # a pipe or a device is written to as it is
-    try:
-        with open(written, "wb") as file:
-            file.write(text if isinstance(text, bytes) else text.encode())
-        if plain:
-            os.replace(written, path)
-    except OSError as error:
-        if plain:
-            with contextlib.suppress(OSError):
-                os.unlink(written)
-        raise Failure(
-            f"cannot write {path}: {error.strerror}; free some space, or name another file"
-        ) from error

@@ -482,8 +482,8 @@ class Load(Scratch):
 
     def test_a_file_that_cannot_be_written_leaves_nothing(self):
         program = (
-            "import sys; sys.path.insert(0, sys.argv[1]); from cbank import text;"
-            " text.write('page.html', 5000 * 'x')"
+            "import sys; sys.path.insert(0, sys.argv[1]); from cbank import files;"
+            " files.write('page.html', 5000 * 'x')"
         )
         done = subprocess.run(
             [sys.executable, "-IBc", program, os.path.join(ROOT, "scripts")],

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Tests of kernel files. The script nvcc.sh stands in for nvcc: it copies a cubin that the test has
  * written. Two tests use the compilers of a CUDA toolkit where there is one. */
+#include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
 #include <signal.h>
@@ -239,6 +240,123 @@ TEST_WITH(without_a_folder_for_the_cache_there_is_a_note, open_folder, close_fol
     capture_end(&capture);
     assert_non_null(strstr(capture.text, "no cache: /dev/null/cache: Not a directory"));
     assert_int_equal(runs(folder), 2);
+}
+
+/* Compiles once more: the cache has the file, and is not asked. */
+static void expect_untrusted(const struct kernel_request *request, const char *message)
+{
+    struct capture capture;
+
+    capture_begin(&capture, stderr);
+    open_once(request, false);
+    capture_end(&capture);
+    if (!strstr(capture.text, message))
+        print_error("%s\n", capture.text);
+    assert_non_null(strstr(capture.text, "no cache: "));
+    assert_non_null(strstr(capture.text, message));
+}
+
+TEST_WITH(a_cache_that_others_can_change_is_not_trusted, open_folder, close_folder)
+{
+    struct folder *folder = *state;
+    struct kernel_request request = request_of(folder);
+    char above[sizeof(folder->cache)], link[sizeof(folder->cache) + 8], back[PATH_MAX];
+
+    request.spaces = "written";
+    open_once(&request, false);
+    open_once(&request, true);
+    snprintf(above, sizeof(above), "%s", folder->cache);
+    *strrchr(above, '/') = '\0';
+    for (size_t i = 0; i < 2; i++) {
+        const char *const path = i == 0 ? folder->cache : above;
+        static const mode_t modes[] = {0770, 0702};
+
+        for (size_t k = 0; k < 2; k++) {
+            chmod(path, modes[k]);
+            expect_untrusted(&request, "others may write to ");
+        }
+        chmod(path, 0700);
+        /* a sticky folder of root's may lead to it, but is none */
+        if (geteuid() != 0)
+            continue;
+        chmod(path, 01777);
+        if (i == 0)
+            expect_untrusted(&request, "others may write to ");
+        else
+            open_once(&request, true);
+        chmod(path, 0700);
+        assert_int_equal(chown(path, 12345, (gid_t)-1), 0);
+        expect_untrusted(&request, "belongs to the user 12345");
+        assert_int_equal(chown(path, 0, (gid_t)-1), 0);
+    }
+    open_once(&request, true);
+    /* The folder is no link; a link of one's own may lead to it. */
+    snprintf(link, sizeof(link), "%s.link", folder->cache);
+    assert_int_equal(symlink(folder->cache, link), 0);
+    setenv("CBANK_CACHE", link, 1);
+    expect_untrusted(&request, "is a link");
+    unlink(link);
+    assert_int_equal(symlink(above, link), 0);
+    snprintf(back, sizeof(back), "%s/./%s", link, strrchr(folder->cache, '/') + 1);
+    setenv("CBANK_CACHE", back, 1);
+    open_once(&request, true);
+    chmod(above, 0777);
+    expect_untrusted(&request, "others may write to ");
+    chmod(above, 0700);
+    snprintf(back, sizeof(back), "%s/../cache/%s", link, strrchr(folder->cache, '/') + 1);
+    setenv("CBANK_CACHE", back, 1);
+    open_once(&request, true);
+    if (geteuid() == 0) {
+        assert_int_equal(lchown(link, 12345, (gid_t)-1), 0);
+        expect_untrusted(&request, "belongs to the user 12345");
+    }
+}
+
+TEST_WITH(a_file_in_the_cache_that_others_can_change_is_not_taken, open_folder, close_folder)
+{
+    struct folder *folder = *state;
+    struct kernel_request request = request_of(folder);
+    char path[PATH_MAX], kept[PATH_MAX];
+    struct dirent **entries = NULL;
+    int count;
+
+    request.spaces = "written";
+    open_once(&request, false);
+    count = scandir(folder->cache, &entries, NULL, alphasort);
+    for (int i = 0; i < count; i++) {
+        if (entries[i]->d_name[0] != '.') {
+            snprintf(path, sizeof(path), "%s/%s", folder->cache, entries[i]->d_name);
+            assert_int_equal(chmod(path, 0620), 0);
+        }
+    }
+    open_once(&request, false); /* which replaces them */
+    open_once(&request, true);
+    for (int i = 0; i < count; i++) {
+        if (entries[i]->d_name[0] != '.') {
+            snprintf(path, sizeof(path), "%s/%s", folder->cache, entries[i]->d_name);
+            snprintf(kept, sizeof(kept), "%s/%s", folder->path, entries[i]->d_name);
+            assert_int_equal(rename(path, kept), 0);
+            assert_int_equal(symlink(kept, path), 0);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    open_once(&request, false);
+    open_once(&request, true);
+}
+
+TEST_WITH(a_pipe_that_is_included_is_refused_without_a_wait, open_folder, close_folder)
+{
+    struct folder *folder = *state;
+    const struct kernel_request request = request_of(folder);
+
+    unlink(folder->header);
+    assert_int_equal(mkfifo(folder->header, 0600), 0);
+    expect_refused(&request, STATUS_USAGE, "grid.h, which ");
+    assert_int_equal(runs(folder), 0);
+    unlink(folder->kernel);
+    assert_int_equal(mkfifo(folder->kernel, 0600), 0);
+    expect_refused(&request, STATUS_USAGE, "it is a pipe, not a file");
 }
 
 TEST_WITH(processes_that_compile_one_file_at_a_time_do_not_disturb_each_other, open_folder,
