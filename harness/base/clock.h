@@ -7,6 +7,9 @@ enum { CLOCK_UTC_BYTES = 32 };
 /* Seconds since an arbitrary moment, for durations: this clock is never set back. */
 double clock_seconds(void);
 
+/* Seconds since 1970, by the clock of dates. */
+double clock_now(void);
+
 /* Writes the date and time as ISO 8601, "2026-01-31T12:00:00.250Z". Milliseconds distinguish runs
  * within a second. */
 void clock_utc(char out[CLOCK_UTC_BYTES]);

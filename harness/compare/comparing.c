@@ -55,6 +55,11 @@ const struct option_row comparing_option_rows[COMPARING_OPTION_COUNT] = {
      .kind = &option_text,
      .file = FILE_READ,
      MEMBER(boards_path)},
+    {.name = "later",
+     .topic = TOPIC_VERDICT,
+     .help = "take results that began later than now and a day, too: a clock was wrong",
+     .kind = &option_flag,
+     MEMBER(later)},
     {.name = "all",
      .topic = TOPIC_VIEW,
      .help = "show the cells that are the same, too",
@@ -81,6 +86,9 @@ enum status comparing_open(const struct comparing_options *options, struct compa
                .calibration = options->calibration_path ? &out->calibration : NULL,
                .boards = options->boards_path ? &out->boards : NULL},
     };
+    out->boards.timely = !options->later;
+    for (size_t i = 0; i < SIDES; i++)
+        out->sides[i].timely = !options->later;
     if (options->boards_path) {
         const enum status status = sides_add_list(&out->boards, options->boards_path);
 

@@ -13,14 +13,14 @@ struct comparing_options {
     struct selection allowed; /* context fields that may differ */
     const char *calibration_path, *boards_path;
     const char *report_paths[REPORT_COUNT]; /* by enum report_index; NULL: not asked for */
-    bool all, strict, quiet;
+    bool later, all, strict, quiet;
 };
 
 /* --threshold, of a double: the change of time that counts, in percent. */
 extern const struct option_row threshold_option_rows[1];
 
 /* The others. */
-enum { COMPARING_OPTION_COUNT = 6 + REPORT_COUNT };
+enum { COMPARING_OPTION_COUNT = 7 + REPORT_COUNT };
 extern const struct option_row comparing_option_rows[COMPARING_OPTION_COUNT];
 
 /* The data that compare and gate share. */

@@ -419,6 +419,20 @@ static void read_some(void *context, uint64_t first, uint64_t count)
         reading->statuses[i] = result_read(reading->paths[i], &reading->results[i]);
 }
 
+/* STATUS_USAGE, logged, for a result that began later than now and a day. */
+static enum status check_timely(const char *path, const struct result *result)
+{
+    static const double day = 24 * 3600;
+
+    if (clock_read(result->started_utc) <= clock_now() + day)
+        return STATUS_OK;
+    return log_error(STATUS_USAGE,
+                     "%s: it began at %s, which is later than now and a day: the clock of its host "
+                     "is wrong, or that of this one; set it right and measure again, or take it by "
+                     "--later",
+                     path, result->started_utc);
+}
+
 /* Files behind the first error are dropped. */
 enum status sides_add(struct sides *sides, const char *path)
 {
@@ -434,6 +448,8 @@ enum status sides_add(struct sides *sides, const char *path)
         for (size_t i = 0; i < count; i++) {
             if (status == STATUS_OK)
                 status = reading.statuses[i];
+            if (status == STATUS_OK && sides->timely)
+                status = check_timely(reading.paths[i], &reading.results[i]);
             if (status == STATUS_OK)
                 status = sides_take(sides, reading.paths[i], &reading.results[i]);
             result_close(&reading.results[i]);

@@ -78,6 +78,7 @@ struct sides {
     size_t count;
     struct side_kernel *kernels; /* owned: each once */
     size_t kernel_count;
+    bool timely; /* no result may have begun later than now and a day: set it before */
 };
 
 /* Asks about two measured cells of one process. STATUS_ENVIRONMENT, logged, when out of memory. */
@@ -85,8 +86,9 @@ enum status judged_cell_of(const struct cell_result *base, const struct cell_res
                            struct judged_cell *out);
 
 /* Adds a file, or every *.json file of a folder in the order of names. The same samples of the same
- * process count once. STATUS_USAGE, logged, for an unreadable file, an empty folder, or a duplicate
- * cell in one result. The caller closes *sides, even after an error. */
+ * process count once. STATUS_USAGE, logged, for an unreadable file, an empty folder, a duplicate
+ * cell in one result, or a result that is not timely. The caller closes *sides, even after an
+ * error. */
 enum status sides_add(struct sides *sides, const char *path);
 
 /* Like sides_add, for paths with commas between; they become the label. */

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command.h"
 #include "engine.h"
 #include "kernel_document.h"
-#include "command.h"
 #include "log.h"
 #include "text.h"
 #include "texts.h"

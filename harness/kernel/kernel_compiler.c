@@ -392,8 +392,8 @@ static enum status refuse_pipes(const struct kernel_compiler *compiler, const ch
     } else if (found.pipe[0]) {
         descriptor = file_open(found.pipe, &about, &why);
         if (descriptor < 0)
-            status = log_error(STATUS_USAGE, "cannot read %s, which %s may include: %s",
-                               found.pipe, kernel, why);
+            status = log_error(STATUS_USAGE, "cannot read %s, which %s may include: %s", found.pipe,
+                               kernel, why);
         else
             close(descriptor);
     }

@@ -41,7 +41,7 @@ from .fleet_groups import AGAINST, LEVELS, PAST, Change, Limits
 from .fleet_verdict import CLOCK_SLACK_MS, KINDS, LAST_VALUES, Row, Verdict
 from .nights import Fleet, Gpu, Model
 from .robust import medians
-from .store import command_line, reading, write_time
+from .store import command_line, latest_ms, reading, write_time
 
 # ---- Output --------------------------------------------------------------------------------------
 
@@ -458,8 +458,8 @@ def main(words: list[str]) -> int:
     with reading(options.store) as store:
         fleet = Fleet(options.store, store, options.nights, options.gap, options.baseline)
         for (name,) in store.execute(
-            "SELECT file FROM runs WHERE started_ms > ?",
-            (round(time.time() * 1000) + CLOCK_SLACK_MS,),
+            "SELECT file FROM runs WHERE started_ms BETWEEN ? AND ?",
+            (round(time.time() * 1000) + CLOCK_SLACK_MS, latest_ms()),
         ):
             say(
                 "warning",

@@ -122,10 +122,11 @@ def add_all(
     store: sqlite3.Connection,
     paths: list[str],
     told: Callable[[str, str], object] = lambda outcome, path: None,
+    later: bool = False,
 ) -> dict[str, int]:
     """Adds files, some in each transaction. `told` gets the outcome of a file once it is in.
-    Returns counts by outcome."""
-    writer, counts = Writer(store), dict.fromkeys(WORDS, 0)
+    later: as Writer has it. Returns counts by outcome."""
+    writer, counts = Writer(store, later), dict.fromkeys(WORDS, 0)
     for first in range(0, len(paths), FILES_A_TRANSACTION):
         files = read(writer, paths[first : first + FILES_A_TRANSACTION])
         store.execute("BEGIN IMMEDIATE")
@@ -200,6 +201,11 @@ def options_of(words: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--list", action="store_true", help="print what became of each file, once it is in"
     )
+    parser.add_argument(
+        "--later",
+        action="store_true",
+        help="take runs that began later than now and a day, too; nothing is judged by them before",
+    )
     parser.add_argument("--quiet", action="store_true", help="print only errors and warnings")
     parser.add_argument("--forget", metavar="RUN", help="take a run out, for good")
     parser.add_argument("--why", metavar="TEXT", help="the reason, which the store keeps")
@@ -228,6 +234,7 @@ def main(words: list[str]) -> int:
             store,
             paths,
             lambda outcome, path: options.list and print(f"{outcome:<9} {printable(path)}"),
+            options.later,
         )
     if not options.quiet:
         print(

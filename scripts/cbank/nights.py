@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from . import text
-from .errors import Failure, printable
+from .errors import Failure, printable, say
 from .calibrated import Known
 from .changes import Cell
 from .fleet_groups import LEVELS
-from .store import hashes, modulo, read_time, time_hash
+from .store import DAY_MS, hashes, latest_ms, modulo, read_time, time_hash, write_time
 
-HOUR_MS, DAY_MS = 3600_000, 86400_000
+HOUR_MS = 3600_000
 DOMAIN = "00000000:"  # of nearly every slot
 CACHE_STATES = ("hot", "cold")
 
@@ -101,6 +101,7 @@ class Fleet:
             raise Failure(
                 f"{self.path} has no runs; put results into it: cbank ingest {self.path} PATH..."
             )
+        rows = self.drop_later(rows)
         self.run_id, self.started, self.setup, self.time_sum, self.rest_sum = np.array(
             rows, dtype=np.int64
         ).T
@@ -130,6 +131,28 @@ class Fleet:
             )
             gpu_of[setup_id] = numbers.setdefault(key, len(numbers))
         self.gpu = np.array([gpu_of[setup_id] for setup_id in self.setup.tolist()])
+
+    def drop_later(self, rows: list[tuple]) -> list[tuple]:
+        """The runs that began until now and a day. No verdict is made of a night that has not
+        been."""
+        latest = latest_ms()
+        kept = [row for row in rows if row[1] <= latest]
+        if len(kept) == len(rows):
+            return rows
+        run_id, started = rows[len(kept)][:2]
+        (file,) = self.store.execute("SELECT file FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+        wrong = (
+            f"{len(rows) - len(kept)} of {len(rows)} runs began later than now and a day, such as"
+            f" {printable(file)} at {write_time(started)}"
+        )
+        if not kept:
+            raise Failure(f"{self.path}: {wrong}; set the clock of their hosts, or of this one")
+        say(
+            "warning",
+            f"{wrong}: no verdict is made of them; set the clock of their hosts, and take them"
+            " out: cbank ingest --forget",
+        )
+        return kept
 
     def find_nights(self, gap_hours: float, nights: int | None) -> None:
         """Nights, and the rounds of each: as many as the GPU has runs that has most."""

@@ -18,6 +18,7 @@ from .errors import Failure, printable, say
 from .ingest import add_all, files_of
 from .store import (
     is_store,
+    latest_ms,
     modulo,
     open_in_memory,
     point_hash,
@@ -25,6 +26,7 @@ from .store import (
     sum_of,
     text_hash,
     time_hash,
+    write_time,
 )
 
 DOUBTFUL = {"unstable", "multimodal", "contended"}  # flags of a time that nothing is concluded from
@@ -66,12 +68,26 @@ class History:
             for all_of in (runs, points)
         )
         self.sort(len(runs) > 1)
+        self.say_later()
+
+    def say_later(self) -> None:
+        """Marks the runs that began later than now and a day: no verdict is made of them."""
+        self.later = self.runs["started"] > latest_ms()
+        self.points["change"][self.later[self.points["run"]]] = np.nan
+        if self.later.any():
+            file, started = (self.runs[key][self.later][0] for key in ("file", "started"))
+            say(
+                "warning",
+                f"{self.later.sum()} of {len(self.later)} runs began later than now and a day,"
+                f" such as {printable(file)} at {write_time(int(started))}: no verdict is made of"
+                " them; set the clock of their hosts",
+            )
 
     def read_files(
         self, files: list[str], glob: str | None, runs: list[dict], points: list[dict]
     ) -> None:
         with contextlib.closing(open_in_memory()) as store:
-            counts = add_all(store, files)
+            counts = add_all(store, files, later=True)
             if counts["refused"]:
                 raise Failure(
                     f"{counts['refused']} of {len(files)} files were refused; write them again, or"
@@ -137,6 +153,7 @@ class History:
         """Whether cells of the last run of a GPU failed or are invalid."""
         last = {}
         order = np.argsort(self.runs["started"], kind="stable")
+        order = order[~self.later[order]]
         for setup, failed in zip(self.runs["setup"][order], self.runs["failed"][order]):
             last[self.setups[setup]["uuid"]] = failed
         return any(last.values())
@@ -265,7 +282,7 @@ def find_changes(history: History, threshold: float) -> list[Change]:
     """Changes of all series with four points or more whose times settled; the latest first.
     `threshold` is relative."""
     points = history.points
-    good = np.flatnonzero((points["ns"] > 0) & ~points["doubtful"])
+    good = np.flatnonzero((points["ns"] > 0) & ~points["doubtful"] & ~history.later[points["run"]])
     number = np.searchsorted(history.starts, good, side="right") - 1  # of the series
     members = [
         of

@@ -44,6 +44,7 @@ SUMMED = (
     "calibrations",
     "calibrated",
 )
+DAY_MS = 86400_000
 BAD = ("failed", "invalid")  # of a row: what the instrument calls an invalid cell has no time
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z")
 
@@ -75,6 +76,11 @@ def write_time(ms: int) -> str:
     """The reverse of read_time. Whole seconds have no fraction."""
     when = datetime.datetime.fromtimestamp(ms // 1000, datetime.timezone.utc)
     return when.strftime("%Y-%m-%dT%H:%M:%S") + (f".{ms % 1000:03}Z" if ms % 1000 else "Z")
+
+
+def latest_ms() -> int:
+    """The latest start that can be true: now and a day. No verdict is made of what began later."""
+    return round(time.time() * 1000) + DAY_MS
 
 
 # ---- Opening -------------------------------------------------------------------------------------
@@ -374,9 +380,10 @@ class Writer:
     """Adds documents to a store, within transactions of the caller's. seal() comes before the
     end of each."""
 
-    def __init__(self, store: sqlite3.Connection):
+    def __init__(self, store: sqlite3.Connection, later: bool = False):
+        """later: of runs that began later than now and a day, too."""
         # by (table, cell): what is to be added to the checksums
-        self.store, self.sums = store, Counter()
+        self.store, self.later, self.sums = store, later, Counter()
         self.keys = {}  # of rows that runs share, by table and text
 
     def answer(self, key: str) -> str:
@@ -514,6 +521,12 @@ class Writer:
         return "new"
 
     def add_result(self, file: str, key: str, taken: dict) -> str:
+        if not self.later and taken["started"] > latest_ms():
+            raise Refused(
+                f"{printable(file)}: it began at {write_time(taken['started'])}, which is later"
+                " than now and a day: the clock of its host is wrong, or that of this one; set it"
+                " right and measure again, or take it by --later"
+            )
         setup_id = self.setup(taken["setup"])
         if taken["setup"][0] and self.make_way(file, setup_id, taken["started"], taken) == "known":
             return "known"

@@ -474,7 +474,7 @@ class Ingested(FleetCase):
     NIGHTS, GPUS, NODE, SPREAD = 6, 8, 4, 0.0005
     CELLS = [cell for cell in SOURCE["cells"] if cell["pattern"] in ("per_warp", "per_thread")]
 
-    def ingest(self, change=lambda result, gpu, night: result, store="store.db"):
+    def ingest(self, change=lambda result, gpu, night: result, store="store.db", status=0):
         """A result of each GPU and night, as `change` makes it; None: the GPU did not answer."""
         chance = random.Random(7)
         for night in range(self.NIGHTS):
@@ -484,7 +484,7 @@ class Ingested(FleetCase):
                     slower({"cells": [cell]}, 1 + self.SPREAD * chance.uniform(-1, 1))
                 if result := change(result, gpu, night):
                     self.write(f"{night}-{gpu}.json", result)
-        self.cbank("ingest", "--quiet", store, ".")
+        return self.cbank("ingest", "--quiet", store, ".", status=status)
 
     def only(self, verdict, kind):
         self.assertEqual(
@@ -801,7 +801,10 @@ class Ingested(FleetCase):
         self.assertNotIn("\x1b", shown)
         self.assertIn(r"n\x1b[31m", shown)
 
-    def test_a_clock_that_is_ahead_is_said(self):
+    def test_no_verdict_is_made_of_a_night_that_has_not_been(self):
+        """A host whose clock is ahead: its run is refused, or taken by an option and left out of
+        verdicts. A clock that is an hour ahead is said."""
+
         def change(result, gpu, night):
             if gpu == 1 and night == 5:
                 result["started_utc"], result["finished_utc"] = (
@@ -810,10 +813,32 @@ class Ingested(FleetCase):
                 )
             return result
 
-        self.ingest(change)
-        self.assertIn(
-            "./5-1.json: it began in the future", self.cbank("fleet", "store.db", status=1).stderr
+        said = self.ingest(change, status=2).stderr
+        self.assertIn("5-1.json: it began at 2100-01-01T00:00:00Z, which is later than now", said)
+        self.assertIn("--later", said)
+        self.assertEqual(len(said.splitlines()), 1)
+        before = self.cbank("fleet", "store.db", status=None)
+        self.cbank("ingest", "store.db", ".", "--quiet", "--later")
+        after = self.cbank("fleet", "store.db", status=before.returncode)
+        self.assertEqual(after.stdout, before.stdout)
+        self.assertRegex(
+            after.stderr, r"1 of \d+ runs began later than now and a day, such as \./5-1\.json"
         )
+        shown = self.cbank("history", "store.db", status=None)
+        self.assertIn("no verdict is made of them", shown.stderr)
+        self.assertIn("2100-01-01T00:00:00Z", shown.stdout)
+        with open(self.path("5-1.json"), encoding="utf-8") as file:
+            ahead = json.load(file)
+        for hours, words in ((1, "it began in the future"), (48, "no verdict is made of them")):
+            start = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=hours)
+            ahead["started_utc"] = start.strftime("%Y-%m-%dT%H:%M:%SZ")
+            ahead["finished_utc"] = None
+            with open(self.path("ahead.json"), "w", encoding="utf-8") as file:
+                json.dump(ahead, file)
+            self.cbank("ingest", "store.db", "ahead.json", "--quiet", status=2 if hours > 1 else 0)
+            self.cbank("ingest", "store.db", "ahead.json", "--quiet", "--later")
+            self.assertIn(words, self.cbank("fleet", "store.db", status=None).stderr)
+            self.cbank("ingest", "store.db", "--forget", "ahead.json")
 
 
 if __name__ == "__main__":

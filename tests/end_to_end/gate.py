@@ -382,7 +382,7 @@ class SameData(Case):
         ]
 
         def change(result):
-            result["started_utc"] = "2027" + result["started_utc"][4:]
+            result["started_utc"] = "2020" + result["started_utc"][4:]
             for cell in result["cells"]:
                 if cell["status"] == "ok":
                     scale(cell, 1.05)
@@ -397,6 +397,19 @@ class SameData(Case):
 
 
 class Context(Case):
+    def test_a_result_of_a_day_to_come_is_not_compared(self):
+        """Unless an option takes it. Nothing is measured against it before."""
+        self.plant(lambda result: result.update(started_utc="2100-01-01T00:00:00Z"))
+        later = "new.json: it began at 2100-01-01T00:00:00Z, which is later than now and a day"
+        for words in (
+            ("compare", FIRST, "new.json"),
+            ("compare", "new.json", FIRST),
+            ("compare", FIRST, SECOND, "--boards", "new.json"),
+            ("gate", "new.json", "--engine", "model", "--quiet"),
+        ):
+            self.assertIn(later, self.cbank(*words, status=2).stderr, words)
+        self.cbank("compare", SECOND, "new.json", "--later")
+
     def test_how_code_changed_is_said_in_every_format(self):
         was = read_json(FIRST)["cells"][0]["kernel"]["sass_sha256"]
         # older text, without parts
