@@ -64,6 +64,7 @@ static const struct option_row own_rows[] = {
      .argument = "FOLDER",
      .help = "keep the result of each process there, and go on from those that are there",
      .kind = &option_text,
+     .file = FILE_READ,
      MEMBER(results_path)},
     {.name = "base-program",
      .topic = TOPIC_MEASURING,

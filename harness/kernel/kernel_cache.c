@@ -57,19 +57,17 @@ char *kernel_read(const char *path, size_t *bytes)
 
 /* -- the folder -------------------------------------------------------------------------------- */
 
-enum { WHY_BYTES = PATH_MAX + 128 };
-
 /* Whether nobody but this user and root can change what is at a path. Into a sticky folder of
  * root's, such as /tmp, others may write, and change there what is theirs alone. False: `why` says
  * who can. */
-static bool is_own(const char *path, const struct stat *about, char why[WHY_BYTES])
+static bool is_own(const char *path, const struct stat *about, char why[KERNEL_WHY_BYTES])
 {
     const bool sticky = S_ISDIR(about->st_mode) && about->st_mode & S_ISVTX && about->st_uid == 0;
 
     if (about->st_uid != geteuid() && about->st_uid != 0)
-        snprintf(why, WHY_BYTES, "%s belongs to the user %u", path, (unsigned)about->st_uid);
+        snprintf(why, KERNEL_WHY_BYTES, "%s belongs to the user %u", path, (unsigned)about->st_uid);
     else if (!S_ISLNK(about->st_mode) && about->st_mode & (S_IWGRP | S_IWOTH) && !sticky)
-        snprintf(why, WHY_BYTES, "others may write to %s (chmod go-w)", path);
+        snprintf(why, KERNEL_WHY_BYTES, "others may write to %s (chmod go-w)", path);
     else
         return true;
     return false;
@@ -77,14 +75,14 @@ static bool is_own(const char *path, const struct stat *about, char why[WHY_BYTE
 
 /* Whether code may be kept in the folder at the end of a walk: it is this user's, and nobody else
  * may write there. */
-static bool is_private(const char *path, const struct stat *about, char why[WHY_BYTES])
+static bool is_private(const char *path, const struct stat *about, char why[KERNEL_WHY_BYTES])
 {
     if (!S_ISDIR(about->st_mode))
-        snprintf(why, WHY_BYTES, "%s", strerror(ENOTDIR));
+        snprintf(why, KERNEL_WHY_BYTES, "%s", strerror(ENOTDIR));
     else if (about->st_uid != geteuid())
-        snprintf(why, WHY_BYTES, "it belongs to the user %u", (unsigned)about->st_uid);
+        snprintf(why, KERNEL_WHY_BYTES, "it belongs to the user %u", (unsigned)about->st_uid);
     else if (about->st_mode & (S_IWGRP | S_IWOTH))
-        snprintf(why, WHY_BYTES, "others may write to %s (chmod go-w)", path);
+        snprintf(why, KERNEL_WHY_BYTES, "others may write to %s (chmod go-w)", path);
     else
         return true;
     return false;
@@ -103,9 +101,9 @@ static bool follow(const char *link, char rest[2 * PATH_MAX])
     return snprintf(rest, 2 * PATH_MAX, "/%s/%s", target, after) < 2 * PATH_MAX;
 }
 
-/* Walks to a folder as the system does, name by name and through links, and asks of each step whose
- * it is. The folder itself is no link. False: `why` says what is wrong. */
-static bool is_safe(const char *path, char why[WHY_BYTES])
+/* It walks to the folder as the system does, name by name and through links, and asks of each step
+ * whose it is. The folder itself is no link. */
+bool kernel_folder_is_safe(const char *path, char why[KERNEL_WHY_BYTES])
 {
     enum { LINKS_MAX = 40 };
     char done[PATH_MAX] = "", step[PATH_MAX], rest[2 * PATH_MAX], name[NAME_MAX + 1];
@@ -127,7 +125,7 @@ static bool is_safe(const char *path, char why[WHY_BYTES])
         errno = ENAMETOOLONG;
         if (snprintf(step, sizeof(step), "%s/%s", done, name) >= PATH_MAX ||
             lstat(step, &about) != 0) {
-            snprintf(why, WHY_BYTES, "%s", strerror(errno));
+            snprintf(why, KERNEL_WHY_BYTES, "%s", strerror(errno));
             return false;
         }
         if (!is_own(step, &about, why))
@@ -137,7 +135,7 @@ static bool is_safe(const char *path, char why[WHY_BYTES])
             continue;
         }
         if (!rest[strspn(rest, "/")] || ++links > LINKS_MAX || !follow(step, rest)) {
-            snprintf(why, WHY_BYTES, "%s is a link", step);
+            snprintf(why, KERNEL_WHY_BYTES, "%s is a link", step);
             return false;
         }
         if (rest[1] == '/')
@@ -171,7 +169,7 @@ static char *folder_name(void)
 
 char *kernel_cache_folder(void)
 {
-    char *const path = folder_name(), why[WHY_BYTES] = "not set";
+    char *const path = folder_name(), why[KERNEL_WHY_BYTES] = "not set";
     bool safe = false;
 
     for (char *slash = path; path && (slash = strchr(slash + 1, '/')); *slash = '/') {
@@ -181,7 +179,7 @@ char *kernel_cache_folder(void)
     if (path && mkdir(path, 0700) != 0 && access(path, R_OK | W_OK | X_OK) != 0)
         snprintf(why, sizeof(why), "%s", strerror(errno));
     else if (path)
-        safe = is_safe(path, why);
+        safe = kernel_folder_is_safe(path, why);
     if (safe)
         return path;
     log_note(false,

@@ -53,9 +53,14 @@ enum status kernel_compiler_open(const char *name, struct kernel_compiler *out)
     const char *const asked = name ? name : getenv("CBANK_NVCC");
     const bool named = asked && asked[0], nvrtc = named && strcmp(asked, "nvrtc") == 0;
     const enum status status = scratch_open(&out->scratch);
+    char why[KERNEL_WHY_BYTES];
 
     if (status != STATUS_OK)
         return status;
+    if (!kernel_folder_is_safe(out->scratch.path, why))
+        return log_error(STATUS_ENVIRONMENT,
+                         "%s: no kernel is compiled there; TMPDIR=FOLDER names another folder",
+                         why);
     if (kernel_disk_full(out->scratch.path))
         return log_error(STATUS_ENVIRONMENT,
                          "no room is left on the disk of %s, for what a compiler writes; make room "
@@ -381,7 +386,7 @@ out:
 static enum status refuse_pipes(const struct kernel_compiler *compiler, const char *kernel)
 {
     struct kernel_reads found = {.kernel = kernel};
-    const bool scanned = kernel_reads_scan(&found, &compiler->words, compiler->folder);
+    const bool scanned = kernel_reads_scan(&found, &compiler->words, compiler->scratch.path);
     enum status status = STATUS_OK;
     struct stat about;
     const char *why;

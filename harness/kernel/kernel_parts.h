@@ -152,6 +152,11 @@ char *kernel_read(const char *path, size_t *bytes);
  * what leads to it: then nothing is kept, and nothing is taken from there. The caller frees it. */
 char *kernel_cache_folder(void);
 
+/* Whether a folder is this user's, and nobody else but root can change it or what leads to it: code
+ * from there may be run. False: `why` says who can. `path` is absolute. */
+enum { KERNEL_WHY_BYTES = PATH_MAX + 128 };
+bool kernel_folder_is_safe(const char *path, char why[KERNEL_WHY_BYTES]);
+
 /* Looks for the outcome of a build. False if there is none, or if its file is damaged. */
 bool kernel_cache_get(const char *folder, const char key[SHA256_HEX_BYTES],
                       struct kernel_build *build);

@@ -42,6 +42,7 @@ C_COMMANDS = {
             "--new-program",
             "--calibration",
             "--boards",
+            "--results",
         ),
     ),
     "compare": (
@@ -300,6 +301,7 @@ class Readers(Scratch):
                 {
                     "harness/document/files.c": 3,  # file_open; what is written; a folder
                     "harness/document/file_lock.c": 1,  # what is written
+                    "harness/document/scratch.c": 1,  # the lock of a temporary folder
                     "harness/kernel/kernel_cache.c": 1,  # the cache
                     "harness/kernel/kernel_compiler.c": 1,  # what is compiled
                     "harness/base/child.c": 2,  # /dev/null; what a child says

@@ -312,6 +312,16 @@ TEST_WITH(a_cache_that_others_can_change_is_not_trusted, open_folder, close_fold
     }
 }
 
+TEST_WITH(no_kernel_is_compiled_where_others_can_change_it, open_folder, close_folder)
+{
+    struct folder *folder = *state;
+    const struct kernel_request request = request_of(folder);
+
+    chmod(folder->path, 0777);
+    expect_refused(&request, STATUS_ENVIRONMENT, "others may write to ");
+    chmod(folder->path, 0700);
+}
+
 TEST_WITH(a_file_in_the_cache_that_others_can_change_is_not_taken, open_folder, close_folder)
 {
     struct folder *folder = *state;
