@@ -69,13 +69,13 @@ def make(program, results, output):
         for path in suites
     ]
     files.make_folder(output)
-    for name, _, files in pages:
-        said(program, "report", "-o", os.path.join(output, name), "--", *files)
+    for name, _, shown in pages:
+        said(program, "report", "-o", os.path.join(output, name), "--", *shown)
     claims = [
-        (device_of(path), said(sys.executable, "-IB", CLAIMS, *files).splitlines())
+        (device_of(path), said(sys.executable, "-IB", CLAIMS, *asked).splitlines())
         for path in chips
-        for files in [[os.path.join(path, file) for file in CLAIMED]]
-        if all(map(os.path.exists, files))
+        for asked in [[os.path.join(path, file) for file in CLAIMED]]
+        if all(map(os.path.exists, asked))
     ]
     page = report.environment().get_template("gallery.html").render(pages=pages, claims=claims)
     files.write(os.path.join(output, "index.html"), page + "\n")

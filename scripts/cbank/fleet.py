@@ -18,6 +18,7 @@ import time
 import numpy as np
 
 from . import files, text
+from .dates import latest_ms, write_time
 from .errors import FINDING as WORSE, Failure, printable, say
 from .fields import (
     BOOL,
@@ -41,7 +42,7 @@ from .fleet_groups import AGAINST, LEVELS, PAST, Change, Limits
 from .fleet_verdict import CLOCK_SLACK_MS, KINDS, LAST_VALUES, Row, Verdict
 from .nights import Fleet, Gpu, Model
 from .robust import medians
-from .store import command_line, latest_ms, reading, write_time
+from .store import command_line, reading
 
 # ---- Output --------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from . import files, text
+from .dates import write_time
 from .errors import Failure, printable
 from .fields import (
     NUMBER,
@@ -31,7 +32,7 @@ from .fields import (
     written,
 )
 from .series import Change, History, find_changes
-from .store import command_line, write_time
+from .store import command_line
 
 # ---- Output --------------------------------------------------------------------------------------
 

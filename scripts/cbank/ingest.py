@@ -22,18 +22,10 @@ import sys
 from collections.abc import Callable
 
 from . import documents
+from .dates import write_time
 from .errors import USAGE, Failure, printable, say
 from .kept import take
-from .store import (
-    Refused,
-    Writer,
-    command_line,
-    is_store,
-    not_a_store,
-    open_to_write,
-    whole,
-    write_time,
-)
+from .store import Refused, Writer, command_line, is_store, not_a_store, open_to_write, whole
 
 FILES_A_TRANSACTION = 64
 # what becomes of a file, in the order of the counts

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 
 from . import documents
+from .dates import read_time
 from .errors import Failure, printable
-from .store import Refused, read_time
+from .store import Refused
 
 KEPT = {f"cbank-{kind}": kind for kind in ("result", "calibration")}
 GEOMETRY = (

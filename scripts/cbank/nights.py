@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from . import text
+from .dates import DAY_MS, latest_ms, read_time, write_time
 from .errors import Failure, printable, say
 from .calibrated import Known
 from .changes import Cell
 from .fleet_groups import LEVELS
-from .store import DAY_MS, hashes, latest_ms, modulo, read_time, time_hash, write_time
+from .store import hashes, modulo, time_hash
 
 HOUR_MS = 3600_000
 DOMAIN = "00000000:"  # of nearly every slot

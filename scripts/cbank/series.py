@@ -14,11 +14,11 @@ import numpy as np
 
 from .calibrated import Known
 from .changes import RUNS_OF_A_LEVEL, Series, Step, find_steps
+from .dates import latest_ms, write_time
 from .errors import Failure, printable, say
 from .ingest import add_all, files_of
 from .store import (
     is_store,
-    latest_ms,
     modulo,
     open_in_memory,
     point_hash,
@@ -26,7 +26,6 @@ from .store import (
     sum_of,
     text_hash,
     time_hash,
-    write_time,
 )
 
 DOUBTFUL = {"unstable", "multimodal", "contended"}  # flags of a time that nothing is concluded from

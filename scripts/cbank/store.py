@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import datetime
 import hashlib
 import json
 import math
@@ -28,6 +27,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 from . import files
+from .dates import latest_ms, write_time
 from .errors import Failure, Parser, printable, say
 
 APPLICATION = 0x63626E6B  # "cbnk" in ASCII: marks an SQLite file as a store
@@ -44,9 +44,7 @@ SUMMED = (
     "calibrations",
     "calibrated",
 )
-DAY_MS = 86400_000
 BAD = ("failed", "invalid")  # of a row: what the instrument calls an invalid cell has no time
-TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z")
 
 
 class Refused(Failure):
@@ -63,24 +61,6 @@ def command_line(name: str, description: str) -> argparse.ArgumentParser:
             " 2 usage, I/O or malformed input; 3 a package of Python is missing."
         ),
     )
-
-
-def read_time(text: str) -> int:
-    """Milliseconds since 1970 of a time like 2026-01-31T12:00:00.250Z. Raises ValueError."""
-    if not isinstance(text, str) or not TIME.fullmatch(text):
-        raise ValueError(f"{text!r} is no time like 2026-01-31T12:00:00Z")
-    return round(datetime.datetime.fromisoformat(text).timestamp() * 1000)
-
-
-def write_time(ms: int) -> str:
-    """The reverse of read_time. Whole seconds have no fraction."""
-    when = datetime.datetime.fromtimestamp(ms // 1000, datetime.timezone.utc)
-    return when.strftime("%Y-%m-%dT%H:%M:%S") + (f".{ms % 1000:03}Z" if ms % 1000 else "Z")
-
-
-def latest_ms() -> int:
-    """The latest start that can be true: now and a day. No verdict is made of what began later."""
-    return round(time.time() * 1000) + DAY_MS
 
 
 # ---- Opening -------------------------------------------------------------------------------------

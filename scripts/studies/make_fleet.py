@@ -24,12 +24,12 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import trials
-from cbank import chips, kept, store as stores
+from cbank import chips, dates, kept, store as stores
 
 NODE = 8
 RANGE_OF_20 = 3.735  # mean of the range of 20 normal values of deviation 1
 BOARD = 0.01
-FIRST_NIGHT_MS = stores.read_time("2026-01-01T22:00:00Z")
+FIRST_NIGHT_MS = dates.read_time("2026-01-01T22:00:00Z")
 DAY_MS = 86400_000
 DRIVERS = ("580.159.04", "590.44.01")
 STEPS, PATHS = 4, ("constant", "global", "readonly")
