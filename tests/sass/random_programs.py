@@ -184,6 +184,7 @@ def judge_kernel(tables, loads, truths, counts):
     """Each false answer of a kernel, in words. tables: {line: table}; truths: by line, too."""
     # A copy of a load that the compiler made may have the line of a function of the toolkit.
     loads = [load if load["file"] == "file.cu" else {**load, "line": None} for load in loads]
+    strays = [load for load in loads if not load["line"] and not table_of(load)]
     loads = [load for load in loads if load["line"] or table_of(load) in tables.values()]
     named = {table_of(load) for load in loads}
     by_line = collections.defaultdict(list)
@@ -202,12 +203,20 @@ def judge_kernel(tables, loads, truths, counts):
         line = line_of(load, tables)
         counts["judged"] += line in truths
         by_line[line].append(load)
+    strays += by_line.pop(None, [])
     for line, its in by_line.items():
+        # A copy of the load may have the line of what stands before it.
+        its = its + [load for load in strays if may_be(load, its[0], tables[line])]
         for shape, truth in truths.get(line, {}).items():
             why = false_of_one(its[0], shape, truth) if len(its) == 1 else false_of_all(its, truth)
             if why:
                 said = ", ".join(f"{load['instruction']} {said_of(load)}" for load in its)
                 yield f"line {line} ({tables[line]}): {said}; the host, in {shape} warps: {why}"
+
+
+def may_be(load, one, table):
+    """Whether a load whose line is not known may read the table that another one reads."""
+    return load["memory"] == one["memory"] and table_of(load) in (None, table)
 
 
 def said_of(load):
