@@ -85,3 +85,25 @@ struct probe_relay_args {
 
 /* Largest number of members. */
 enum { PROBE_MEMBERS = 8 };
+
+/* probe_transfer: two blocks of PROBE_TRANSFER_THREADS threads on every SM move data, `iterations`
+ * times, of which all but the first are timed. All words of the source are `word`.
+ *   width 0: all blocks together read the `bytes` of the source past L1, 16 bytes a load, and with
+ *            a target copy them there. Readings are in ns.
+ *   width 4, 8, 16: each warp reads the first PROBE_TRANSFER_LOADS x 32 x width bytes of the source
+ *            by loads of that width. Readings are in cycles of the SM. */
+struct probe_transfer_args {
+    const uint32_t *source; /* aligned to 256 bytes */
+    uint32_t *target; /* NULL: none */
+    uint64_t bytes; /* a multiple of PROBE_TRANSFER_TILE_BYTES */
+    uint32_t width, iterations, word;
+    uint32_t zero;
+    struct probe_reading *readings; /* one for each warp */
+};
+
+enum {
+    PROBE_TRANSFER_THREADS = 512,
+    PROBE_TRANSFER_LOADS = 8,  /* of a thread in one iteration, with a width */
+    PROBE_TRANSFER_TILE = 4,   /* of a thread at a time, without */
+    PROBE_TRANSFER_TILE_BYTES = PROBE_TRANSFER_TILE * PROBE_TRANSFER_THREADS * 16,
+};

@@ -8,6 +8,7 @@
  *   probe_stream<path>  loads that do not depend on each other, by many warps: throughput
  *   probe_relay         a pointer chase as in probe_chase, over the constant banks of several
  *                       modules that run at a time
+ *   probe_transfer      streams: L1 by the width of a load, L2, device memory
  *
  * The load expressions are those of paths.def. Here they take offsets in bytes, so that a chain has
  * no address arithmetic between two loads. scripts/check_sass.py does not look at this module:
@@ -153,6 +154,19 @@ static __device__ void write_reading(struct probe_reading *readings, uint32_t be
                                                                                   sm_id(), 1};
 }
 
+static __device__ uint64_t global_timer()
+{
+    uint64_t ns;
+
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns)::"memory");
+    return ns;
+}
+
+static __device__ uint32_t nanoseconds()
+{
+    return (uint32_t)global_timer();
+}
+
 /* -- probes ------------------------------------------------------------------------------------ */
 
 /* One thread, on the SM that is asked for. The second reading of the clock waits for the load,
@@ -287,10 +301,7 @@ static __device__ uint32_t timed_load(uint32_t offset, volatile uint32_t &arrive
 
 static __device__ uint32_t microseconds()
 {
-    uint64_t nanoseconds;
-
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
-    return (uint32_t)(nanoseconds / 1000);
+    return (uint32_t)(global_timer() / 1000);
 }
 
 /* The first SM on which every member has a block. It is sm_count where there is none, or where not
@@ -361,6 +372,108 @@ extern "C" __global__ void probe_relay(const CBANK_PARAMETER probe_relay_args ar
         *baton = (uint64_t)made << 32 | next;
     }
     args.readings[args.member] = {0, next, sm_id(), 1};
+}
+
+/* -- streams ------------------------------------------------------------------------------------ */
+
+static __device__ uint32_t sum_of(uint32_t words)
+{
+    return words;
+}
+
+static __device__ uint32_t sum_of(uint2 words)
+{
+    return words.x + words.y;
+}
+
+static __device__ uint32_t sum_of(uint4 words)
+{
+    return words.x + words.y + words.z + words.w;
+}
+
+/* Reads what L1 keeps. Returns the sum of all words. The addresses of one iteration differ by
+ * immediate offsets, and the next iteration adds zero: there is nothing to issue but loads and
+ * sums. */
+template <class Words>
+static __device__ uint32_t read_near(const probe_transfer_args &args, uint32_t &begin)
+{
+    const Words *at = (const Words *)args.source + threadIdx.x % CBANK_WARP_THREADS;
+    uint32_t sum = 0;
+
+    __syncthreads();
+#pragma unroll 1
+    for (uint32_t i = 0; i < args.iterations; i++, at += args.zero) {
+        if (i == 1)
+            begin = clock_cycles();
+#pragma unroll
+        for (uint32_t k = 0; k < PROBE_TRANSFER_LOADS; k++)
+            sum += sum_of(at[k * CBANK_WARP_THREADS]);
+    }
+    return sum;
+}
+
+/* Reads, or copies, tile after tile of this block. Returns the sum of all words, and how many tiles
+ * there were. */
+template <bool copies>
+static __device__ uint32_t move_far(const probe_transfer_args &args, uint32_t &begin,
+                                    uint32_t &tiles)
+{
+    const uint4 *const source = (const uint4 *)args.source + threadIdx.x;
+    uint4 *const target = (uint4 *)args.target + threadIdx.x;
+    const uint32_t all = (uint32_t)(args.bytes / PROBE_TRANSFER_TILE_BYTES);
+    uint32_t sum = 0;
+
+#pragma unroll 1
+    for (uint32_t i = 0; i < args.iterations; i++) {
+        if (i == 1)
+            begin = nanoseconds();
+#pragma unroll 1
+        for (uint32_t t = blockIdx.x; t < all; t += gridDim.x, tiles++) {
+            const size_t first = (size_t)t * PROBE_TRANSFER_TILE * PROBE_TRANSFER_THREADS;
+            uint4 words[PROBE_TRANSFER_TILE];
+
+#pragma unroll
+            for (uint32_t k = 0; k < PROBE_TRANSFER_TILE; k++)
+                words[k] = __ldcg(source + first + k * PROBE_TRANSFER_THREADS);
+#pragma unroll
+            for (uint32_t k = 0; k < PROBE_TRANSFER_TILE; k++) {
+                if (copies)
+                    target[first + k * PROBE_TRANSFER_THREADS] = words[k];
+                sum += sum_of(words[k]);
+            }
+        }
+    }
+    return sum;
+}
+
+/* A warp whose sum is wrong leaves no valid reading. */
+extern "C" __global__ void __launch_bounds__(PROBE_TRANSFER_THREADS, 2)
+    probe_transfer(const CBANK_PARAMETER probe_transfer_args args)
+{
+    uint32_t begin = 0, end, sum, tiles = 0;
+    uint32_t words = args.iterations * PROBE_TRANSFER_LOADS * (args.width / 4);
+
+    switch (args.width) {
+    case 4:
+        sum = read_near<uint32_t>(args, begin);
+        break;
+    case 8:
+        sum = read_near<uint2>(args, begin);
+        break;
+    case 16:
+        sum = read_near<uint4>(args, begin);
+        break;
+    default:
+        sum = args.target ? move_far<true>(args, begin, tiles)
+                          : move_far<false>(args, begin, tiles);
+        words = tiles * PROBE_TRANSFER_TILE * 4;
+        break;
+    }
+    /* This also waits for the loads. */
+    if (!__all_sync(UINT32_MAX, sum == words * args.word))
+        return;
+    end = args.width ? clock_cycles() : nanoseconds();
+    write_reading(args.readings, begin, end);
 }
 
 /* -- instances --------------------------------------------------------------------------------- */

@@ -174,6 +174,33 @@ out:
     return status;
 }
 
+/* Prints the streams of an outcome on a line: what was read, and what was copied. */
+static void print_streams(const struct outcome *outcome)
+{
+    static const struct {
+        const char *prefix, *verb;
+    } streams[] = {{"read_", "reads"}, {"copy_", "copies"}};
+    char rates[TEXT_PARAGRAPH_BYTES / 2] = "";
+
+    if (strncmp(outcome->experiment.name, "bandwidth_", strlen("bandwidth_")) != 0)
+        return;
+    for (size_t k = 0; k < outcome->number_count; k++) {
+        const struct number *number = &outcome->numbers[k];
+
+        for (size_t s = 0; s < sizeof(streams) / sizeof(streams[0]); s++) {
+            if (strncmp(number->name, streams[s].prefix, strlen(streams[s].prefix)) != 0 ||
+                isnan(number->value))
+                continue;
+            text_join(rates, sizeof(rates), ", ", "%s %.4g %s", streams[s].verb, number->value,
+                      number->unit);
+            if (number->stride)
+                text_join(rates, sizeof(rates), " ", "by loads of %u bytes", number->stride);
+        }
+    }
+    if (rates[0])
+        print_line(text_width(stdout), 0, "%s: %s", outcome->experiment.name, rates);
+}
+
 /* Prints the verdict of an outcome, with the names of all paths of which it holds, unless an
  * earlier one had its sentence. */
 static void print_verdict(const struct characterization *characterization, size_t i, size_t v)
@@ -219,6 +246,7 @@ enum status characterization_print(const struct characterization *characterizati
 
         for (size_t v = 0; v < outcome->verdict_count; v++)
             print_verdict(characterization, i, v);
+        print_streams(outcome);
         if (outcome->status == OUTCOME_SKIPPED)
             text_join(skipped, sizeof(skipped), ", ", "%s", outcome->experiment.name);
     }

@@ -69,6 +69,12 @@ static const struct experiment experiments[] = {
     {"every_sm_global", "lines of L2 from every SM: the latency of level 2 in geometry_global",
      "global", experiment_every_sm, .probes = ASKS(CHASE), .levels = 2,
      .unknown = "no second level is known"},
+    {"bandwidth_l1", "bytes of L1 hits, by the width of a load", "global", experiment_bandwidth_l1,
+     .probes = ASKS(TRANSFER)},
+    {"bandwidth_l2", "bytes that L2 gives all SMs", "global", experiment_bandwidth_l2,
+     .probes = ASKS(TRANSFER)},
+    {"bandwidth_memory", "bytes that device memory gives, and takes", "global",
+     experiment_bandwidth_memory, .probes = ASKS(TRANSFER)},
     {"whole_kernels", "launches, the start and the life of blocks, and bandwidths, by cells of run",
      "global", experiment_cells, .probes = ASKS(CELL)},
 };

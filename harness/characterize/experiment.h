@@ -59,6 +59,11 @@ void experiment_latency(struct experiment_run *run);
 void experiment_serialization(struct experiment_run *run);
 void experiment_throughput(struct experiment_run *run);
 
+/* experiment_bandwidth.c: streams of loads. */
+void experiment_bandwidth_l1(struct experiment_run *run);
+void experiment_bandwidth_l2(struct experiment_run *run);
+void experiment_bandwidth_memory(struct experiment_run *run);
+
 /* experiment_cells.c: whole kernels. */
 void experiment_cells(struct experiment_run *run);
 

@@ -33,6 +33,10 @@ static char *exchange_text(const struct probe_request *request, const uint32_t *
         else if (kind == PROBE_SHARING)
             fprintf(text, " first %u blocks %u bytes %u step %u grain %u", request->first,
                     request->blocks, request->bytes, request->step, request->grain);
+        else if (kind == PROBE_TRANSFER)
+            fprintf(text, " %s bytes %u width %u iterations %u repeats %u",
+                    request->writes ? "copy" : "read", request->bytes, request->width,
+                    request->iterations, request->repeats);
         else if (kind == PROBE_CHAIN || kind == PROBE_STREAM)
             fprintf(text, " distinct %u stride %u warps %u iterations %u repeats %u",
                     request->distinct, request->stride, request->warps, request->iterations,

@@ -4,8 +4,9 @@
 #include "probe_source.h"
 
 const char *const probe_kind_names[PROBE_KIND_COUNT + 1] =
-    {[PROBE_CHASE] = "chase",     [PROBE_CHAIN] = "chain", [PROBE_STREAM] = "stream",
-     [PROBE_SHARING] = "sharing", [PROBE_RELAY] = "relay", [PROBE_CELL] = "cell"};
+    {[PROBE_CHASE] = "chase",       [PROBE_CHAIN] = "chain", [PROBE_STREAM] = "stream",
+     [PROBE_SHARING] = "sharing",   [PROBE_RELAY] = "relay", [PROBE_TRANSFER] = "transfer",
+     [PROBE_CELL] = "cell"};
 
 const char *const probe_before_names[PROBE_BEFORE_COUNT] = {[PROBE_BEFORE_NOTHING] = "nothing",
                                                             [PROBE_BEFORE_LAUNCH] = "launch",
@@ -15,7 +16,7 @@ const char *const probe_before_names[PROBE_BEFORE_COUNT] = {[PROBE_BEFORE_NOTHIN
 
 bool probe_is_single(enum probe_kind kind)
 {
-    return kind == PROBE_SHARING || kind == PROBE_RELAY;
+    return kind == PROBE_SHARING || kind == PROBE_RELAY || kind == PROBE_TRANSFER;
 }
 
 size_t probe_answer_count(const struct probe_request *request)

@@ -18,6 +18,7 @@ enum probe_kind {
     PROBE_STREAM,
     PROBE_SHARING,
     PROBE_RELAY,
+    PROBE_TRANSFER,
     PROBE_KIND_COUNT,
     PROBE_CELL = PROBE_KIND_COUNT /* not one of them: a cell, as `cbank run` measures it */
 };
@@ -69,6 +70,13 @@ struct probe_request {
      * each block and its cycles, 2 x blocks numbers; PROBE_NOT_AT_ONCE throughout if a block had no
      * turn. */
     uint32_t blocks, first, bytes, step, grain;
+
+    /* PROBE_TRANSFER: see struct probe_transfer_args. With a width, `warps` are those of an SM, and
+     * `bytes` is 0. Answer, `repeats` times: cycles of the median SM with a width, else ns from the
+     * first start to the last end, for iterations - 1; PROBE_NOT_AT_ONCE throughout if the GPU has
+     * no memory for it. */
+    uint32_t width;
+    bool writes;
 
     /* PROBE_CELL: the cell, not owned. Answer: PROBE_CELL_VALUES, see experiment_cells.c;
      * PROBE_NOT_COUNTED for each that is not known. */

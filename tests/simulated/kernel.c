@@ -80,6 +80,7 @@ const struct kernel_row kernel_rows[] = {
     {"_Z11probe_chainI", sizeof(struct probe_args), true, false, run_chain},
     {"_Z12probe_streamI", sizeof(struct probe_args), true, false, run_stream},
     {"probe_sharing", sizeof(struct probe_sharing_args), false, false, run_sharing},
+    {"probe_transfer", sizeof(struct probe_transfer_args), false, false, run_transfer},
     {"probe_relay", sizeof(struct probe_relay_args), false, false, run_relay},
 };
 

@@ -58,6 +58,7 @@ struct launch {
         struct probe_args probe;
         struct probe_sharing_args sharing;
         struct probe_relay_args relay;
+        struct probe_transfer_args transfer;
     } args;
     const uint32_t *restricted; /* the second parameter */
     uint32_t *values; /* the third: owned copy of the table where its home is there; NULL else */
@@ -117,6 +118,7 @@ int run_chase(struct device *device, struct launch *launch, double *work_ns);
 int run_chain(struct device *device, struct launch *launch, double *work_ns);
 int run_stream(struct device *device, struct launch *launch, double *work_ns);
 int run_sharing(struct device *device, struct launch *launch, double *work_ns);
+int run_transfer(struct device *device, struct launch *launch, double *work_ns);
 int run_relay(struct device *device, struct launch *launch, double *work_ns);
 
 /* -- counting (cupti.c) ------------------------------------------------------------------------ */

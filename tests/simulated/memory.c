@@ -294,11 +294,18 @@ bool memory_write(void *address, const void *from, size_t bytes)
 bool memory_set(void *address, int byte, size_t bytes)
 {
     struct block *const block = block_find(address, bytes, BLOCK_DEVICE);
+    char *to;
 
     if (!block)
         return false;
     before_write(block, (uint64_t)((char *)address - block->address), bytes);
-    memset(block->data + ((char *)address - block->address), byte, bytes);
+    to = block->data + ((char *)address - block->address);
+    if (bytes <= STREAM_BYTES) {
+        memset(to, byte, bytes);
+        return true;
+    }
+    memset(to, byte, STREAM_END_BYTES);
+    memset(to + bytes - STREAM_END_BYTES, byte, STREAM_END_BYTES);
     return true;
 }
 

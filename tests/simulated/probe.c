@@ -321,3 +321,43 @@ int run_relay(struct device *device, struct launch *launch, double *work_ns)
     count = 0;
     return code;
 }
+
+/* -- streams ----------------------------------------------------------------------------------- */
+
+/* Whether both ends of a buffer hold the word. */
+static bool holds(const void *buffer, uint64_t bytes, uint32_t word)
+{
+    const char *const first = memory_at(buffer, bytes);
+
+    return first && memcmp(first, &word, sizeof(word)) == 0 &&
+           memcmp(first + bytes - sizeof(word), &word, sizeof(word)) == 0;
+}
+
+/* L1 gives a load of 4 bytes in a cycle of its rate, and wider ones as many bytes; L2 twice what
+ * memory gives. With a target, both ends are copied. */
+int run_transfer(struct device *device, struct launch *launch, double *work_ns)
+{
+    const struct probe_transfer_args *const args = &launch->args.transfer;
+    const uint32_t warps = launch->threads / CBANK_WARP_THREADS, count = launch->blocks * warps;
+    struct probe_reading *const readings = memory_at(args->readings, count * sizeof(*readings));
+    char *const target = args->target ? memory_at(args->target, args->bytes) : NULL;
+    const double more = args->iterations - 1.0, factor = args->bytes > chip.l2_bytes ? 1 : 2;
+    const double of_sm = (double)count / chip.sm_count * PROBE_TRANSFER_LOADS;
+    const double cycles = more * of_sm * (args->width / 4.0) / chip.l1_requests_per_cycle;
+    const double ns = more * (double)args->bytes * (target ? 2 : 1) /
+                      (factor * chip.dram_bytes_per_ns);
+    const double span = (args->width ? cycles : ns) / device->factor;
+
+    if (!readings || (args->target && !target))
+        return cudaErrorIllegalAddress;
+    *work_ns = chip.launch_ns + (args->width ? cycles * 1000 / chip.sm_clock_mhz : ns);
+    if (!holds(args->source, args->bytes, args->word))
+        return 0;
+    if (target) {
+        memcpy(target, &args->word, sizeof(args->word));
+        memcpy(target + args->bytes - sizeof(args->word), &args->word, sizeof(args->word));
+    }
+    for (uint32_t i = 0; i < count; i++)
+        readings[i] = reading(i / warps % chip.sm_count, BEGIN, BEGIN + (uint32_t)lround(span));
+    return 0;
+}

@@ -223,6 +223,10 @@ double wall_ns(void);
 
 /* -- memory ------------------------------------------------------------------------------------ */
 
+/* What is set at once beyond STREAM_BYTES is the source or the target of a stream, of which the
+ * simulated GPU keeps and looks at both ends alone: hundreds of megabytes would take seconds. */
+enum { STREAM_BYTES = 1 << 28, STREAM_END_BYTES = 4096 };
+
 enum block_kind { BLOCK_DEVICE, BLOCK_HOST };
 
 struct launch;

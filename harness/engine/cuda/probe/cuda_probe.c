@@ -9,7 +9,9 @@
 
 #include "cuda_relay.h"
 #include "cuda_sharing.h"
+#include "cuda_transfer.h"
 #include "log.h"
+#include "probe_span.h"
 
 enum {
     LINK_WORDS = 1 << 20,   /* of the table in global memory */
@@ -18,7 +20,6 @@ enum {
     STAGED_BYTES = 8192,    /* of the table in shared memory */
     SM_TRIES = 8,           /* attempts until two launches ran on the same SM */
     WARPS_OF_BLOCK_MAX = 32,
-    SMS_MAX = 1024,
     LOADS_OF_CHASE = 2, /* one untimed, one timed */
     /* blocks to launch for each SM, so that one comes to the SM that is asked for */
     BLOCKS_OF_SM = 4,
@@ -44,6 +45,7 @@ struct cuda_probe {
     cudaTextureObject_t texture;
     struct cuda_sharing sharing;
     struct cuda_relay relay; /* open if its probe is usable; the same holds for the next member */
+    struct cuda_transfer transfer;
     bool relay_tried; /* whether opening the relay was attempted */
 };
 
@@ -54,6 +56,12 @@ static enum status ask_failed(struct cuda_probe *probe, const struct probe_reque
     return log_error(STATUS_ENVIRONMENT, "the probe %s on %s failed: %s",
                      probe_kind_names[request->kind], request->path->name,
                      cuda_device_error(&probe->device));
+}
+
+static enum status loaded_wrong(const struct probe_request *request)
+{
+    return log_error(STATUS_ENVIRONMENT, "the probe %s on %s loaded what is not in its table",
+                     probe_kind_names[request->kind], request->path->name);
 }
 
 /* Bytes for each unit of an offset in the path's table: textures count in elements. */
@@ -242,28 +250,6 @@ static enum status ask_list(struct cuda_probe *probe, const struct probe_request
 
 /* -- loads by warps ---------------------------------------------------------------------------- */
 
-/* The cycles from the first start to the last end of one SM's warps. False if there are not `warps`
- * warps, or if they never all loaded at the same time: blocks that run one after the other do not
- * count. */
-static bool span_of(const struct probe_reading *readings, size_t count, uint32_t sm, uint32_t warps,
-                    uint32_t *cycles)
-{
-    uint32_t begin = 0, last = 0, seen = 0, last_begin = 0, first_end = 0;
-
-    for (const struct probe_reading *reading = readings; reading < readings + count; reading++) {
-        if (reading->sm != sm)
-            continue;
-        begin = seen == 0 || (int32_t)(reading->begin - begin) < 0 ? reading->begin : begin;
-        last_begin =
-            seen == 0 || (int32_t)(reading->begin - last_begin) > 0 ? reading->begin : last_begin;
-        first_end = seen == 0 || (int32_t)(reading->end - first_end) < 0 ? reading->end : first_end;
-        last = seen == 0 || (int32_t)(reading->end - last) > 0 ? reading->end : last;
-        seen++;
-    }
-    *cycles = last - begin;
-    return seen == warps && (int32_t)(first_end - last_begin) > 0;
-}
-
 /* Sets each answer to the median over the SMs that ran all warps of the request at the same
  * time. */
 static enum status ask_span(struct cuda_probe *probe, const struct probe_request *request,
@@ -271,32 +257,32 @@ static enum status ask_span(struct cuda_probe *probe, const struct probe_request
 {
     const struct probe_reading *readings = probe->host_readings;
     struct launching span;
-    bool every_sm;
 
     if (!prepare(probe, request, &span))
         return ask_failed(probe, request);
-    every_sm = span.blocks > 1;
     for (uint32_t r = 0; r < request->repeats; r++) {
-        uint32_t spans[SMS_MAX], count = 0, last = 0;
-
         if (!launch(probe, request, &span.args, span.blocks, span.threads) ||
             !read_readings(probe, span.warps))
             return ask_failed(probe, request);
-        for (size_t i = 0; i < span.warps; i++) {
+        for (size_t i = 0; i < span.warps; i++)
             if (!readings[i].valid)
-                return log_error(STATUS_ENVIRONMENT,
-                                 "the probe %s on %s loaded what is not in its table",
-                                 probe_kind_names[request->kind], request->path->name);
-            last = readings[i].sm > last ? readings[i].sm : last;
-        }
-        for (uint32_t sm = 0; sm < (every_sm ? SMS_MAX : 1u) && sm <= last; sm++)
-            count += span_of(readings, span.warps, every_sm ? sm : readings[0].sm, request->warps,
-                             &spans[count]) &&
-                     count < SMS_MAX - 1;
-        stats_sort_uint32(spans, count);
-        answer[r] = count ? spans[(count - 1) / 2] : PROBE_NOT_AT_ONCE;
+                return loaded_wrong(request);
+        answer[r] = probe_median_span(readings, span.warps, request->warps);
     }
     return STATUS_OK;
+}
+
+static enum status ask_transfer(struct cuda_probe *probe, const struct probe_request *request,
+                                uint32_t *answer)
+{
+    const CUfunction function = probe->kernels[PROBE_TRANSFER][0].function;
+    bool wrong = false;
+
+    if ((!probe->transfer.device &&
+         !cuda_transfer_open(&probe->device, function, &probe->transfer)) ||
+        !cuda_transfer_ask(&probe->transfer, request, answer, &wrong))
+        return ask_failed(probe, request);
+    return wrong ? loaded_wrong(request) : STATUS_OK;
 }
 
 /* -- the source -------------------------------------------------------------------------------- */
@@ -311,6 +297,8 @@ static enum status ask(void *context, const struct probe_request *request, uint3
         return cuda_sharing_ask(&((struct cuda_probe *)context)->sharing, request, answer)
                    ? STATUS_OK
                    : ask_failed(context, request);
+    case PROBE_TRANSFER:
+        return ask_transfer(context, request, answer);
     default:
         return ask_list(context, request, answer);
     }
@@ -333,14 +321,26 @@ static const struct probe_kernel *kernel_of(void *context, enum probe_kind kind,
 
 /* -- kernels ----------------------------------------------------------------------------------- */
 
+/* The loads of a class that a kernel has to have: those of its path's class, and none of others.
+ * The kernels for all paths load as that of the constant bank does, but streams read global
+ * memory. */
+static uint32_t wanted_loads(enum probe_kind kind, const struct path *path, enum sass_class class)
+{
+    if (kind == PROBE_TRANSFER) /* by three widths; for reading and for copying */
+        return class == SASS_LDG          ? 3 * PROBE_TRANSFER_LOADS
+               : class == SASS_LDG_STRONG ? 2 * PROBE_TRANSFER_TILE
+                                          : 0;
+    if (strcmp(sass_names[class][SASS_WORD], path->sass) != 0)
+        return 0;
+    return probe_is_single(kind) || kind == PROBE_CHASE ? LOADS_OF_CHASE : PROBE_LOADS;
+}
+
 /* Finds the kernel of a path, or of the row 0 the one for all paths, and checks its loads. Without
  * one, or with other loads than it wants, it has a reason and is not usable. */
 static void find_kernel(struct cuda_probe *probe, enum probe_kind kind, size_t row)
 {
     const bool single = probe_is_single(kind);
-    /* those for all paths load as that of the constant bank does */
     const struct path *path = &paths[row];
-    const uint32_t loads = single || kind == PROBE_CHASE ? LOADS_OF_CHASE : PROBE_LOADS;
     const struct cuda_module *module =
         kind == PROBE_SHARING ? &probe->sharing.module : &probe->module;
     struct cuda_probe_kernel *kernel = &probe->kernels[kind][row];
@@ -370,7 +370,7 @@ static void find_kernel(struct cuda_probe *probe, enum probe_kind kind, size_t r
     found->usable = true;
     /* All loads must have the path's class, except those that copy a table into shared memory. */
     for (size_t i = 0; sass.known && i < SASS_SEL; i++) {
-        const uint32_t wanted = strcmp(sass_names[i][SASS_WORD], path->sass) == 0 ? loads : 0;
+        const uint32_t wanted = wanted_loads(kind, path, (enum sass_class)i);
 
         if (sass_class_loads(&sass, (enum sass_class)i) == wanted ||
             (path->unit == UNIT_SHARED && i == SASS_LDG) || (single && !wanted))
@@ -378,7 +378,7 @@ static void find_kernel(struct cuda_probe *probe, enum probe_kind kind, size_t r
         found->usable = false;
         snprintf(found->reason, sizeof(found->reason),
                  "%.60s wants %u %s; the compiler made %.150s", single ? name : path->name,
-                 (unsigned)loads, path->sass,
+                 (unsigned)wanted, sass_names[i][SASS_WORD],
                  found->loads[0] ? found->loads : "no load of any class");
     }
     /* The pointer chase gets all of the L1 data cache. */
@@ -494,6 +494,7 @@ void cuda_probe_close(struct cuda_probe *probe)
         return;
     cuda_relay_close(&probe->relay);
     cuda_sharing_close(&probe->sharing);
+    cuda_transfer_close(&probe->transfer);
     if (device->context) {
         CUDA_TRY(device, cudaDestroyTextureObject, probe->texture);
         for (size_t i = 0; i < ROOMS; i++)
