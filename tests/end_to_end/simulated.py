@@ -1057,6 +1057,25 @@ class Characterize(Case):
         ):
             self.assertEqual(made[key]["from"], "characterized")
             self.assertAlmostEqual(made[key]["value"] / card[key]["value"], 1, delta=0.01, msg=key)
+        # of streams: the simulated L2 gives twice what memory does
+        memory = card["dram_bytes_per_ns"]["value"]
+        for key, expected in (("dram_bytes_per_ns", memory), ("l2_bytes_per_ns", 2 * memory)):
+            self.assertEqual(made[key]["experiment"].partition("_")[0], "bandwidth")
+            self.assertAlmostEqual(made[key]["value"] / expected, 1, delta=0.01, msg=key)
+        widths = [one for one in found["bandwidth_l1"]["numbers"] if one["name"].startswith("read")]
+        self.assertEqual([one["stride_bytes"] for one in widths], [4, 8, 16])
+        self.assertIn("bandwidth_memory: reads ", self.cbank("show", self.file).stdout)
+
+    @unittest.skipUnless(FULL, "takes long: make test-long")
+    def test_streams_where_memory_is_short(self):
+        """Of 1 GB a quarter is not eight times L2. Of 0.5 GB that are free, there is no GiB."""
+        small = self.found(memory="1e9")["bandwidth_memory"]
+        self.assertEqual(small["status"], "skipped")
+        self.assertIn("not eight times L2", small["reason"])
+        for number in self.found(free="5e8")["bandwidth_memory"]["numbers"]:
+            self.assertEqual(
+                (number["value"], number["reason"]), (None, "no memory was free for it")
+            )
 
     @unittest.skipUnless(FULL, "takes long: make test-long")
     def test_an_odd_gpu(self):
