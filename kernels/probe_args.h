@@ -103,7 +103,7 @@ struct probe_transfer_args {
 
 enum {
     PROBE_TRANSFER_THREADS = 512,
-    PROBE_TRANSFER_LOADS = 8,  /* of a thread in one iteration, with a width */
-    PROBE_TRANSFER_TILE = 4,   /* of a thread at a time, without */
+    PROBE_TRANSFER_LOADS = 8, /* of a thread in one iteration, with a width */
+    PROBE_TRANSFER_TILE = 4, /* of a thread at a time, without */
     PROBE_TRANSFER_TILE_BYTES = PROBE_TRANSFER_TILE * PROBE_TRANSFER_THREADS * 16,
 };

@@ -374,7 +374,8 @@ extern "C" __global__ void probe_relay(const CBANK_PARAMETER probe_relay_args ar
     args.readings[args.member] = {0, next, sm_id(), 1};
 }
 
-/* -- streams ------------------------------------------------------------------------------------ */
+/* -- streams ------------------------------------------------------------------------------------
+ */
 
 static __device__ uint32_t sum_of(uint32_t words)
 {
@@ -397,17 +398,17 @@ static __device__ uint32_t sum_of(uint4 words)
 template <class Words>
 static __device__ uint32_t read_near(const probe_transfer_args &args, uint32_t &begin)
 {
-    const Words *at = (const Words *)args.source + threadIdx.x % CBANK_WARP_THREADS;
+    const Words *words = (const Words *)args.source + threadIdx.x % CBANK_WARP_THREADS;
     uint32_t sum = 0;
 
     __syncthreads();
 #pragma unroll 1
-    for (uint32_t i = 0; i < args.iterations; i++, at += args.zero) {
+    for (uint32_t i = 0; i < args.iterations; i++, words += args.zero) {
         if (i == 1)
             begin = clock_cycles();
 #pragma unroll
         for (uint32_t k = 0; k < PROBE_TRANSFER_LOADS; k++)
-            sum += sum_of(at[k * CBANK_WARP_THREADS]);
+            sum += sum_of(words[k * CBANK_WARP_THREADS]);
     }
     return sum;
 }
@@ -464,8 +465,8 @@ extern "C" __global__ void __launch_bounds__(PROBE_TRANSFER_THREADS, 2)
         sum = read_near<uint4>(args, begin);
         break;
     default:
-        sum = args.target ? move_far<true>(args, begin, tiles)
-                          : move_far<false>(args, begin, tiles);
+        sum =
+            args.target ? move_far<true>(args, begin, tiles) : move_far<false>(args, begin, tiles);
         words = tiles * PROBE_TRANSFER_TILE * 4;
         break;
     }

@@ -16,7 +16,7 @@
 enum { ID_HEX_DIGITS = 12, DIGITS = 6 /* of a number */ };
 
 /* The experiment and the number that say a number of a card. */
-struct source {
+static const struct source {
     const char *experiment, *number;
     uint32_t stride; /* 0: any */
     uint32_t level;  /* of a geometry, whose latency it is; 0: a number of the first */
@@ -25,16 +25,7 @@ struct source {
     bool high_of_base; /* a published limit of the base card stays */
     bool since_volta;  /* published for all chips from compute capability 7.0 on */
     const char *verdict, *expected; /* that the experiment has to give; NULL: none */
-    const struct source *older;     /* in records that lack the experiment; NULL: none */
-};
-
-/* What loads and cells reached, before streams were measured. */
-static const struct source reached_l1 = {"throughput_global", "loads_per_cycle", .largest = true};
-static const struct source reached_l2 = {"whole_kernels", "l2_bytes_per_ns"};
-static const struct source reached_dram = {"whole_kernels", "dram_bytes_per_ns",
-                                           .high_of_base = true};
-
-static const struct source sources[CARD_NUMBERS] = {
+} sources[CARD_NUMBERS] = {
     [CARD_CONSTANT_L1_BYTES] = {.experiment = "geometry_constant", .number = "capacity_bytes"},
     [CARD_CONSTANT_LOADS_PER_CYCLE] = {"throughput_constant", "loads_per_cycle", .largest = true},
     [CARD_CONSTANT_ADDRESS_CYCLES] = {"serialization_constant", "cycles_per_load_per_extra_address",
@@ -43,7 +34,7 @@ static const struct source sources[CARD_NUMBERS] = {
     [CARD_SHARED_WAVEFRONTS_PER_CYCLE] = {"serialization_shared",
                                           "cycles_per_load_per_extra_address", .stride = 128,
                                           .inverse = true},
-    [CARD_L1_REQUESTS_PER_CYCLE] = {"bandwidth_l1", "loads_per_cycle", .older = &reached_l1},
+    [CARD_L1_REQUESTS_PER_CYCLE] = {"throughput_global", "loads_per_cycle", .largest = true},
     [CARD_TEXTURE_REQUESTS_PER_CYCLE] = {"throughput_texture", "loads_per_cycle", .largest = true},
     [CARD_ISSUE_PER_CYCLE] = {.since_volta = true},
     [CARD_ALU_LATENCY_CYCLES] = {.since_volta = true},
@@ -56,9 +47,14 @@ static const struct source sources[CARD_NUMBERS] = {
     KERNELS(CARD_BLOCK_DRAM_NS, "block_dram_ns"),
     KERNELS(CARD_CONSTANT_FILL_CYCLES, "constant_fill_cycles"),
     KERNELS(CARD_L2_LINE_NS, "l2_line_ns"),
+    KERNELS(CARD_L2_BYTES_PER_NS, "l2_bytes_per_ns"),
+    [CARD_DRAM_BYTES_PER_NS] = {.experiment = "whole_kernels",
+                                .number = "dram_bytes_per_ns",
+                                .high_of_base = true},
 #undef KERNELS
-    [CARD_L2_BYTES_PER_NS] = {"bandwidth_l2", "read_bytes_per_ns", .older = &reached_l2},
-    [CARD_DRAM_BYTES_PER_NS] = {"bandwidth_memory", "bytes_per_ns", .older = &reached_dram},
+    [CARD_L1_LIMIT_REQUESTS_PER_CYCLE] = {"bandwidth_l1", "loads_per_cycle"},
+    [CARD_L2_LIMIT_BYTES_PER_NS] = {"bandwidth_l2", "read_bytes_per_ns"},
+    [CARD_DRAM_LIMIT_BYTES_PER_NS] = {"bandwidth_memory", "bytes_per_ns"},
 };
 
 /* Finds the number of a source; NaN where there is none. A geometry has its numbers by level: the
@@ -98,13 +94,6 @@ static struct number find(const struct source *source, const struct characteriza
     return best;
 }
 
-/* The source, or in a record that lacks its experiment the older one. */
-static const struct source *source_in(const struct source *source,
-                                      const struct characterization *all)
-{
-    return source->older && isnan(find(source, all).value) ? source->older : source;
-}
-
 /* The value with the digits of a card: printed and read again it is the same. */
 static double rounded(double value)
 {
@@ -139,8 +128,7 @@ static void add_numbers(const struct characterization *found, const cJSON *base,
             another && !sources[key].since_volta ? NULL : json_get(base, "model");
         const cJSON *there = json_get(numbers, row->key), *name;
         const bool known = there && !cJSON_IsNull(there);
-        const struct source *source = source_in(&sources[key], found);
-        struct number number = find(source, found);
+        struct number number = find(&sources[key], found);
         const bool measured = !isnan(number.value);
         struct card_entry entry;
 
@@ -157,7 +145,7 @@ static void add_numbers(const struct characterization *found, const cJSON *base,
             }
             continue;
         }
-        if (measured && source->high_of_base && known)
+        if (measured && sources[key].high_of_base && known)
             number.high = fmax(number.high, cJSON_GetNumberValue(json_get(there, "high")));
         if (!measured) /* a driver that says nothing reserves nothing */
             number.value = number.low = number.high = said[key] > 0 ? said[key] : row->low;
@@ -166,8 +154,8 @@ static void add_numbers(const struct characterization *found, const cJSON *base,
                        .low = fmin(rounded(number.low), rounded(number.value)),
                        .high = fmax(rounded(number.high), rounded(number.value))},
             .origin = measured ? ORIGIN_CHARACTERIZED : ORIGIN_DEVICE,
-            .experiment = measured ? source->experiment : NULL,
-            .name = measured ? source->number : NULL,
+            .experiment = measured ? sources[key].experiment : NULL,
+            .name = measured ? sources[key].number : NULL,
             .method = measured ? number.method : "cudaGetDeviceProperties, NVML",
         };
         snprintf(entry.evidence, sizeof(entry.evidence), "%s", id);

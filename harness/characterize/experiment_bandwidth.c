@@ -73,8 +73,8 @@ void experiment_bandwidth_memory(struct experiment_run *run)
                       most[] = "the higher of the two rates; low: of the lower one";
     const struct device_info *device = &run->out->device;
     const uint32_t bytes = tiles(fmin(MEMORY_BYTES, (double)device->memory_bytes / MEMORY_SHARE));
-    struct stream stream = {"read_bytes_per_ns", "bytes/ns", read, .bytes = bytes, .few = 3,
-                            .many = 9, .moved = bytes};
+    struct stream stream = {"read_bytes_per_ns", "bytes/ns",    read, .bytes = bytes, .few = 3,
+                            .many = 9,           .moved = bytes};
     struct number reading, copying, limit;
 
     if (!(bytes >= PAST_L2 * (double)device->l2_bytes)) {
@@ -100,8 +100,8 @@ void experiment_bandwidth_l2(struct experiment_run *run)
                                  "of all SMs, 320 iterations less 64, median of 21 launches of "
                                  "each, distribution-free interval";
     const uint32_t bytes = tiles((double)run->out->device.l2_bytes / IN_L2);
-    const struct stream stream = {"read_bytes_per_ns", "bytes/ns", method, .bytes = bytes,
-                                  .few = 64, .many = 320, .moved = bytes};
+    const struct stream stream = {"read_bytes_per_ns", "bytes/ns",  method,        .bytes = bytes,
+                                  .few = 64,           .many = 320, .moved = bytes};
 
     if (bytes == 0)
         experiment_skip(run, "L2 is smaller than what all blocks read at a time");

@@ -108,6 +108,15 @@ const struct card_row card_rows[CARD_NUMBERS] = {
     [CARD_L2_LINE_NS] = {"l2_line_ns", "ns", OPTIONAL, LESS, 0, 1e4,
                          "from one warp's load of a line to the next load of that line, at L2",
                          .whole = false},
+    [CARD_L1_LIMIT_REQUESTS_PER_CYCLE] =
+        {"l1_limit_requests_per_cycle", "warp loads/cycle", OPTIONAL, MORE, 1e-3, 64,
+         "loads of 4 bytes a thread that an SM's L1 answers at most, in a stream", .whole = false},
+    [CARD_L2_LIMIT_BYTES_PER_NS] = {"l2_limit_bytes_per_ns", "bytes/ns", OPTIONAL, MORE, 1e-3, 1e6,
+                                    "bytes that L2 gives at most, in a stream", .whole = false},
+    [CARD_DRAM_LIMIT_BYTES_PER_NS] = {"dram_limit_bytes_per_ns", "bytes/ns", OPTIONAL, MORE, 1e-3,
+                                      1e6,
+                                      "bytes that device memory gives or takes at most, in streams",
+                                      .whole = false},
 };
 
 /* -- JSON -------------------------------------------------------------------------------------- */

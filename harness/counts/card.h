@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Chip cards: 25 numbers of one chip, each with an interval. JSON, schema results/card.schema.json.
+ * Chip cards: 28 numbers of one chip, each with an interval. JSON, schema results/card.schema.json.
  * Cards of some chips are built into the program. */
 #pragma once
 
@@ -40,6 +40,9 @@ enum card_key {
     CARD_CONSTANT_FILL_CYCLES,
     CARD_L2_LATENCY_CYCLES,
     CARD_L2_LINE_NS,
+    CARD_L1_LIMIT_REQUESTS_PER_CYCLE,
+    CARD_L2_LIMIT_BYTES_PER_NS,
+    CARD_DRAM_LIMIT_BYTES_PER_NS,
     CARD_NUMBERS
 };
 

@@ -4,8 +4,8 @@
 #include "probe_source.h"
 
 const char *const probe_kind_names[PROBE_KIND_COUNT + 1] =
-    {[PROBE_CHASE] = "chase",       [PROBE_CHAIN] = "chain", [PROBE_STREAM] = "stream",
-     [PROBE_SHARING] = "sharing",   [PROBE_RELAY] = "relay", [PROBE_TRANSFER] = "transfer",
+    {[PROBE_CHASE] = "chase",     [PROBE_CHAIN] = "chain", [PROBE_STREAM] = "stream",
+     [PROBE_SHARING] = "sharing", [PROBE_RELAY] = "relay", [PROBE_TRANSFER] = "transfer",
      [PROBE_CELL] = "cell"};
 
 const char *const probe_before_names[PROBE_BEFORE_COUNT] = {[PROBE_BEFORE_NOTHING] = "nothing",

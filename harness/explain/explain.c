@@ -16,20 +16,28 @@
 #include "text_print.h"
 #include "user_cell.h"
 
+/* clang-format off */
 const struct explain_unit explain_units[EXPLAIN_UNITS] = {
-    {"issue", "instructions", NULL, CARD_ISSUE_PER_CYCLE, .scale = 1},
-    {"constant loads", "ldc_instructions", NULL, CARD_CONSTANT_LOADS_PER_CYCLE, .scale = 1},
-    {"constant cache", "idc_requests", NULL, CARD_CONSTANT_ADDRESS_CYCLES, .scale = 1,
+#define SAME(key) key, .limit = key
+    {"issue", "instructions", NULL, SAME(CARD_ISSUE_PER_CYCLE), .scale = 1},
+    {"constant loads", "ldc_instructions", NULL, SAME(CARD_CONSTANT_LOADS_PER_CYCLE), .scale = 1},
+    {"constant cache", "idc_requests", NULL, SAME(CARD_CONSTANT_ADDRESS_CYCLES), .scale = 1,
      .cost = true},
-    {"constant fills", "idc_misses_new", NULL, CARD_CONSTANT_FILL_CYCLES, .scale = 1, .cost = true},
-    {"L1 loads", "l1_requests", NULL, CARD_L1_REQUESTS_PER_CYCLE, .scale = 1},
-    {"texture", "texture_instructions", NULL, CARD_TEXTURE_REQUESTS_PER_CYCLE, .scale = 1,
+    {"constant fills", "idc_misses_new", NULL, SAME(CARD_CONSTANT_FILL_CYCLES), .scale = 1,
+     .cost = true},
+    {"L1 loads", "l1_requests", NULL, CARD_L1_REQUESTS_PER_CYCLE, CARD_L1_LIMIT_REQUESTS_PER_CYCLE,
+     .scale = 1},
+    {"texture", "texture_instructions", NULL, SAME(CARD_TEXTURE_REQUESTS_PER_CYCLE), .scale = 1,
      .active_only = true},
-    {"shared memory", "shared_wavefronts", NULL, CARD_SHARED_WAVEFRONTS_PER_CYCLE, .scale = 1},
-    {"L2", "l2_sectors", NULL, CARD_L2_BYTES_PER_NS, .scale = ACCESS_SECTOR_BYTES, .chip = true},
-    {"DRAM", "dram_read_bytes", "dram_write_bytes", CARD_DRAM_BYTES_PER_NS, .scale = 1,
-     .chip = true},
+    {"shared memory", "shared_wavefronts", NULL, SAME(CARD_SHARED_WAVEFRONTS_PER_CYCLE),
+     .scale = 1},
+    {"L2", "l2_sectors", NULL, CARD_L2_BYTES_PER_NS, CARD_L2_LIMIT_BYTES_PER_NS,
+     .scale = ACCESS_SECTOR_BYTES, .chip = true},
+    {"DRAM", "dram_read_bytes", "dram_write_bytes", CARD_DRAM_BYTES_PER_NS,
+     CARD_DRAM_LIMIT_BYTES_PER_NS, .scale = 1, .chip = true},
+#undef SAME
 };
+/* clang-format on */
 
 /* What a unit did: its counters. The instructions of textures count also where no thread is active,
  * which asks nothing of the unit: exact counts leave them out. */
@@ -97,11 +105,12 @@ void explain_cell(const struct cell_result *cell, const struct access_counts *co
     cell_identity(&cell->cell, out->identity);
     for (int i = 0; i < EXPLAIN_UNITS; i++) {
         const struct explain_unit *unit = &explain_units[i];
+        const struct card_number *limit = &card->number[unit->limit];
 
         /* For a unit of the SMs, the mean over SMs that have a block. */
         out->share[i] = share_of(unit, count_of(unit, cell, counts),
                                  unit->chip ? cell->time.summary.value : cell->time.cycles * sms,
-                                 &card->number[unit->key]);
+                                 isnan(limit->value) ? &card->number[unit->key] : limit);
         if (isnan(out->share[i].value))
             text_join(out->unknown, sizeof(out->unknown), ", ", "%s", unit->name);
         if (out->share[i].value > (out->longest < 0 ? -1 : out->share[out->longest].value))

@@ -20,6 +20,7 @@ struct document;
 struct explain_unit {
     const char *name, *counter, *more; /* names of counters, which are added; more may be NULL */
     enum card_key key;
+    enum card_key limit; /* of streams, in place of the key where the card has it */
     double scale; /* units of the key in one unit of the counter: bytes of a sector */
     bool cost; /* the key is cycles of one; else it is a rate */
     bool chip; /* the key is for the whole chip, in ns; else for an SM, in cycles */

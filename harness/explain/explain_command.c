@@ -208,8 +208,15 @@ static enum status count_alike(const struct explain_options *options, struct exp
     return status;
 }
 
-/* Explains the cells of a file. Only the JSON has the simple time of each, which needs its exact
- * counts. */
+/* Whether exact counts of a cell are used: the JSON has the simple time of each, and the texture
+ * unit is asked by fewer loads than are executed around the edges of an image. */
+static bool needs_counts(const struct explain_options *options, const struct cell *cell)
+{
+    return options->json ||
+           (cell->path->unit == UNIT_TEXTURE && cell->workload->index != INDEX_LOADED);
+}
+
+/* Explains the cells of a file. */
 static enum status explain_cells(const struct explain_options *options, struct explained *out)
 {
     const struct result *result = &out->result;
@@ -221,8 +228,9 @@ static enum status explain_cells(const struct explain_options *options, struct e
         status = log_memory("%zu cells", result->cell_count);
         goto out;
     }
-    for (size_t i = 0; options->json && i < result->cell_count; i++) {
-        if (is_explained(options, &result->cells[i]) && counts[i].blocks == 0)
+    for (size_t i = 0; i < result->cell_count; i++) {
+        if (is_explained(options, &result->cells[i]) && counts[i].blocks == 0 &&
+            needs_counts(options, &result->cells[i].cell))
             status = count_alike(options, out, i, counts);
         if (status != STATUS_OK)
             goto out;

@@ -23,12 +23,17 @@ contribute: ## set up, build, measure the first GPU into DIR=results/chips/NAME 
 	@$(MAKE) all
 	@$(PROGRAM) contribute $${CREDIT:+"--credit=$$CREDIT"} -- "$${DIR:-results/local/chip}"
 
+# Streams were measured later than the rest of the H200's record: only the limits are of them.
 cards: $(PROGRAM) ## make results/cards/ of measured chips again, from their characterizations
-	$(Q)for name in h100 h200; do \
-	    $(PROGRAM) characterize --quiet --replay results/characterizations/$$name.json \
-	        --json $(BUILD)/again.json \
-	        --card results/cards/$$name.json --new-card $(BUILD)/card.json && \
-	    mv $(BUILD)/card.json results/cards/$$name.json || exit 1; \
+	$(Q)for record in h100 h200-streams h200; do \
+	    card=results/cards/$${record%-*}.json; \
+	    $(PROGRAM) characterize --quiet --json $(BUILD)/again.json \
+	        --replay results/characterizations/$$record.json \
+	        --card $$card --new-card $(BUILD)/card.json && \
+	    case $$record in \
+	    *-streams) scripts/card_limits.py $(BUILD)/card.json $$card ;; \
+	    *) mv $(BUILD)/card.json $$card ;; \
+	    esac || exit 1; \
 	done
 
 schemas: $(PROGRAM) ## write the schemas in results/ that follow from the rows of the program

@@ -1059,7 +1059,11 @@ class Characterize(Case):
             self.assertAlmostEqual(made[key]["value"] / card[key]["value"], 1, delta=0.01, msg=key)
         # of streams: the simulated L2 gives twice what memory does
         memory = card["dram_bytes_per_ns"]["value"]
-        for key, expected in (("dram_bytes_per_ns", memory), ("l2_bytes_per_ns", 2 * memory)):
+        for key, expected in (
+            ("l1_limit_requests_per_cycle", card["l1_requests_per_cycle"]["value"]),
+            ("l2_limit_bytes_per_ns", 2 * memory),
+            ("dram_limit_bytes_per_ns", memory),
+        ):
             self.assertEqual(made[key]["experiment"].partition("_")[0], "bandwidth")
             self.assertAlmostEqual(made[key]["value"] / expected, 1, delta=0.01, msg=key)
         widths = [one for one in found["bandwidth_l1"]["numbers"] if one["name"].startswith("read")]

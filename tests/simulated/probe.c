@@ -344,8 +344,8 @@ int run_transfer(struct device *device, struct launch *launch, double *work_ns)
     const double more = args->iterations - 1.0, factor = args->bytes > chip.l2_bytes ? 1 : 2;
     const double of_sm = (double)count / chip.sm_count * PROBE_TRANSFER_LOADS;
     const double cycles = more * of_sm * (args->width / 4.0) / chip.l1_requests_per_cycle;
-    const double ns = more * (double)args->bytes * (target ? 2 : 1) /
-                      (factor * chip.dram_bytes_per_ns);
+    const double ns =
+        more * (double)args->bytes * (target ? 2 : 1) / (factor * chip.dram_bytes_per_ns);
     const double span = (args->width ? cycles : ns) / device->factor;
 
     if (!readings || (args->target && !target))

@@ -75,8 +75,7 @@ bool cuda_transfer_ask(struct cuda_transfer *transfer, const struct probe_reques
 
     memset(answer, UINT8_MAX, request->repeats * sizeof(*answer));
     if (!make_room(device, &transfer->source, &transfer->bytes, bytes) ||
-        (request->writes &&
-         !make_room(device, &transfer->target, &transfer->target_bytes, bytes)))
+        (request->writes && !make_room(device, &transfer->target, &transfer->target_bytes, bytes)))
         return true;
     args.source = transfer->source;
     args.target = request->writes ? transfer->target : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The probe of streams: loads of L1 by their width, of L2 and of device memory, and copies. Includes
- * vendor headers. */
+ * The probe of streams: loads of L1 by their width, of L2 and of device memory, and copies.
+ * Includes vendor headers. */
 #pragma once
 
 #include "cuda_device.h"
