@@ -110,13 +110,13 @@ const struct card_row card_rows[CARD_NUMBERS] = {
                          .whole = false},
     [CARD_L1_LIMIT_REQUESTS_PER_CYCLE] =
         {"l1_limit_requests_per_cycle", "warp loads/cycle", OPTIONAL, MORE, 1e-3, 64,
-         "loads of 4 bytes a thread that an SM's L1 answers at most, in a stream", .whole = false},
+         "loads of 4 bytes a thread that an SM's L1 answers at most, in a stream", .limit = true},
     [CARD_L2_LIMIT_BYTES_PER_NS] = {"l2_limit_bytes_per_ns", "bytes/ns", OPTIONAL, MORE, 1e-3, 1e6,
-                                    "bytes that L2 gives at most, in a stream", .whole = false},
+                                    "bytes that L2 gives at most, in a stream", .limit = true},
     [CARD_DRAM_LIMIT_BYTES_PER_NS] = {"dram_limit_bytes_per_ns", "bytes/ns", OPTIONAL, MORE, 1e-3,
                                       1e6,
                                       "bytes that device memory gives or takes at most, in streams",
-                                      .whole = false},
+                                      .limit = true},
 };
 
 /* -- JSON -------------------------------------------------------------------------------------- */
@@ -325,6 +325,16 @@ uint32_t card_unknown(const struct card *card)
     for (size_t i = 0; i < CARD_NUMBERS; i++)
         keys |= (uint32_t)isnan(card->number[i].value) << i;
     return keys;
+}
+
+uint32_t card_unknown_of_model(const struct card *card)
+{
+    uint32_t unknown = card_unknown(card);
+
+    for (size_t i = 0; i < CARD_NUMBERS; i++)
+        if (card_rows[i].limit)
+            unknown &= ~(1u << i);
+    return unknown;
 }
 
 struct optional card_integer(const struct card *card, enum card_key key)

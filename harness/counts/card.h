@@ -91,6 +91,7 @@ struct card_row {
     double low, high; /* limits of a value */
     const char *summary;
     bool whole; /* an integer */
+    bool limit; /* of a stream: explain asks for it, and the simple time does not */
 };
 
 extern const struct card_row card_rows[CARD_NUMBERS];
@@ -127,6 +128,9 @@ struct optional card_integer(const struct card *card, enum card_key key);
 
 /* The keys that the card lacks, a bit for each. */
 uint32_t card_unknown(const struct card *card);
+
+/* Those of them that the simple time may need. */
+uint32_t card_unknown_of_model(const struct card *card);
 
 /* Whether the card is of this device's chip, as far as both name it. */
 bool card_is_of(const struct card *card, const struct device_info *device);

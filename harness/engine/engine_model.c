@@ -67,8 +67,8 @@ static enum status model_open(const struct engine_options *options, struct resul
         model_close(session);
         return status;
     }
-    if (card_unknown(&session->card)) {
-        card_keys_text(card_unknown(&session->card), unknown);
+    if (card_unknown_of_model(&session->card)) {
+        card_keys_text(card_unknown_of_model(&session->card), unknown);
         log_warning("the card of %s does not know %s: counts are exact, and a time is given where "
                     "it needs none of them",
                     session->card.name, unknown);
