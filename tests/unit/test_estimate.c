@@ -369,6 +369,14 @@ TEST(the_busiest_unit_bounds_a_cell)
     assert_true(fabs(explained.share[ADDRESSES].value - 0.9) < 1e-9);
     assert_true(fabs(explained.share[L2].value - 0.32) < 1e-9);
     assert_true(explained.share[DRAM].value == 0);
+
+    /* By the limit of a stream; by what cells reached where there is none. */
+    NUMBER(card, L2_LIMIT_BYTES_PER_NS, 2);
+    explain_cell(&cell, NULL, &card, &explained);
+    assert_true(fabs(explained.share[L2].value - 0.16) < 1e-9);
+    NUMBER(card, L2_LIMIT_BYTES_PER_NS, NAN);
+    explain_cell(&cell, NULL, &card, &explained);
+    assert_true(fabs(explained.share[L2].value - 0.32) < 1e-9);
 }
 
 TEST(a_bound_is_named_where_all_of_its_interval_says_so)
@@ -386,7 +394,7 @@ TEST(a_bound_is_named_where_all_of_its_interval_says_so)
 
     /* A rate of L2 from 0.1 on: 32 to 320 %, though its value is no longer the largest. */
     NUMBER(card, CONSTANT_ADDRESS_CYCLES, 1);
-    card.number[CARD_L2_BYTES_PER_NS].low = 0.1;
+    card.number[CARD_L2_LIMIT_BYTES_PER_NS].low = 0.1;
     explain_cell(&cell, NULL, &card, &explained);
     assert_null(explained.bound);
 
@@ -396,7 +404,7 @@ TEST(a_bound_is_named_where_all_of_its_interval_says_so)
     assert_null(explained.bound);
 
     NUMBER(card, CONSTANT_ADDRESS_CYCLES, 1);
-    NUMBER(card, L2_BYTES_PER_NS, 1);
+    NUMBER(card, L2_LIMIT_BYTES_PER_NS, 1);
     explain_cell(&cell, NULL, &card, &explained);
     assert_string_equal(explained.bound, "latency");
 
