@@ -19,7 +19,7 @@ struct trace {
     char registers[REGISTERS_MAX][NAME_MAX_BYTES]; /* to follow; `next` on: not yet followed */
     size_t count, next;
     char symbol[NAME_MAX_BYTES]; /* "": none yet */
-    bool failed;
+    bool failed, generic; /* generic: by an address of constant memory that was made generic */
 };
 
 /* One instruction: its name, and its operands without brackets. */
@@ -160,9 +160,13 @@ static void add_definition(struct trace *trace, const struct line *line)
         from = line->count - 1;
     else if (is_one(line, "selp."))
         behind = line->count - 1;
-    else if (!is_one(line, "mov.") && !is_one(line, "add.") && !is_one(line, "sub."))
+    else if (!is_one(line, "mov.") && !is_one(line, "add.") && !is_one(line, "sub.") &&
+             !is_one(line, "cvta.const."))
         behind = 0;
-    trace->failed |= is_one(line, "cvta.");
+    /* The generic address of what is in constant memory, as code for a debugger has it, is one of
+     * the same symbol. */
+    trace->failed |= is_one(line, "cvta.") && !is_one(line, "cvta.const.");
+    trace->generic |= is_one(line, "cvta.const.");
     for (unsigned i = from; i < behind; i++)
         add_operand(trace, line->operands[i]);
 }
@@ -183,10 +187,11 @@ bool ptx_constant_of(const struct ptx *ptx, uint32_t line, char *symbol, size_t 
     struct trace trace = {.count = 0};
     const char *text, *address;
     struct line load;
+    bool of_constants;
 
-    if (!find_function(ptx, line, &text, &trace) || !split(text, &load) ||
-        !is_one(&load, "ld.const."))
+    if (!find_function(ptx, line, &text, &trace) || !split(text, &load) || !is_one(&load, "ld."))
         return false;
+    of_constants = is_one(&load, "ld.const.");
     address = strchr(text, '[');
     if (!address)
         return false;
@@ -194,5 +199,5 @@ bool ptx_constant_of(const struct ptx *ptx, uint32_t line, char *symbol, size_t 
     add_operand(&trace, load.operands[0]);
     follow(&trace);
     snprintf(symbol, room, "%s", trace.symbol);
-    return !trace.failed && trace.symbol[0];
+    return !trace.failed && trace.symbol[0] && (of_constants || trace.generic);
 }
