@@ -373,7 +373,9 @@ static bool is_slower_alone(const struct judged_cell *cell, const struct judge_o
             : deviation_default(CAUSE_PROCESS, cell->cold, cell->copies, base->ns);
     const struct deviation error = error_of(cell, options, &usual, &cell->board, counts);
 
-    return excess > 0 && new_one->shortest - base->ns < new_one->slice_ns &&
+    /* Samples of far fewer launches, which a neighbour makes of a plan, are of other launches. */
+    return excess > 0 && new_one->slice_ns <= 2 * base->slice_ns &&
+           new_one->shortest - base->ns < new_one->slice_ns &&
            student_p(excess / error.value, error.degrees) * (double)family *
                    (1 + options->other_analyses) <
                significance;

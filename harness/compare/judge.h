@@ -53,8 +53,8 @@ struct process_time {
     double error; /* standard error of its logarithm; NaN: not known */
     double placed; /* standard error that other buffer sets would add; 0: one set, or not known */
     uint64_t samples; /* a hash of all samples, independent of their order */
-    /* ns: the mean over buffer sets of the shortest sample, which another process interrupts least
-     */
+    /* ns: the shortest sample, which another process interrupts least. A mean over buffer sets
+     * would hide that all samples of one were interrupted. */
     double shortest;
     double
         slice_ns; /* a launch of a sample is longer by this where another process interrupts it */

@@ -258,7 +258,8 @@ enum status process_run(struct processes *processes, size_t side, uint64_t numbe
         status = run_process(processes, side, what, path);
         sides->total.findings += status == STATUS_FINDING;
         if (status > STATUS_FINDING) {
-            file_discard(path);
+            if (!interrupted()) /* a signal may come when the result is there already */
+                file_discard(path);
             return status;
         }
         added = result_read(path, &result);

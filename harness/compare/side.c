@@ -29,7 +29,6 @@ static int compare_cells(const void *left, const void *right)
 static bool process_of(const double *samples, size_t count, uint32_t buffer_sets, uint32_t launches,
                        struct process_time *out)
 {
-    const size_t sets = buffer_sets == 0 ? 1 : buffer_sets < count ? buffer_sets : count;
     const uint64_t odd = 0x9e3779b97f4a7c15;
     double *scratch = malloc((count + 1) * sizeof(*scratch));
     struct strata_mean mean;
@@ -41,14 +40,10 @@ static bool process_of(const double *samples, size_t count, uint32_t buffer_sets
     *out = (struct process_time){.value = mean.value,
                                  .error = mean.error / mean.value,
                                  .placed = mean.strata / mean.value,
+                                 .shortest = INFINITY,
                                  .slice_ns = CONTENDED_SLICE_NS / (launches ? launches : 1)};
-    for (size_t set = 0; set < sets; set++) {
-        double least = INFINITY;
-
-        for (size_t i = set; i < count; i += sets)
-            least = fmin(least, samples[i]);
-        out->shortest += least / (double)sets;
-    }
+    for (size_t i = 0; i < count; i++)
+        out->shortest = fmin(out->shortest, samples[i]);
     for (size_t i = 0; i < count; i++) {
         uint64_t bits;
 

@@ -106,7 +106,7 @@ class Verdicts(Case):
         (slower(1.0005, flags=["multimodal"]), (), 0, {}),
         (slower(3, flags=["multimodal", "unstable"]), (), 1, {"regressed": 24}),
         (slower(1 / 3, cells=slice(6), flags=["multimodal"]), (), 4, {"inconclusive": 6}),
-        (slower(1.05, flags=["contended"]), (), 1, {"regressed": 24}),
+        (slower(1.09, flags=["contended"]), (), 1, {"regressed": 24}),
         (lambda result: result["cells"].pop(0), (), 1, {"missing": 1}),
         (change_counter, (), 1, {"invalid": 1}),
         (
