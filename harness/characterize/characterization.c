@@ -294,6 +294,9 @@ static const struct field characterization_rows[] = {
      .about = "the file whose answers were analysed again; null: a GPU answered"},
     {ROOT(field_number, seconds, REQUIRED), .about = "from the first question to the last number",
      .rules = AT_LEAST(0)},
+    {ROOT(field_bool, interrupted, LATER),
+     .about =
+         "it ended before its time: experiments are missing, and geometry; --resume makes them"},
     {ROOT(field_object, device, REQUIRED), .object = &device_object,
      .about = "what was measured, written as in results (schema.json); null: not known"},
     {ROOT(field_object, probes, REQUIRED), .object = &probes},
@@ -311,7 +314,7 @@ const struct document characterization_document = {
              "version 1.x and "
              "ignores keys that it does not know.",
     .major = 1,
-    .minor = 2,
+    .minor = 3,
     .root = {.fields = FIELDS(characterization_rows), .given = SIZE_MAX},
 };
 

@@ -76,6 +76,7 @@ struct characterization {
     char started_utc[CLOCK_UTC_BYTES], finished_utc[CLOCK_UTC_BYTES];
     const char *replayed; /* the file with the answers; NULL: a GPU answered */
     double seconds;
+    bool interrupted; /* experiments after the last one were not made */
     struct device_info device;
     struct probes probes;
     struct outcome *outcomes; /* owned */
@@ -98,13 +99,21 @@ enum status characterization_parse(const char *name, const char *text, size_t by
 /* Releases; accepts a zeroed struct. */
 void characterization_close(struct characterization *characterization);
 
+/* What is done after each experiment; NULL: nothing. STATUS_OK goes on. */
+struct characterize_watch {
+    enum status (*after)(void *context, const struct characterization *so_far);
+    void *context;
+};
+
 /* Runs all experiments on the device of out->device. Unless `quiet`, it names each on stderr. An
  * experiment that cannot run is skipped, with the reason. If `recorded` is not NULL, it is the file
  * that answers, and experiments that it lacks are skipped. Sets out->probes and the outcomes, whose
- * evidence lies in the record. STATUS_OK, or the status of the source. The caller closes *out in
- * either case. */
+ * evidence lies in the record. `watch` may be NULL: what it sees are the experiments so far,
+ * without what follows from all together (geometry). STATUS_OK, or the status of the source: then
+ * *out has the experiments before. The caller closes *out in either case. */
 enum status characterize(struct probe_record *record, const struct characterization *recorded,
-                         bool quiet, struct characterization *out);
+                         bool quiet, const struct characterize_watch *watch,
+                         struct characterization *out);
 
 /* The outcome of the experiment with that name; NULL if there is none. */
 const struct outcome *characterization_outcome(const struct characterization *characterization,

@@ -343,7 +343,7 @@ enum status characterization_show(const char *file, bool all)
         goto out;
     record.source = probe_replay_source(&recorded.replay);
     made.device = recorded.device;
-    status = characterize(&record, &recorded, true, &made);
+    status = characterize(&record, &recorded, true, NULL, &made);
     if (status != STATUS_OK)
         goto out;
     if (all)

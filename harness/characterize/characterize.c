@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cell.h"
+#include "child.h"
 #include "log.h"
 #include "table.h"
 
@@ -135,16 +136,50 @@ static void describe_board(struct characterization *out)
         snprintf(board->groups_reason, sizeof(board->groups_reason), "%.190s", sharing->reason);
 }
 
+/* Points each outcome to its part of the answers. */
+static void give_evidence(const struct probe_record *record, struct characterization *out)
+{
+    size_t first = 0;
+
+    for (size_t i = 0; i < out->count && first < record->count;
+         first += out->outcomes[i++].evidence_count)
+        out->outcomes[i].evidence = record->exchanges + first;
+}
+
+/* Shows the experiments so far, without geometry, whose latencies are not settled. */
+static enum status show_so_far(const struct probe_record *record,
+                               const struct characterize_watch *watch, struct characterization *out)
+{
+    struct characterization so_far = *out;
+    enum status status;
+
+    if (!watch)
+        return STATUS_OK;
+    give_evidence(record, out);
+    so_far.outcomes = calloc(out->count + 1, sizeof(*so_far.outcomes));
+    if (!so_far.outcomes)
+        return log_memory("the outcomes of experiments");
+    memcpy(so_far.outcomes, out->outcomes, out->count * sizeof(*so_far.outcomes));
+    for (size_t i = 0; i < out->count; i++)
+        so_far.outcomes[i].geometry = NULL;
+    status = probes_describe(&record->source, &so_far.probes);
+    if (status == STATUS_OK)
+        status = watch->after(watch->context, &so_far);
+    free(so_far.probes.kernels);
+    free(so_far.outcomes);
+    return status;
+}
+
 enum status characterize(struct probe_record *record, const struct characterization *recorded,
-                         bool quiet, struct characterization *out)
+                         bool quiet, const struct characterize_watch *watch,
+                         struct characterization *out)
 {
     struct experiment_run run = {.record = record, .out = out};
-    size_t first = 0;
 
     out->outcomes = calloc(COUNT(experiments), sizeof(*out->outcomes));
     if (!out->outcomes)
         return log_memory("the outcomes of experiments");
-    for (; run.status == STATUS_OK && out->count < COUNT(experiments); out->count++) {
+    while (run.status == STATUS_OK && out->count < COUNT(experiments)) {
         const struct experiment *row = &experiments[out->count];
         const struct outcome *then =
             recorded ? characterization_outcome(recorded, row->name) : NULL;
@@ -185,10 +220,16 @@ enum status characterize(struct probe_record *record, const struct characterizat
             verdict_explain(&run.outcome->verdicts[i]);
         run.outcome->evidence_count = record->count - asked;
         run.outcome->seconds = clock_seconds() - start;
+        out->count++;
+        if (run.status == STATUS_OK)
+            run.status = show_so_far(record, watch, out);
+        else if (interrupted()) { /* without this one, which it ended */
+            out->count--;
+            show_so_far(record, watch, out);
+            out->count++;
+        }
     }
-    for (size_t i = 0; i < out->count && first < record->count;
-         first += out->outcomes[i++].evidence_count)
-        out->outcomes[i].evidence = record->exchanges + first;
+    give_evidence(record, out);
     settle_latencies(out);
     describe_board(out);
     return run.status == STATUS_OK ? probes_describe(&record->source, &out->probes) : run.status;

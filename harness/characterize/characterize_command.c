@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * `cbank characterize`: asks the probes of a GPU, or of a recorded file (--replay), and writes what
  * the experiments found, with every answer. With --new-card it also writes a card of the chip. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "card_make.h"
+#include "child.h"
 #include "command.h"
 #include "cuda_probe.h"
 #include "experiment_cells.h"
@@ -16,6 +18,7 @@
 
 struct characterize_options {
     uint64_t ordinal; /* of the GPU */
+    const char *resume_path; /* of an interrupted one; NULL: a new one */
     const char *replay_path; /* file whose answers are analysed; NULL: a GPU is asked */
     const char *json_path, *card_path;
     const char *new_card_path; /* file for the new card; NULL: none */
@@ -42,14 +45,19 @@ static const struct option_row rows[] = {
      .kind = &option_text,
      .file = FILE_READ,
      MEMBER(replay_path)},
+    {.name = "resume",
+     .topic = TOPIC_RESUME,
+     .argument = "FILE",
+     .help = "make the experiments that an interrupted characterization lacks, into it or --json",
+     .kind = &option_text,
+     MEMBER(resume_path)},
     {.name = "json",
      .topic = TOPIC_OUTPUT,
      .argument = "FILE",
      .help = "file for all measurements, - for stdout (default characterization.json)",
      .kind = &option_text,
      .file = FILE_WRITTEN,
-     MEMBER(json_path),
-     .fallback = "characterization.json"},
+     MEMBER(json_path)},
     {.name = "card",
      .topic = TOPIC_GPU,
      .argument = "CARD",
@@ -88,22 +96,73 @@ static const struct option_row rows[] = {
      MEMBER(quiet)},
 };
 
-/* Ends the command because the GPU does not answer. Its answers so far are useless without the
- * rest. */
+/* The file while it is measured. */
+struct so_far {
+    const char *path;
+    bool written, noted;
+    double save_at; /* seconds */
+};
+
+static const double save_seconds = 0.5, save_pause = 4; /* as of a run */
+
+static void note_interrupted(struct so_far *so_far)
+{
+    const bool noted = so_far->noted;
+
+    so_far->noted = true;
+    if (noted)
+        return;
+    if (so_far->written)
+        log_note(false, "interrupted; cbank characterize --resume %s makes the rest", so_far->path);
+    else
+        log_note(false, "interrupted; nothing is written");
+}
+
+/* Ends the command because the GPU does not answer, or not soon after a signal. */
 static void end_now(void *context, const char *call, double seconds)
 {
-    (void)context;
-    _exit(log_error(STATUS_FINDING,
-                    "%s did not come back in %.1f s: the GPU hangs, and nothing is written; look "
-                    "at nvidia-smi and the "
-                    "kernel's log for it",
-                    call, seconds));
+    struct so_far *so_far = context;
+
+    if (interrupted()) {
+        note_interrupted(so_far);
+        interrupt_end();
+    }
+    log_error(STATUS_FINDING,
+              "%s did not come back in %.1f s: the GPU hangs%s%s%s; look at nvidia-smi and the "
+              "kernel's log for it",
+              call, seconds, so_far->written ? "; cbank characterize --resume " : "",
+              so_far->written ? so_far->path : ", and nothing is written",
+              so_far->written ? " makes the rest" : "");
+    _exit(STATUS_FINDING);
+}
+
+/* Writes the experiments so far, unless the last time is not long ago. */
+static enum status write_so_far(void *context, const struct characterization *made)
+{
+    struct so_far *so_far = context;
+    struct characterization partial = *made;
+    const double start = clock_seconds();
+    enum status status;
+
+    if (strcmp(so_far->path, "-") == 0 || (start < so_far->save_at && !interrupted()))
+        return STATUS_OK;
+    partial.interrupted = true;
+    status = document_write(&characterization_document, &partial, so_far->path);
+    so_far->written |= status == STATUS_OK;
+    so_far->save_at =
+        status == STATUS_OK
+            ? clock_seconds() + fmax(save_seconds, save_pause * (clock_seconds() - start))
+            : INFINITY;
+    if (status != STATUS_OK)
+        log_warning("measuring goes on; the file is written again at the end");
+    return STATUS_OK;
 }
 
 /* What answers the questions of the experiments: a GPU, with whole kernels that were measured
  * before, or the answers in a file. */
 struct answers {
     struct characterization recorded;
+    struct probe_resume resume;
     struct cells_source cells;
     struct cuda_probe *probe;
     struct watchdog watchdog;
@@ -118,10 +177,12 @@ static void answers_close(struct answers *answers)
 }
 
 /* Opens a GPU or a file, and describes the device. The caller closes *answers, also on failure. */
-static enum status answers_open(const struct characterize_options *options, struct answers *answers,
-                                struct device_info *device, struct probe_source *source)
+static enum status answers_open(const struct characterize_options *options, struct so_far *so_far,
+                                struct answers *answers, struct device_info *device,
+                                struct probe_source *source)
 {
-    static const struct watchdog_end end = {.end = end_now};
+    const struct watchdog_end end = {.end = end_now, .asked = interrupted, .context = so_far};
+    const struct characterization *const recorded = &answers->recorded;
     enum status status;
 
     if (options->replay_path) {
@@ -129,6 +190,14 @@ static enum status answers_open(const struct characterize_options *options, stru
         *source = probe_replay_source(&answers->recorded.replay);
         *device = answers->recorded.device;
         return status;
+    }
+    if (options->resume_path) {
+        status = characterization_read(options->resume_path, &answers->recorded);
+        if (status != STATUS_OK)
+            return status;
+        if (!recorded->interrupted)
+            return log_error(STATUS_USAGE, "%s is complete: nothing is missing",
+                             options->resume_path);
     }
     watchdog_open(&answers->watchdog, &end);
     status = cells_measure((uint32_t)options->ordinal, &answers->watchdog,
@@ -140,6 +209,19 @@ static enum status answers_open(const struct characterize_options *options, stru
     if (status != STATUS_OK)
         return status;
     *source = cells_source_with(&answers->cells, source);
+    if (!options->resume_path)
+        return STATUS_OK;
+    if (strcmp(device->uuid, recorded->device.uuid) != 0 ||
+        strcmp(device->name, recorded->device.name) != 0 ||
+        strcmp(device->driver, recorded->device.driver) != 0)
+        return log_error(STATUS_ENVIRONMENT,
+                         "%s was interrupted on %s %s with driver %s, which is not device %d here",
+                         options->resume_path, recorded->device.name, recorded->device.uuid,
+                         recorded->device.driver, (int)options->ordinal);
+    answers->resume = (struct probe_resume){.live = *source,
+                                            .exchanges = recorded->replay.exchanges,
+                                            .count = recorded->replay.count};
+    *source = probe_resume_source(&answers->resume);
     return STATUS_OK;
 }
 
@@ -202,8 +284,11 @@ static enum status need_outcomes(const struct characterization *made)
 
 static enum status characterize_gpu(const void *parsed, const struct invocation *invocation)
 {
-    const struct characterize_options *options = parsed;
+    struct characterize_options own = *(const struct characterize_options *)parsed;
+    const struct characterize_options *options = &own;
     const double start = clock_seconds();
+    struct so_far so_far = {.path = NULL};
+    const struct characterize_watch watch = {write_so_far, &so_far};
     struct characterization made = {.replayed = options->replay_path};
     struct probe_record record = {.count = 0};
     struct answers answers = {.probe = NULL};
@@ -212,6 +297,11 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
     enum status status;
     struct card card;
 
+    if (options->resume_path && options->replay_path)
+        return log_error(STATUS_USAGE, "--resume asks a GPU, and --replay a file; leave one out");
+    if (!own.json_path)
+        own.json_path = own.resume_path ? own.resume_path : "characterization.json";
+    so_far.path = own.json_path;
     if (options->card_path && !options->new_card_path)
         return log_error(STATUS_USAGE,
                          "--card is what --new-card FILE takes numbers from; name that file, too");
@@ -220,14 +310,15 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
         return status;
     command_line(invocation, made.argv, sizeof(made.argv));
     clock_utc(made.started_utc);
-    status = answers_open(options, &answers, &made.device, &record.source);
+    interrupt_catch();
+    status = answers_open(options, &so_far, &answers, &made.device, &record.source);
     if (status != STATUS_OK)
         goto out;
     status = file_lock_take(options->json_path, &lock);
     if (status != STATUS_OK)
         goto out;
     status = characterize(&record, options->replay_path ? &answers.recorded : NULL, options->quiet,
-                          &made);
+                          options->replay_path ? NULL : &watch, &made);
     made.seconds = clock_seconds() - start;
     if (status != STATUS_OK)
         goto out;
@@ -240,10 +331,13 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
         goto out;
     status = need_outcomes(&made);
 out:
+    if (interrupted())
+        note_interrupted(&so_far);
     characterization_close(&made);
     probe_record_close(&record);
     answers_close(&answers);
     file_lock_release(&lock);
+    interrupt_end();
     return status;
 }
 
@@ -253,10 +347,13 @@ const struct command characterize_command = {
     .groups = &(const struct option_group)OPTION_GROUP(rows, 0),
     .group_count = 1,
     .options_bytes = sizeof(struct characterize_options),
-    .details = "It measures the latency of a dependent load, the cost of distinct addresses in a "
-               "warp, and throughput against resident\n"
-               "warps. It finds the caches behind each path, what launches and copies leave of "
-               "them, and which SMs share one. The file\n"
-               "has every answer of the probes, for --replay.",
+    .details =
+        "It measures the latency of a dependent load, the cost of distinct addresses in a "
+        "warp, and throughput against resident\n"
+        "warps. It finds the caches behind each path, what launches and copies leave of "
+        "them, and which SMs share one. The file\n"
+        "has every answer of the probes, for --replay. It is written as experiments end: one "
+        "that was interrupted or killed\n"
+        "goes on by --resume.",
     .run = characterize_gpu,
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "child.h"
 #include "engine.h"
 #include "experiment.h"
 #include "log.h"
@@ -92,11 +93,11 @@ static struct cell cell_of(const struct cell_row *row, const struct device_info 
 
 /* -- the source -------------------------------------------------------------------------------- */
 
-/* Nobody interrupts. */
+/* A signal ends it. */
 static bool go_on(void *context, const char *phase, size_t done, size_t total)
 {
     (void)context, (void)phase, (void)done, (void)total;
-    return false;
+    return interrupted();
 }
 
 /* The phases of a run, on all cells. The caller closes *session, also after an error. */
@@ -126,8 +127,8 @@ static enum status run_phases(const struct engine_options *options, struct index
         return status;
     for (size_t i = 0; i < COUNT(phases); i++) {
         status = phases[i](*session, result, &progress);
-        if (status != STATUS_OK)
-            return status;
+        if (status != STATUS_OK || interrupted())
+            return status == STATUS_OK ? STATUS_ENVIRONMENT : status;
     }
     return STATUS_OK;
 }

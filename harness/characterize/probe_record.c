@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cell.h"
+#include "child.h"
 #include "log.h"
 #include "memory.h"
 
@@ -74,9 +75,12 @@ static char *exchange_text(const struct probe_request *request, const uint32_t *
 enum status probe_record_ask(struct probe_record *record, const struct probe_request *request,
                              uint32_t *answer)
 {
-    const enum status status = record->source.ask(record->source.context, request, answer);
+    enum status status;
     char *text;
 
+    if (interrupted())
+        return STATUS_ENVIRONMENT;
+    status = record->source.ask(record->source.context, request, answer);
     if (status != STATUS_OK)
         return status;
     if (!memory_grow(&record->exchanges, record->count, sizeof(*record->exchanges)))
@@ -116,6 +120,25 @@ enum status probes_describe(const struct probe_source *source, struct probes *ou
 
 /* -- replaying --------------------------------------------------------------------------------- */
 
+/* Reads an answer of so many numbers. */
+static bool read_answer(const char *text, uint32_t *answer, size_t count)
+{
+    size_t have = 0;
+    char *end;
+
+    while (*text) {
+        const unsigned long value = strtoul(text, &end, 10),
+                            run = *end == '*' ? strtoul(end + 1, &end, 10) : 1;
+
+        if (end == text || value > UINT32_MAX || run > count - have || (*end && *end != ' '))
+            return false;
+        for (size_t i = 0; i < run; i++)
+            answer[have++] = (uint32_t)value;
+        text = end + (*end == ' ');
+    }
+    return have == count;
+}
+
 /* Questions come in the order of the record, as long as the program that asks is the one that
  * recorded. */
 static enum status answer_again(void *context, const struct probe_request *request,
@@ -123,9 +146,9 @@ static enum status answer_again(void *context, const struct probe_request *reque
 {
     struct probe_replay *replay = context;
     const size_t count = probe_answer_count(request);
-    char *asked = exchange_text(request, NULL), *end;
+    char *asked = exchange_text(request, NULL);
     const char *found = NULL;
-    size_t have = 0;
+    bool whole;
     enum status status = STATUS_OK;
 
     if (!asked)
@@ -138,17 +161,8 @@ static enum status answer_again(void *context, const struct probe_request *reque
             replay->next = place + 1; /* the next question like it, if there is one */
         }
     }
-    while (found && *found) {
-        const unsigned long value = strtoul(found, &end, 10),
-                            run = *end == '*' ? strtoul(end + 1, &end, 10) : 1;
-
-        if (end == found || value > UINT32_MAX || run > count - have || (*end && *end != ' '))
-            break;
-        for (size_t i = 0; i < run; i++)
-            answer[have++] = (uint32_t)value;
-        found = end + (*end == ' ');
-    }
-    if (!found || *found || have != count)
+    whole = found && read_answer(found, answer, count);
+    if (!whole)
         status = log_error(STATUS_USAGE,
                            "%s has no answer to '%.100s'; record it again with this version",
                            replay->file, asked);
@@ -179,5 +193,50 @@ struct probe_source probe_replay_source(struct probe_replay *replay)
                                   .kernel = kernel_again};
 
     memcpy(source.shared_carve_out, probes->shared_carve_out, sizeof(source.shared_carve_out));
+    return source;
+}
+
+/* -- going on ---------------------------------------------------------------------------------- */
+
+static enum status answer_or_ask(void *context, const struct probe_request *request,
+                                 uint32_t *answer)
+{
+    struct probe_resume *resume = context;
+    char *asked;
+    bool known;
+
+    if (resume->next >= resume->count)
+        return resume->live.ask(resume->live.context, request, answer);
+    asked = exchange_text(request, NULL);
+    if (!asked)
+        return STATUS_ENVIRONMENT;
+    known =
+        strcmp(resume->exchanges[resume->next].asked, asked) == 0 &&
+        read_answer(resume->exchanges[resume->next].answer, answer, probe_answer_count(request));
+    free(asked);
+    if (known) {
+        resume->next++;
+        return STATUS_OK;
+    }
+    /* Another version asks other questions: from here on the GPU answers. */
+    resume->count = resume->next;
+    return resume->live.ask(resume->live.context, request, answer);
+}
+
+static const struct probe_kernel *live_kernel(void *context, enum probe_kind kind,
+                                              const struct path *path)
+{
+    const struct probe_resume *resume = context;
+
+    return resume->live.kernel(resume->live.context, kind, path);
+}
+
+struct probe_source probe_resume_source(struct probe_resume *resume)
+{
+    struct probe_source source = resume->live;
+
+    source.context = resume;
+    source.ask = answer_or_ask;
+    source.kernel = live_kernel;
     return source;
 }

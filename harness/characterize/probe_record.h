@@ -49,6 +49,17 @@ struct probes {
  * memory. The caller frees out->kernels. */
 enum status probes_describe(const struct probe_source *source, struct probes *out);
 
+/* A source that answers from a record as long as it has answers in their order, and then from
+ * another. */
+struct probe_resume {
+    struct probe_source live;
+    const struct probe_exchange *exchanges;
+    size_t count, next;
+};
+
+/* The source of both, which refers to *resume. */
+struct probe_source probe_resume_source(struct probe_resume *resume);
+
 /* A recorded file as a source. */
 struct probe_replay {
     const char *file;

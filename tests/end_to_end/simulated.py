@@ -10,6 +10,7 @@ import io
 import json
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -1103,6 +1104,49 @@ class Characterize(Case):
             {"no SM loaded by all of the warps at once"},
         )
         self.assertEqual(self.kept(found), {1: "lost", 2: "kept"})
+
+    @unittest.skipUnless(FULL, "takes long: make test-long")
+    def test_what_was_measured_is_kept(self):
+        """After a signal and after kill -9, --resume makes what an undisturbed one has."""
+
+        def made(found):
+            return [
+                (one["name"], one["status"], [number["name"] for number in one["numbers"]])
+                for one in found
+            ]
+
+        whole = made(self.found().values())
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with self.subTest(number):
+                program = subprocess.Popen(
+                    [gpu.CBANK, "characterize", "--json", self.path("part.json")],
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+                for line in program.stderr:
+                    if os.path.exists(self.path("part.json")) and "geometry_global" in line:
+                        break
+                program.send_signal(number)
+                said = program.stderr.read()
+                program.stderr.close()
+                self.assertEqual(program.wait(), -number)
+                part = read_json(self.path("part.json"))
+                self.assertTrue(part["interrupted"])
+                count = len(part["experiments"])
+                self.assertTrue(0 < count < len(whole))
+                self.assertEqual(made(part["experiments"]), whole[:count])
+                self.assertEqual(
+                    f"characterize --resume {self.path('part.json')} makes the rest" in said,
+                    number == signal.SIGTERM,
+                )
+                self.cbank("characterize", "--quiet", "--resume", self.path("part.json"))
+                resumed = read_json(self.path("part.json"))
+                self.assertFalse(resumed.get("interrupted", False))
+                self.assertEqual(made(resumed["experiments"]), whole)
+                for before, after in zip(part["experiments"], resumed["experiments"]):
+                    self.assertEqual(before["evidence"], after["evidence"])
+                self.cbank("characterize", "--resume", self.path("part.json"), status=2)
+                os.remove(self.path("part.json"))
 
     @unittest.skipUnless(FULL, "takes long: make test-long")
     def test_a_probe_that_fails(self):

@@ -227,7 +227,7 @@ static void replay(const struct characterization *recorded)
     struct characterization made = {.replayed = FUZZ_FILE, .device = recorded->device};
     struct probe_record record = {.source = probe_replay_source(&answers)};
 
-    if (characterize(&record, recorded, true, &made) == STATUS_OK &&
+    if (characterize(&record, recorded, true, NULL, &made) == STATUS_OK &&
         document_write(&characterization_document, &made, "-") != STATUS_OK)
         abort();
     characterization_close(&made);
