@@ -52,9 +52,10 @@ static const struct source {
                                 .number = "dram_bytes_per_ns",
                                 .high_of_base = true},
 #undef KERNELS
-    [CARD_L1_LIMIT_REQUESTS_PER_CYCLE] = {"bandwidth_l1", "loads_per_cycle"},
-    [CARD_L2_LIMIT_BYTES_PER_NS] = {"bandwidth_l2", "read_bytes_per_ns"},
-    [CARD_DRAM_LIMIT_BYTES_PER_NS] = {"bandwidth_memory", "bytes_per_ns"},
+    [CARD_L1_LIMIT_REQUESTS_PER_CYCLE] = {.experiment = "bandwidth_l1",
+                                          .number = "loads_per_cycle"},
+    [CARD_L2_LIMIT_BYTES_PER_NS] = {.experiment = "bandwidth_l2", .number = "read_bytes_per_ns"},
+    [CARD_DRAM_LIMIT_BYTES_PER_NS] = {.experiment = "bandwidth_memory", .number = "bytes_per_ns"},
 };
 
 /* Finds the number of a source; NaN where there is none. A geometry has its numbers by level: the

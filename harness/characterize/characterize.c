@@ -170,6 +170,71 @@ static enum status show_so_far(const struct probe_record *record,
     return status;
 }
 
+/* The levels that an experiment needs: those of the path's geometry. Several banks may show a level
+ * that one bank does not get behind. */
+static const struct geometry *geometry_of(const struct experiment_run *run,
+                                          const struct experiment *row)
+{
+    const struct outcome *single = experiment_outcome(run, "geometry", row->path);
+    const struct outcome *several = experiment_outcome(run, "geometry", "constant_modules");
+
+    if (!row->levels || !single)
+        return NULL;
+    if (several && strcmp(several->experiment.path, row->path) == 0 &&
+        several->geometry->level_count > single->geometry->level_count)
+        return several->geometry;
+    return single->geometry;
+}
+
+/* Why an experiment cannot run; NULL if it can. */
+static const char *obstacle_of(const struct experiment_run *run,
+                               const struct characterization *recorded,
+                               const struct experiment *row)
+{
+    const struct probe_source *source = &run->record->source;
+    const struct outcome *then = recorded ? characterization_outcome(recorded, row->name) : NULL;
+
+    if (recorded && !then)
+        return "the record lacks this experiment; record the GPU again";
+    if (then && row->probes && then->status == OUTCOME_SKIPPED)
+        return then->reason;
+    for (uint32_t kind = 0; kind < PROBE_KIND_COUNT; kind++) {
+        const struct probe_kernel *kernel;
+
+        if (!(row->probes >> kind & 1))
+            continue;
+        kernel = source->kernel(source->context, (enum probe_kind)kind, run->path);
+        if (!kernel->usable)
+            return kernel->reason;
+    }
+    if (row->levels && (!run->geometry || run->geometry->level_count < row->levels))
+        return row->unknown;
+    return NULL;
+}
+
+/* Runs an experiment into the next outcome, or skips it with the reason. */
+static void run_experiment(struct experiment_run *run, const struct characterization *recorded,
+                           const struct experiment *row, struct outcome *outcome)
+{
+    const double start = clock_seconds();
+    const size_t asked = run->record->count;
+    const char *reason;
+
+    run->path = table_find(&table_of_paths, row->path);
+    run->outcome = outcome;
+    outcome->experiment = *row;
+    run->geometry = geometry_of(run, row);
+    reason = obstacle_of(run, recorded, row);
+    if (reason)
+        experiment_skip(run, reason);
+    else
+        row->run(run);
+    for (size_t i = 0; i < outcome->verdict_count; i++)
+        verdict_explain(&outcome->verdicts[i]);
+    outcome->evidence_count = run->record->count - asked;
+    outcome->seconds = clock_seconds() - start;
+}
+
 enum status characterize(struct probe_record *record, const struct characterization *recorded,
                          bool quiet, const struct characterize_watch *watch,
                          struct characterization *out)
@@ -181,45 +246,10 @@ enum status characterize(struct probe_record *record, const struct characterizat
         return log_memory("the outcomes of experiments");
     while (run.status == STATUS_OK && out->count < COUNT(experiments)) {
         const struct experiment *row = &experiments[out->count];
-        const struct outcome *then =
-            recorded ? characterization_outcome(recorded, row->name) : NULL;
-        const double start = clock_seconds();
-        const size_t asked = record->count;
-        const struct outcome *single = experiment_outcome(&run, "geometry", row->path);
-        const struct outcome *several = experiment_outcome(&run, "geometry", "constant_modules");
-        const char *reason = NULL;
 
         if (!quiet)
             fprintf(stderr, "%zu of %zu: %s\n", out->count + 1, COUNT(experiments), row->name);
-        run.path = table_find(&table_of_paths, row->path);
-        run.outcome = &out->outcomes[out->count];
-        run.outcome->experiment = *row;
-        /* Several banks may show a level that one bank does not get behind. */
-        run.geometry = row->levels && single ? single->geometry : NULL;
-        if (run.geometry && several && strcmp(several->experiment.path, row->path) == 0 &&
-            several->geometry->level_count > run.geometry->level_count)
-            run.geometry = several->geometry;
-        if (recorded && !then)
-            reason = "the record lacks this experiment; record the GPU again";
-        else if (then && row->probes && then->status == OUTCOME_SKIPPED)
-            reason = then->reason;
-        for (uint32_t kind = 0; !reason && kind < PROBE_KIND_COUNT; kind++)
-            if (row->probes >> kind & 1) {
-                const struct probe_kernel *kernel =
-                    record->source.kernel(record->source.context, kind, run.path);
-
-                reason = kernel->usable ? NULL : kernel->reason;
-            }
-        if (!reason && row->levels && (!run.geometry || run.geometry->level_count < row->levels))
-            reason = row->unknown;
-        if (reason)
-            experiment_skip(&run, reason);
-        else
-            row->run(&run);
-        for (size_t i = 0; i < run.outcome->verdict_count; i++)
-            verdict_explain(&run.outcome->verdicts[i]);
-        run.outcome->evidence_count = record->count - asked;
-        run.outcome->seconds = clock_seconds() - start;
+        run_experiment(&run, recorded, row, &out->outcomes[out->count]);
         out->count++;
         if (run.status == STATUS_OK)
             run.status = show_so_far(record, watch, out);

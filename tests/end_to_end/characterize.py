@@ -236,6 +236,13 @@ class Records(Case):
                 probes["kernels"] = [
                     one for one in probes["kernels"] if one["probe"] not in GONE_PROBES
                 ]
+                # probes that the record lacks answer nothing
+                had = {one["probe"] for one in probes["kernels"]}
+                later = [one for one in again["probes"]["kernels"] if one["probe"] not in had]
+                self.assertFalse(any(one["usable"] for one in later))
+                again["probes"]["kernels"] = [
+                    one for one in again["probes"]["kernels"] if one["probe"] in had
+                ]
                 recorded["device"].setdefault("board", None)
                 for key in ("device", "probes"):
                     self.assertEqual(again[key], recorded[key])
@@ -332,7 +339,7 @@ class Records(Case):
                 self.assertLessEqual(max(map(len, done.stdout.splitlines()[:-1])), width)
                 for word in words:
                     self.assertIn(word, done.stdout.split())
-                self.assertIn("1 of 28: latency_constant", done.stderr)
+                self.assertRegex(done.stderr, r"(?m)^1 of \d+: latency_constant$")
         self.assertTrue(os.path.exists(os.path.join(self.folder, "characterization.json")))
         quiet = self.cbank("--replay", record, "--quiet")
         self.assertEqual(quiet.stdout + quiet.stderr, "")
