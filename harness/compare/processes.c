@@ -54,16 +54,22 @@ static const char *shown_program(const struct processes *processes, size_t side)
 /* Puts the hash of a program, as far as its file is found. */
 static void put_hash(FILE *stream, const char *program)
 {
-    const char *const path = program ? program : "/proc/self/exe";
-    char hex[SHA256_HEX_BYTES];
-    size_t bytes;
-    char *text;
+    struct stat about;
+    const char *why;
+    const int descriptor = file_open(program ? program : "/proc/self/exe", &about, &why);
+    char hex[SHA256_HEX_BYTES], *text = NULL;
+    ssize_t bytes = -1;
 
-    if (access(path, R_OK) != 0 || file_read(path, PROGRAM_BYTES_MAX, &text, &bytes) != STATUS_OK)
+    if (descriptor < 0)
         return;
-    sha256_hex(text, bytes, hex);
+    if (about.st_size <= (off_t)PROGRAM_BYTES_MAX && (text = malloc((size_t)about.st_size + 1)))
+        bytes = file_read_bytes(descriptor, text, (size_t)about.st_size);
+    close(descriptor);
+    if (bytes >= 0) {
+        sha256_hex(text, (size_t)bytes, hex);
+        fprintf(stream, "%s\n", hex);
+    }
     free(text);
-    fprintf(stream, "%s\n", hex);
 }
 
 /* -- the folder -------------------------------------------------------------------------------- */
