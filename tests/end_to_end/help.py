@@ -134,6 +134,10 @@ SETS = {
     ),
     # another build of the same kernels
     "run spaces calibrate gate advise": "against",
+    # what was ended goes on
+    "run spaces characterize": "resume",
+    # runs of a day to come
+    "compare gate ingest": "later",
     # two sides
     "compare gate": "allow-diff boards calibration",
     "calibrate gate": "processes",

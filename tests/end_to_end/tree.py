@@ -207,13 +207,14 @@ class Scratch:
     def rows(self, table):
         return json.loads(self.run("build/cbank", "list", table, "--json").stdout)
 
-    def cells(self, *arguments):
-        """The cells of a run of the model engine, and what it prints."""
+    def cells(self, *arguments, status=0):
+        """The cells of a run of the model engine, which exits with this status, and what it
+        prints."""
         done = self.run(
             "build/cbank", "run", "--engine", "model", "--json", "result.json", *arguments
         )
-        if done.returncode != 0:
-            raise AssertionError(f"run fails:\n{done.stdout}{done.stderr}")
+        if done.returncode != status:
+            raise AssertionError(f"run exits {done.returncode}:\n{done.stdout}{done.stderr}")
         return json.loads(self.read("result.json"))["cells"], done.stdout
 
 
