@@ -21,7 +21,7 @@ const struct parameter parameters[PARAMETER_COUNT] = {
 
 const size_t parameter_count = PARAMETER_COUNT;
 
-_Static_assert((int)PARAMETER_COUNT <= (int)PARAMETERS_MAX,
+_Static_assert(PARAMETER_COUNT - PARAMETERS_MAX <= 0,
                "parameters.def has more rows than a set has bits");
 
 int parameter_allows(const struct parameter *parameter, uint64_t value)

@@ -28,7 +28,7 @@ static uint32_t rotate_right(uint32_t x, unsigned bits)
 
 /* One round (FIPS 180-4, 6.2.2). Where the standard renames all eight words, the caller passes them
  * one place further: only d and h get new values. `added` is the constant and the word of the
- * message. */
+ * message. NOLINTNEXTLINE(readability-function-size) */
 static inline void round_of(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f,
                             uint32_t g, uint32_t *h, uint32_t added)
 {

@@ -150,8 +150,10 @@ static bool next_variable(const struct cubin *cubin, uint64_t *place, Elf64_Sym 
 
     if (!index)
         return next_symbol(cubin, place, STT_OBJECT, symbol, section);
-    return *place < index->variable_count &&
-           read_symbol(cubin, index->variables[(*place)++], STT_OBJECT, symbol, section);
+    if (*place >= index->variable_count)
+        return false;
+    ++*place;
+    return read_symbol(cubin, index->variables[*place - 1], STT_OBJECT, symbol, section);
 }
 
 bool cubin_next_variable(const struct cubin *cubin, uint64_t *place, struct cubin_variable *out)

@@ -39,7 +39,8 @@ bool range_equal(struct range a, struct range b)
 /* The smallest range from the first word of one that has both. */
 static struct range from_the_first(struct range a, struct range b)
 {
-    const uint64_t behind = (uint64_t)(uint32_t)(b.first - a.first) + span_of(b);
+    const uint32_t ahead = b.first - a.first; /* modulo 2^32 */
+    const uint64_t behind = (uint64_t)ahead + span_of(b);
 
     return range_from(a.first, behind > span_of(a) ? behind : span_of(a));
 }

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import namedtuple
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

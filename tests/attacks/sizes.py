@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 
-from run import CBANK, ROOT, Campaign, offence
+from run import CBANK, ROOT, Campaign
 
 sys.path[1:1] = [os.path.join(ROOT, "tests/end_to_end")]
 from common import FULL, analysis, read_json  # noqa: E402

@@ -342,6 +342,7 @@ class Completion(unittest.TestCase):
                 [
                     "--device",
                     "--replay",
+                    "--resume",
                     "--json",
                     "--card",
                     "--new-card",

@@ -341,7 +341,8 @@ int run_transfer(struct device *device, struct launch *launch, double *work_ns)
     const uint32_t warps = launch->threads / CBANK_WARP_THREADS, count = launch->blocks * warps;
     struct probe_reading *const readings = memory_at(args->readings, count * sizeof(*readings));
     char *const target = args->target ? memory_at(args->target, args->bytes) : NULL;
-    const double more = args->iterations - 1.0, factor = args->bytes > chip.l2_bytes ? 1 : 2;
+    const double more = args->iterations - 1.0,
+                 factor = (double)args->bytes > chip.l2_bytes ? 1 : 2;
     const double of_sm = (double)count / chip.sm_count * PROBE_TRANSFER_LOADS;
     const double cycles = more * of_sm * (args->width / 4.0) / chip.l1_requests_per_cycle;
     const double ns =

@@ -187,8 +187,9 @@ TEST(test_first_line)
         [VERDICT_INCONCLUSIVE] =
             ("NEW may be worse, as no cell could be decided (exit 4): 1 inconclusive of 1 cell "
              "(threshold 1 %)"),
-        [VERDICT_CONTENDED] = "NEW may be worse, as another process used the GPU (exit 4): 1 "
-                              "contended of 1 cell (threshold 1 %)",
+        [VERDICT_CONTENDED] =
+            ("NEW may be worse, as another process used the GPU (exit 4): 1 contended of 1 cell "
+             "(threshold 1 %)"),
         [VERDICT_MISSING] = "NEW does not pass: 1 missing of 1 cell (threshold 1 %)",
         [VERDICT_NEW] = "NEW is the same: 1 new of 1 cell (threshold 1 %)",
         [VERDICT_INVALID] = "NEW does not pass: 1 invalid of 1 cell (threshold 1 %)",
