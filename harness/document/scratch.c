@@ -48,7 +48,8 @@ static void remove_all(const char *path)
         nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Opens and locks the file of a folder; -1 if there is none, or if it is locked. */
+/* Opens and locks the file of a folder; -1 with errno if there is none, or it cannot be locked.
+ * EWOULDBLOCK: another process has it. */
 static int take_lock(const char *folder, int flags)
 {
     char path[SCRATCH_BYTES + 8];
@@ -57,7 +58,10 @@ static int take_lock(const char *folder, int flags)
     snprintf(path, sizeof(path), "%s/lock", folder);
     descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
     if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+        const int error = errno;
+
         close(descriptor);
+        errno = error;
         return -1;
     }
     return descriptor;
@@ -107,11 +111,18 @@ enum status scratch_open(struct scratch *out)
             *out = (struct scratch){0};
             return STATUS_ENVIRONMENT;
         }
-        out->lock = take_lock(out->path, O_CREAT | O_EXCL);
         snprintf(path, sizeof(path), "%s/lock", out->path);
-        /* Another process may have taken it for that of a killed one, and removed it. */
-        if (out->lock < 0 || (fstat(out->lock, &opened) == 0 && stat(path, &named) == 0 &&
-                              opened.st_ino == named.st_ino))
+        out->lock = take_lock(out->path, O_CREAT | O_EXCL);
+        /* Others remove a folder whose lock nobody holds, but leave one without a lock alone. */
+        if (out->lock < 0 && errno != EWOULDBLOCK) {
+            unlink(path);
+            return STATUS_OK;
+        }
+        /* Another process may have taken it for that of a killed one, and removes it. */
+        if (out->lock < 0)
+            continue;
+        if (fstat(out->lock, &opened) == 0 && stat(path, &named) == 0 &&
+            opened.st_ino == named.st_ino)
             return STATUS_OK;
         close(out->lock);
     }
