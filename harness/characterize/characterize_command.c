@@ -50,6 +50,7 @@ static const struct option_row rows[] = {
      .argument = "FILE",
      .help = "make the experiments that an interrupted characterization lacks, into it or --json",
      .kind = &option_text,
+     .file = FILE_UPDATED,
      MEMBER(resume_path)},
     {.name = "json",
      .topic = TOPIC_OUTPUT,
@@ -57,7 +58,9 @@ static const struct option_row rows[] = {
      .help = "file for all measurements, - for stdout (default characterization.json)",
      .kind = &option_text,
      .file = FILE_WRITTEN,
-     MEMBER(json_path)},
+     MEMBER(json_path),
+     .fallback = "characterization.json",
+     .instead = "resume"},
     {.name = "card",
      .topic = TOPIC_GPU,
      .argument = "CARD",
@@ -300,7 +303,7 @@ static enum status characterize_gpu(const void *parsed, const struct invocation 
     if (options->resume_path && options->replay_path)
         return log_error(STATUS_USAGE, "--resume asks a GPU, and --replay a file; leave one out");
     if (!own.json_path)
-        own.json_path = own.resume_path ? own.resume_path : "characterization.json";
+        own.json_path = own.resume_path;
     so_far.path = own.json_path;
     if (options->card_path && !options->new_card_path)
         return log_error(STATUS_USAGE,

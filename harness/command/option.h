@@ -67,6 +67,7 @@ struct option_row {
     const char *unit; /* unit in the message about limits */
     const char *otherwise; /* a word that is allowed instead of numbers or a row: "all", "auto" */
     const char *fallback; /* parsed if the option is not given; NULL: the member stays zero */
+    const char *instead; /* an option that, if given, takes the place of the fallback */
     enum option_file file;
     option_reads *reads; /* NULL: the value, its parts, and .json files of folders (file_check.h) */
     bool numbered; /* of an output: with several devices each has its own, see file_of_device */

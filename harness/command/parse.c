@@ -178,6 +178,14 @@ static const char *preset_value(const struct parsing *parsing, const char *name)
     return value;
 }
 
+static bool is_given(const struct parsing *parsing, const char *name)
+{
+    for (size_t i = 0; name && i < parsing->count; i++)
+        if (parsing->listed[i].given && strcmp(parsing->listed[i].row->name, name) == 0)
+            return true;
+    return false;
+}
+
 /* Options that were not given get the value of a preset, or that of their row. */
 static enum status set_defaults(struct parsing *parsing)
 {
@@ -187,7 +195,7 @@ static enum status set_defaults(struct parsing *parsing)
         const char *value = preset ? preset : option->row->fallback;
         enum status status;
 
-        if (!value || option->given)
+        if (!value || option->given || is_given(parsing, option->row->instead))
             continue;
         if (option->row->file != FILE_NONE)
             parsing->unsaid[parsing->unsaid_count++] =

@@ -31,10 +31,11 @@ static const struct option_row own_rows[] = {
      MEMBER(json_path)},
     {.name = "resume",
      .topic = TOPIC_RESUME,
-     .argument = "RESULT",
+     .argument = "FILE",
      .help = "measure what an interrupted result of this kernel file lacks, with its plan, into it "
              "or --json",
      .kind = &option_text,
+     .file = FILE_UPDATED,
      MEMBER(resume_path)},
     {.name = "quiet",
      .topic = TOPIC_OUTPUT,

@@ -51,8 +51,8 @@ C_COMMANDS = {
         ("ARGUMENT", "--calibration", "--boards", "--batch"),
     ),
     "calibrate": (PLAN, ("--json",), ("ARGUMENT", *OF_RUNS)),
-    "spaces": ((), ("--json",), ("ARGUMENT", *OF_KERNELS, "--card")),
-    "characterize": ((), ("--json", "--new-card"), ("--replay", "--card")),
+    "spaces": ((), ("--json",), ("ARGUMENT", *OF_KERNELS, "--card", "--resume")),
+    "characterize": ((), ("--json", "--new-card"), ("--replay", "--card", "--resume")),
     "advise": (
         (),
         ("--json", "--write"),
