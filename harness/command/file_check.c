@@ -7,8 +7,7 @@
  */
 #include "file_check.h"
 
-#include <dirent.h>
-#include <fnmatch.h>
+#include <errno.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -92,22 +91,10 @@ static bool is_same(const struct named *a, const struct named *b)
 
 /* -- what is read ------------------------------------------------------------------------------ */
 
-/* Adds the .json files of a folder, if it is one. */
+/* Adds the .json files of a folder, if it is one that can be read. False when out of memory. */
 static bool add_folder(struct texts *out, const char *path)
 {
-    DIR *const folder = opendir(path);
-    bool added = true;
-
-    for (struct dirent *entry; folder && added && (entry = readdir(folder));) {
-        char *file = NULL;
-
-        if (fnmatch("*.json", entry->d_name, FNM_PERIOD) != 0)
-            continue;
-        added = asprintf(&file, "%s/%s", path, entry->d_name) >= 0 && texts_take(out, file);
-    }
-    if (folder)
-        closedir(folder);
-    return added;
+    return files_add_folder(out, path, ".json") || errno != ENOMEM;
 }
 
 enum status file_check_list(const struct invocation *invocation, const char *value,
@@ -171,7 +158,7 @@ static enum status compare_names(const struct names *written, const struct names
         const struct named *found = NULL;
 
         for (size_t k = 0; !found && k < read->count; k++)
-            /* What is updated in place is read by its own option. */
+            /* An option may update its file in place: it reads what it writes. */
             if (read->items[k].option != output->option && is_same(output, &read->items[k]))
                 found = &read->items[k];
         for (size_t k = 0; !found && !output->beside && k < written->count; k++)

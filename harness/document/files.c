@@ -46,27 +46,38 @@ static bool add_entries(struct texts *list, const char *path, const char *ending
     return true;
 }
 
-enum status files_add(struct texts *list, const char *path, const char *ending)
+bool files_add_folder(struct texts *list, const char *path, const char *ending)
 {
-    const size_t before = list->count;
     struct dirent **entries = NULL;
-    struct stat info;
-    int count = 0;
+    const int count = scandir(path, &entries, NULL, alphasort);
     bool added;
 
-    if (!path[0])
-        return log_error(STATUS_USAGE, "an empty name is no file");
-    if (stat(path, &info) != 0 ||
-        (S_ISDIR(info.st_mode) && (count = scandir(path, &entries, NULL, alphasort)) < 0))
-        return log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
-    if (!S_ISDIR(info.st_mode))
-        return texts_take(list, strdup(path)) ? STATUS_OK : log_memory("the names of files");
+    if (count < 0)
+        return false;
     added = add_entries(list, path, ending, entries, count);
     for (int i = 0; i < count; i++)
         free(entries[i]);
     free(entries);
     if (!added)
-        return log_memory("the names of files");
+        errno = ENOMEM;
+    return added;
+}
+
+enum status files_add(struct texts *list, const char *path, const char *ending)
+{
+    const size_t before = list->count;
+    struct stat info;
+
+    if (!path[0])
+        return log_error(STATUS_USAGE, "an empty name is no file");
+    if (stat(path, &info) != 0)
+        return log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
+    if (!S_ISDIR(info.st_mode))
+        return texts_take(list, strdup(path)) ? STATUS_OK : log_memory("the names of files");
+    if (!files_add_folder(list, path, ending))
+        return errno == ENOMEM
+                   ? log_memory("the names of files")
+                   : log_error(file_failed(errno), "cannot read %s: %s", path, strerror(errno));
     if (list->count == before)
         return log_error(STATUS_USAGE, "%s has no %s file; name a folder with some", path, ending);
     return STATUS_OK;

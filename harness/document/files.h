@@ -16,6 +16,10 @@
  * files. */
 enum status files_add(struct texts *list, const char *path, const char *ending);
 
+/* Adds the files of a folder as files_add does, which may be none. False with errno if there is no
+ * such folder, or it cannot be read; ENOMEM when out of memory. */
+bool files_add_folder(struct texts *list, const char *path, const char *ending);
+
 /* The name of the file of one of several devices: "out-device1.json". NULL when out of memory. The
  * caller frees it. */
 char *file_of_device(const char *path, unsigned device);
