@@ -985,7 +985,8 @@ __constant__ float4 q[256];
         if not nvcc():
             self.skipTest("no nvcc")
 
-    def compile(self, *names, rows=None, source=None, architecture=90):
+    def compile(self, *names, rows=None, source=None, architecture=90, lines=True):
+        """lines: with the PTX in the file, which names tables."""
         rows = rows or {name: self.ROWS[name] for name in names}
         with open(self.path("tables.cu"), "w", encoding="utf-8") as file:
             file.write(
@@ -996,6 +997,7 @@ __constant__ float4 q[256];
             [
                 nvcc(),
                 "-cubin",
+                *(("-lineinfo",) if lines else ()),
                 f"-arch=sm_{architecture}",
                 "-o",
                 self.path("tables.cubin"),
@@ -1029,6 +1031,14 @@ __constant__ float4 q[256];
         self.assertEqual(set(self.tables(command)["sine"]), {"global", "local"})
         self.assertEqual(self.tables(command)["sine"]["global"]["table"], "parameter 0")
         self.assertIn("__cudart_sin_cos_coeffs", cbank(*command).stdout)
+
+    def test_without_lines_nothing_says_which_table_data_index(self):
+        """The number beside the index may be that of another table."""
+        table = self.tables(self.compile("data"), "--source", "random")["data"]["constant"]
+        self.assertEqual((table["table"], table["table_bytes"]), ("lut", 1024))
+        done = cbank(*self.compile("data", lines=False), "--source", "random")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("name the size of the table: --table-bytes BYTES", done.stderr)
 
     def test_verdicts(self):
         tables = self.tables(self.compile(*self.ROWS))
