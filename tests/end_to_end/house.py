@@ -26,7 +26,7 @@ def sources(*patterns):
         for pattern in patterns
         for path in glob.glob(os.path.join(ROOT, pattern), recursive=True)
     ]
-    return sorted(os.path.relpath(path, ROOT) for path in paths)
+    return sorted(os.path.relpath(path, ROOT) for path in paths if "__pycache__" not in path)
 
 
 def lines(name):
