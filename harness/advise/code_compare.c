@@ -101,13 +101,13 @@ static const struct user_table *same_table(const struct cubin_kernel *counterpar
     return NULL;
 }
 
-/* Of a load of an array of shared memory; NaN: not known, or it is none. */
+/* The wavefronts of a load of shared memory. NaN: it reads other memory, or they are not known. */
 static double wavefronts_of(const struct user_table *table)
 {
     return table && strcmp(table->load.memory, "shared") == 0 ? table->counts.wavefronts : NAN;
 }
 
-/* What is known of both, and differs. What became known alone is told by the loads. */
+/* Whether both are known and differ. Where one is known, its loads tell what changed. */
 static bool wavefronts_differ(const struct user_table *before, const struct user_table *after)
 {
     return fabs(wavefronts_of(before) - wavefronts_of(after)) > 1e-6;

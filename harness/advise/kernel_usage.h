@@ -21,7 +21,7 @@ struct symbol_usage {
     struct optional registers, stack_bytes;
 };
 
-/* What it says of all symbols of a cubin. */
+/* The usage of all symbols of a cubin. */
 struct kernel_usages {
     struct symbol_usage *symbols; /* owned: by number */
     size_t count;

@@ -47,7 +47,7 @@ struct chain {
     bool spoiled; /* something else was written there */
 };
 
-/* What is known at an instruction of a block. */
+/* The state of the search at one instruction of a block. */
 struct search {
     struct accesses *all;
     uint32_t versions[REGISTER_COUNT];

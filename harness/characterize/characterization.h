@@ -99,7 +99,7 @@ enum status characterization_parse(const char *name, const char *text, size_t by
 /* Releases; accepts a zeroed struct. */
 void characterization_close(struct characterization *characterization);
 
-/* What is done after each experiment; NULL: nothing. STATUS_OK goes on. */
+/* A function that is called after each experiment. NULL: none. With STATUS_OK, the run goes on. */
 struct characterize_watch {
     enum status (*after)(void *context, const struct characterization *so_far);
     void *context;

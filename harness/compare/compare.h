@@ -99,10 +99,9 @@ struct comparison {
     uint32_t refused; /* those of them that are not allowed */
     bool comparable; /* a GPU is comparable, and both sides have a cell in common */
     bool plans_differ;
-    size_t
-        held; /* cells of which a flag alone keeps a change beyond the threshold from its verdict */
-    size_t
-        unguarded; /* cells that are judged, and of which a flag makes the time of BASE doubtful */
+    /* cells whose change lies beyond the threshold: only a flag keeps them from that verdict */
+    size_t held;
+    size_t unguarded; /* judged cells whose BASE has a flag: its time is in doubt */
     size_t counters_lost; /* cells of which NEW lacks counters of BASE that may not be missing */
     const char *lost_counter; /* the first of those; NULL: none; one of a side's texts */
     size_t findings[SIDES]; /* programs that measured a side and exited with 1 */
