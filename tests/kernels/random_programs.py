@@ -89,7 +89,7 @@ class Judged(unittest.TestCase):
 SOURCE = """#include "programs.h"
 __constant__ u32 ct0[64];
 KERNEL p0(u32 *out, const u32 *__restrict__ in, const u32 *p0, const u16 *__restrict__ p1, int n,
-          int m, s64 limit, u64 count)
+          int m, s64 limit, u64 count, GIVEN given, TEXTURE tx)
 {
     const u32 half = LANE & 16 ? 0xffff0000u : 0xffffu;
     u32 sum = LOAD(ct0, __popc(__ballot_sync(half, LANE < 5)) + 2); // 5 and 0 of each half
@@ -111,7 +111,7 @@ KERNEL p0(u32 *out, const u32 *__restrict__ in, const u32 *p0, const u16 *__rest
 int main()
 {
     host_table(&ct0, sizeof(ct0), true);
-    host_launch("p0", p0, true);
+    host_launch("p0", p0, true, false);
 }
 #endif
 """
