@@ -133,7 +133,7 @@ const struct line_sequence *cubin_facts_sequences(const struct cubin_facts *fact
          high < facts->sequence_count && strcmp(facts->sequences[high].symbol, symbol) == 0; high++)
         ;
     *count = high - low;
-    return facts->sequences + low;
+    return *count ? facts->sequences + low : NULL;
 }
 
 void cubin_facts_close(struct cubin_facts *facts)

@@ -107,13 +107,14 @@ static const struct ptx_function *function_before(const struct ptx *ptx, uint32_
 static bool find_function(const struct ptx *ptx, uint32_t line, const char **found,
                           struct trace *out)
 {
-    const char *const end = ptx->text + ptx->bytes;
     const struct ptx_function *function = function_before(ptx, line);
-    uint32_t number = function ? function->line : 0;
 
     *found = out->begin = out->end = NULL;
     if (!function)
         return false;
+    const char *const end = ptx->text + ptx->bytes;
+    uint32_t number = function->line;
+
     out->begin = ptx->text + function->offset;
     for (const char *text = out->begin; text < end && !out->end; number++) {
         const size_t bytes = strnlen(text, (size_t)(end - text));
