@@ -452,7 +452,7 @@ def fuzz(found, full):
             slots=slots,
         )
         for name, slots, limits, *targets in (
-            ("fuzz", 1, ("--runs", "20000", "--jobs", "1")),
+            ("fuzz", 1, ("--runs", "5000", "--jobs", "1")),
             *([("fuzz, code of kernels", 2, ("--seconds", "900", "--jobs", "2"), "cubin")] * full),
         )
     ]
