@@ -37,7 +37,8 @@ apt() {
 
 { apt update && apt source cjson; } >log 2>&1 ||
     give_up "the source package of cJSON cannot be had (see $folder/log)"
-"${CC:-cc}" -std=c99 -O2 -fPIC -c -o cJSON.o cjson-*/cJSON.c
+# shellcheck disable=SC2086 # a compiler may be several words: ccache gcc
+${CC:-cc} -std=c99 -O2 -fPIC -c -o cJSON.o cjson-*/cJSON.c
 rm -f "$library"
 ar qcDs "$library" cJSON.o
 rm -rf "$folder"
