@@ -127,6 +127,7 @@ SIMULATED = (
     "walk.py",
     "gating.py",
     "contribute.py",
+    "trace.py",
 )
 # Kernels of kernel files change stacks, which sanitizers do not follow.
 SANITIZED = [

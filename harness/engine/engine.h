@@ -10,6 +10,7 @@
 #include "result.h"
 #include "sass.h"
 #include "status.h"
+#include "trace.h"
 #include "watchdog.h"
 
 /* A fault that a developer plants to check that it is caught. */
@@ -42,6 +43,7 @@ struct engine_options {
     const struct fault *fault; /* planted fault, NULL for none: developers only */
     const struct path *slow_path; /* planted slowdown: cells of this path, NULL for none, ... */
     double slow_share; /* ... take longer by this share */
+    struct trace *trace; /* not owned; NULL: no timeline is wanted */
 };
 
 /* Called often, preferably while the device is busy, with the progress of a phase: cells done, of

@@ -5,12 +5,14 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "child.h"
 #include "clock.h"
+#include "files.h"
 #include "json.h"
 #include "log.h"
 #include "result_indices.h"
@@ -68,6 +70,9 @@ static bool run_step(void *context, const char *phase, size_t done, size_t total
     struct progress_line *line = &run->line;
     const double now = clock_seconds();
 
+    if (line->phase == phase)
+        trace_host(run->trace, TRACE_STEPS, phase, run->step_at, now);
+    run->step_at = now;
     if (line->phase != phase)
         *line = (struct progress_line){.live = line->live, .phase = phase, .phase_start = now};
     if (line->live && now - line->last > 0.1) {
@@ -174,7 +179,7 @@ static enum status report(const struct run *run, enum status written, enum statu
 static enum status run_end(struct run *run)
 {
     struct result *result = &run->result;
-    enum status written, verdict;
+    enum status written, traced, verdict;
 
     if (run->line.live)
         fputs("\r\033[K", stderr);
@@ -193,8 +198,9 @@ static enum status run_end(struct run *run)
     if (result->complete)
         clock_utc(result->finished_utc);
     written = save(run);
+    traced = trace_write(run->trace, result, run->trace_path);
     verdict = result_verdict(result);
-    written = report(run, written, verdict);
+    written = status_worse(report(run, written, verdict), traced);
     if (too_large(run))
         written =
             status_worse(written, log_error(STATUS_USAGE,
@@ -235,10 +241,12 @@ void run_end_now(void *context, const char *call, double seconds)
 
 /* -- one run ----------------------------------------------------------------------------------- */
 
-static void phase_add(struct result *result, const char *name, double start)
+static void phase_add(struct run *run, const char *name, double start)
 {
-    const double seconds = clock_seconds() - start;
+    struct result *result = &run->result;
+    const double end = clock_seconds(), seconds = end - start;
 
+    trace_host(run->trace, TRACE_PHASES, name, start, end);
     for (size_t i = 0; i < result->phase_count; i++)
         if (strcmp(result->phases[i].name, name) == 0) {
             result->phases[i].seconds += seconds;
@@ -273,7 +281,7 @@ static enum status run_phases(struct run *run)
         status = phases[i].hook(run->session, &run->result, &progress);
         if (engine->observe)
             engine->observe(run->session, &run->result);
-        phase_add(&run->result, phases[i].name, start);
+        phase_add(run, phases[i].name, start);
         run->measuring = run->measuring || status == STATUS_OK || status == STATUS_FINDING;
         /* The following calls may not come back. */
         if (run->measuring &&
@@ -294,7 +302,7 @@ static void run_identify(struct run *run)
     if (!run->engine->identify || !run->measuring || run->result.end.given)
         return;
     run->engine->identify(run->session, &run->result);
-    phase_add(&run->result, "identify", start);
+    phase_add(run, "identify", start);
 }
 
 /* Skips the pending cells that the engine or the GPU cannot measure. */
@@ -333,22 +341,44 @@ static enum status run_engine(struct run *run)
         .fault = measure->fault,
         .slow_path = measure->slow.path,
         .slow_share = measure->slow.percent / 100,
+        .trace = run->trace,
     };
     double start = clock_seconds();
     enum status status;
 
     run->watch->run = run;
     status = run->engine->open(&engine_options, result, &run->session);
-    phase_add(result, "open", start);
+    phase_add(run, "open", start);
     if (status == STATUS_OK)
         status = run_phases(run);
     if (status == STATUS_OK)
         run_identify(run);
     start = clock_seconds();
     run->engine->close(run->session);
-    phase_add(result, "close", start);
+    phase_add(run, "close", start);
     run->watch->run = NULL;
     return status;
+}
+
+/* Begins the timeline and writes an empty one: a path that cannot be written is told before
+ * anything is measured. */
+static enum status open_trace(struct run *run, bool several)
+{
+    const char *const path = run->options->trace_path;
+
+    if (!path)
+        return STATUS_OK;
+    run->trace_path = several ? file_of_device(path, run->device) : strdup(path);
+    if (!run->trace_path)
+        return log_memory("the name of the timeline");
+    run->trace = trace_open(run->start);
+    return run->trace ? trace_write(run->trace, &run->result, run->trace_path) : STATUS_ENVIRONMENT;
+}
+
+static void close_trace(struct run *run)
+{
+    trace_close(run->trace);
+    free(run->trace_path);
 }
 
 enum status run_device(struct run *run, bool several)
@@ -359,10 +389,12 @@ enum status run_device(struct run *run, bool several)
     enum status status =
         result_file_open(&run->file, given, result, run->device, several, run->path);
 
+    if (status == STATUS_OK)
+        status = open_trace(run, several);
     if (status != STATUS_OK)
         goto out;
     run->line.live = !options->quiet && isatty(STDERR_FILENO);
-    phase_add(result, "start", run->start);
+    phase_add(run, "start", run->start);
     result->modelled_time = run->engine->modelled;
     skip_impossible(run);
     status = result_give_indices(result, run->indices, options->plan.indices_path);
@@ -372,6 +404,7 @@ out:
     /* A failure before anything was measured leaves no result. */
     if (run->measuring)
         status = status_worse(status, run_end(run));
+    close_trace(run);
     result_file_close(&run->file, run->path, result, !run->measuring);
     return status;
 }

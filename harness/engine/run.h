@@ -8,6 +8,7 @@
 #include "plan_options.h"
 #include "result.h"
 #include "result_file.h"
+#include "trace.h"
 #include "verdict.h"
 
 struct run_options {
@@ -17,6 +18,7 @@ struct run_options {
     /* NULL: a name made up in the current folder; "-": stdout; RUN_NO_FILE */
     const char *json_path;
     const char *resume_path; /* NULL: a new run */
+    const char *trace_path;  /* NULL: no timeline */
     double threshold_percent; /* of cbank spaces and --against: a difference that counts */
     bool threshold_given;     /* of cbank run */
     bool suite, retry_failed, strict, quiet;
@@ -54,6 +56,9 @@ struct run {
     char path[RESULT_PATH_BYTES];
     struct result_file file;
     struct progress_line line;
+    struct trace *trace; /* owned; NULL: none is wanted */
+    char *trace_path;    /* owned */
+    double step_at;      /* seconds: when the running step of a phase began */
     run_judge *judge;               /* NULL: none */
     struct run_watch *watch;        /* not owned */
     struct index_list *indices;     /* that cells read; not owned */

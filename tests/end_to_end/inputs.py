@@ -31,7 +31,7 @@ FILE_LIKE = re.compile(r"FILE|PATH|DIR|RESULTS|CARD|STORE|OLD")
 OF_KERNELS = ("--compiler", "--against", "--against-compiler")
 OF_RUNS = (*OF_KERNELS, "--card", "--indices", "--kernel")
 C_COMMANDS = {
-    "run": (PLAN, ("--json",), (*OF_RUNS, "--resume")),
+    "run": (PLAN, ("--json", "--trace"), (*OF_RUNS, "--resume")),
     "gate": (
         PLAN,
         ("--json", "--junit", "--markdown"),

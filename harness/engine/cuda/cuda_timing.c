@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "cuda_sampling.h"
 #include "engine_cuda.h"
 #include "log.h"
@@ -113,18 +114,63 @@ static enum status drop_stretch(struct cuda_timing *timing, size_t first, size_t
     return STATUS_OK;
 }
 
+/* Adds the samples of the turns from `first` to end - 1 to the timeline: they have ended just now,
+ * and the first was launched after `launched`. */
+static void trace_samples(const struct cuda_timing *timing, size_t first, size_t end,
+                          double launched)
+{
+    struct trace *trace = timing->options->trace;
+    const double waited = clock_seconds();
+
+    for (size_t i = first; trace && i < end; i++) {
+        const struct cuda_sampling *sampling = turn_sampling(timing, i);
+        const struct cuda_chain *chain = &sampling->chain;
+        const uint64_t *stamps_ns = cuda_sample_reading(chain)->stamps_ns;
+        const size_t last = (size_t)CUDA_DRAW_STAMPS * chain->repetitions - 1;
+
+        if (sampling->done)
+            continue;
+        trace_between(trace, launched, stamps_ns[0], stamps_ns[last], waited);
+        trace_device(trace, TRACE_SAMPLES, timing->warm ? "sample" : "warm-up", sampling->result,
+                     stamps_ns[0], stamps_ns[last]);
+        for (uint32_t draw = 0; draw < chain->repetitions; draw++, stamps_ns += CUDA_DRAW_STAMPS) {
+            trace_device(trace, TRACE_STRETCHES, "short", NULL, stamps_ns[0], stamps_ns[1]);
+            trace_device(trace, TRACE_STRETCHES, "long", NULL, stamps_ns[2], stamps_ns[3]);
+        }
+    }
+}
+
+/* While the device works, makes graphs of the `enqueued` group and releases the `past` one (NULL:
+ * none). */
+static void work_meanwhile(struct cuda_device *device, struct cuda_timing *past,
+                           struct cuda_timing *enqueued)
+{
+    bool made = true;
+
+    /* If a graph cannot be made now, its own group tries again, where a cell gets the error. */
+    for (size_t i = 0; made && enqueued && i < enqueued->count; i++)
+        while (made && sampling_lacks_graphs(&enqueued->samplings[i]) &&
+               cuda_device_is_busy(device))
+            made = sampling_make_graphs(&enqueued->samplings[i], 1);
+    if (!made)
+        cuda_device_error(device);
+    while (past && past->count > 0 &&
+           cuda_device_is_busy(device)) /* a graph takes a tenth of a millisecond */
+        sampling_close(&past->samplings[--past->count]);
+}
+
 /* Launches the samples of a round from turn *next on, enough for a stretch. While the device works,
- * makes graphs of the `enqueued` group and releases the `past` one (NULL: none). Then it records
- * the samples. */
+ * the host works on other groups, as above. Then it records the samples. */
 static enum status sample_stretch(struct cuda_timing *timing, size_t turns, size_t *next,
                                   struct cuda_timing *past, struct cuda_timing *enqueued)
 {
     struct cuda_device *device = timing->device;
     struct cuda_calls *calls = &device->calls;
+    struct trace *trace = timing->options->trace;
+    const double launched = clock_seconds();
     const size_t first = *next;
     enum status status = STATUS_OK;
-    double seconds = 0;
-    bool made = true;
+    double seconds = 0, enqueued_at, waited_from;
 
     cuda_expect(device, 0);
     for (size_t k = 0; k < timing->count; k++)
@@ -153,22 +199,19 @@ static enum status sample_stretch(struct cuda_timing *timing, size_t turns, size
     timing->seconds += seconds;
     if (status != STATUS_OK)
         return status;
+    enqueued_at = clock_seconds();
+    trace_host(trace, TRACE_TIMING, "launch graphs", launched, enqueued_at);
     show_progress(timing);
-    /* If a graph cannot be made now, its own group tries again, where a cell gets the error. */
-    for (size_t i = 0; made && enqueued && i < enqueued->count; i++)
-        while (made && sampling_lacks_graphs(&enqueued->samplings[i]) &&
-               cuda_device_is_busy(device))
-            made = sampling_make_graphs(&enqueued->samplings[i], 1);
-    if (!made)
-        cuda_device_error(device);
-    while (past && past->count > 0 &&
-           cuda_device_is_busy(device)) /* a graph takes a tenth of a millisecond */
-        sampling_close(&past->samplings[--past->count]);
+    work_meanwhile(device, past, enqueued);
+    waited_from = clock_seconds();
+    trace_host(trace, TRACE_TIMING, "make graphs of the next cells", enqueued_at, waited_from);
     if (!cuda_device_wait(device))
         return drop_stretch(timing, first, *next);
+    trace_host(trace, TRACE_TIMING, "wait", waited_from, clock_seconds());
     for (size_t i = first; i < *next; i++)
         if (!turn_sampling(timing, i)->done)
             sampling_take(turn_sampling(timing, i), timing->options, timing->warm);
+    trace_samples(timing, first, *next, launched);
     return STATUS_OK;
 }
 
@@ -202,6 +245,7 @@ static size_t choose_round(struct cuda_timing *timing)
 static enum status timing_run(struct cuda_timing *timing, struct cuda_timing *past,
                               struct cuda_timing *enqueued)
 {
+    const double began = clock_seconds();
     enum status status = STATUS_OK;
     size_t turns, interrupted = 0;
 
@@ -222,6 +266,8 @@ static enum status timing_run(struct cuda_timing *timing, struct cuda_timing *pa
     }
     if (status != STATUS_OK)
         return status;
+    trace_host(timing->options->trace, TRACE_TIMING, "make and upload graphs", began,
+               clock_seconds());
     for (; status == STATUS_OK && !timing->stopped && (turns = choose_round(timing)) > 0;
          timing->rounds += timing->warm)
         for (size_t next = 0; status == STATUS_OK && next < turns && !timing->stopped;)
@@ -271,6 +317,7 @@ static enum status open_group(struct engine_session *session, struct result *res
 {
     size_t cells[TIMING_GROUP_MAX];
     const size_t count = timing_group_next(result, session->grouped, cells);
+    const double began = clock_seconds();
     struct cuda_timing *timing;
     enum status status = STATUS_OK;
 
@@ -298,6 +345,7 @@ static enum status open_group(struct engine_session *session, struct result *res
                                session->cells[cells[timing->count]].launchable, planned,
                                session->options);
     }
+    trace_host(timing->options->trace, TRACE_TIMING, "estimate lengths", began, clock_seconds());
     return status;
 }
 
