@@ -120,11 +120,13 @@ void result_close(struct result *result)
     for (size_t i = 0; i < result->cell_count; i++) {
         free(result->cells[i].time.samples_ns);
         free(result->cells[i].time.clocks_mhz);
+        free(result->cells[i].duration.samples.values);
         free(result->cells[i].counters);
         free(result->cells[i].kernel.made);
     }
     free(result->cells);
     free(result->kernels);
+    free(result->duration_method.samples.values);
     if (result->storage)
         result->free_storage(result->storage);
     *result = (struct result){0};

@@ -10,6 +10,7 @@
 #include "cell.h"
 #include "counter.h"
 #include "device.h"
+#include "field.h"
 #include "health.h"
 #include "index_list.h"
 #include "sha256.h"
@@ -91,6 +92,7 @@ struct cell_duration {
     bool given; /* it was asked for */
     double value, ci_low, ci_high; /* ns; NaN: not measured */
     uint32_t launches;
+    struct numbers samples; /* ns of each launch; owned; none where they were not kept */
     const char *reason; /* for the absence of a value; NULL: there is one; not owned */
 };
 
@@ -100,6 +102,8 @@ struct duration_method {
     double empty_ns; /* of a kernel that does nothing; NaN: not measured */
     /* range of 95 % of its durations, at least a tick of the GPU's timer; NaN: not measured */
     double resolution_ns;
+    double tick_ns; /* of the timer that durations are read from; NaN: not known */
+    struct numbers samples; /* durations of the empty kernel, in ns; owned; none: not kept */
     char reason[512]; /* for the absence of all durations; else "" */
 };
 

@@ -211,6 +211,8 @@ static const struct field duration_rows[] = {
      .column = COLUMN(.heading = "launch alone", .key = "duration_ns", .format = text_time,
                       .views = VIEW_CELLS | VIEW_TIME, .place = 670)},
     {FIELD(field_number, struct cell_duration, "ci_low", ci_low, NULLABLE),
+     .about = "95 % interval of value: Student's t of the samples within buffer sets, and tick_ns "
+              "more, since each start and end is of a whole tick",
      .column = COLUMN(.heading = "its low", .key = "duration_ci_low_ns", .format = text_time,
                       .views = VIEW_CELLS | VIEW_TIME, .place = 680)},
     {FIELD(field_number, struct cell_duration, "ci_high", ci_high, NULLABLE),
@@ -218,6 +220,8 @@ static const struct field duration_rows[] = {
                       .views = VIEW_CELLS | VIEW_TIME, .place = 690)},
     {FIELD(field_uint32, struct cell_duration, "launches", launches, REQUIRED),
      .rules = AT_LEAST(1)},
+    {FIELD(field_numbers, struct cell_duration, "samples", samples, LATER),
+     .about = "ns of each launch, in the order taken: of the buffer sets in turn"},
     {FIELD(field_reference, struct cell_duration, "null_reason", reason, NULLABLE),
      .about = "why the value is null",
      .column = COLUMN(.heading = "no duration", .key = "duration_null_reason",

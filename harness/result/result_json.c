@@ -163,6 +163,11 @@ static const struct field duration_rows[] = {
      .about = "what 95 % of its durations lie within, at least a tick of the GPU's timer: "
               "duration_ns is null for a launch that is not longer than empty_ns by this",
      .rules = AT_LEAST(0)},
+    {FIELD(field_number, struct duration_method, "tick_ns", tick_ns, LATER), .low = 0, .high = 1e15,
+     .about = "tick of the timer that starts and ends are read from: a duration is off by less",
+     .rules = AT_LEAST(0)},
+    {FIELD(field_numbers, struct duration_method, "empty_samples", samples, LATER),
+     .about = "durations of the empty kernel, in ns, in the order taken"},
     {FIELD(field_text, struct duration_method, "null_reason", reason, NULLABLE),
      .about = "why there are no durations; null where they were measured"},
 };

@@ -390,13 +390,19 @@ class Time(Case):
             (method["null_reason"], method["resolution_ns"] >= 1), (None, True), method
         )
         self.assertAlmostEqual(method["empty_ns"], result["device"]["launch_ns"], delta=10)
+        self.assertEqual(
+            statistics.median(method["empty_samples"]), method["empty_ns"], "kept in the file"
+        )
         for cell in result["cells"]:
             duration = cell["duration_ns"]
             self.assertAlmostEqual(
                 duration["value"] / cell["time_ns"]["value"], 1, delta=0.01, msg=cell["identity"]
             )
-            self.assertLessEqual(duration["ci_low"], duration["value"])
-            self.assertLessEqual(duration["value"], duration["ci_high"])
+            self.assertEqual(len(duration["samples"]), duration["launches"])
+            for end in ("ci_low", "ci_high"):  # a tick and more
+                self.assertGreaterEqual(
+                    abs(duration["value"] - duration[end]), method["tick_ns"] - 1e-9
+                )
             self.assertEqual((duration["launches"] >= 12, duration["null_reason"]), (True, None))
             self.assertEqual(cell["exact_counters"]["differing"], 0)
         said = self.cbank("show", self.file, "--cell", result["cells"][0]["identity"]).stdout
@@ -427,7 +433,8 @@ class Time(Case):
             "none",
             activity_tick=2000,
         )
-        self.assertEqual(result["duration_method"]["resolution_ns"], 2000)
+        method = result["duration_method"]
+        self.assertEqual((method["resolution_ns"], method["tick_ns"]), (2000, 2000))
         short, long = sorted(result["cells"], key=lambda cell: cell["elements"])
         self.assertIsNone(short["duration_ns"]["value"])
         self.assertIn("no longer than the empty kernel", short["duration_ns"]["null_reason"])

@@ -15,6 +15,20 @@
 #include "size.h"
 #include "verdict.h"
 
+static void fill_duration(struct cell_duration *duration)
+{
+    static const double samples[] = {2200.5, 2208.5, 2216.5};
+
+    *duration = (struct cell_duration){.given = true,
+                                       .value = 2208.5,
+                                       .ci_low = 2200,
+                                       .ci_high = 2217,
+                                       .launches = 3,
+                                       .samples = {malloc(sizeof(samples)), 3}};
+    assert_non_null(duration->samples.values);
+    memcpy(duration->samples.values, samples, sizeof(samples));
+}
+
 /* Cell 0 of the result: everything that a cell can have. */
 static void fill_measured_cell(struct cell_result *cell)
 {
@@ -44,9 +58,9 @@ static void fill_measured_cell(struct cell_result *cell)
         .cycles = 49.5,
         .sm_clock_mhz = 1980,
     };
-    cell->duration = (struct cell_duration){true, 2208.5, 2200, 2217, 72, NULL};
     assert_non_null(cell->time.samples_ns);
     memcpy(cell->time.samples_ns, samples, sizeof(samples));
+    fill_duration(&cell->duration);
     cell->flags = FLAG_THROTTLED | FLAG_COUNTER_DIFFERS;
     cell->counters = calloc(2, sizeof(*cell->counters));
     assert_non_null(cell->counters);
@@ -110,10 +124,16 @@ static void fill(struct result *result)
     result->phases[1] = (struct phase_time){"time", 12.1};
     result->phase_count = 2;
     fill_measured_cell(&result->cells[0]);
-    result->duration_method =
-        (struct duration_method){.given = true, .empty_ns = 1120, .resolution_ns = 96};
-    result->cells[1].duration =
-        (struct cell_duration){true, NAN, NAN, NAN, 12, "no longer than the empty kernel"};
+    result->duration_method = (struct duration_method){.given = true,
+                                                       .empty_ns = 1120,
+                                                       .resolution_ns = 96,
+                                                       .tick_ns = 32};
+    result->cells[1].duration = (struct cell_duration){.given = true,
+                                                       .value = NAN,
+                                                       .ci_low = NAN,
+                                                       .ci_high = NAN,
+                                                       .launches = 12,
+                                                       .reason = "no longer than the empty kernel"};
     result->cells[2].status = CELL_SKIPPED;
     strcpy(result->cells[2].reason, "no image for this chip");
     result->cells[3].status = CELL_FAILED;

@@ -6,14 +6,17 @@
  * each buffer set in turn. CUPTI's activity records the start and the end. It does so after
  * counting, when all times are known. The empty kernel is recorded first. Its durations differ by
  * the resolution. A launch that is not longer than the empty kernel by the resolution has no
- * duration that means anything. */
+ * duration that means anything. Durations are of whole ticks of a timer (ticks.h). */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cupti_duration.h"
 #include "engine_cuda.h"
+#include "log.h"
 #include "stats.h"
-#include "student.h"
+#include "ticks.h"
 
 enum {
     EMPTY_LAUNCHES = 200, /* of the empty kernel, without ... */
@@ -58,8 +61,18 @@ static bool measure_launches(struct engine_session *session, const struct launch
 
 static const char unknown[] = "CUPTI recorded no start and end of a launch";
 
-/* The durations of the empty kernel: their median, and within what they differ. The method has the
- * reason if they are not known. */
+/* Keeps the samples in the result. */
+static enum status keep(struct numbers *kept, const double *ns, size_t count)
+{
+    *kept = (struct numbers){malloc(count * sizeof(*ns)), count};
+    if (!kept->values)
+        return log_memory("%zu durations", count);
+    memcpy(kept->values, ns, count * sizeof(*ns));
+    return STATUS_OK;
+}
+
+/* The durations of the empty kernel: their median, within what they differ, and the tick of the
+ * timer. The method has the reason if they are not known. */
 static enum status measure_empty(struct engine_session *session, struct duration_method *method)
 {
     const size_t counted = EMPTY_LAUNCHES - EMPTY_UNCOUNTED;
@@ -72,10 +85,14 @@ static enum status measure_empty(struct engine_session *session, struct duration
         snprintf(method->reason, sizeof(method->reason), "%s", unknown);
         return STATUS_OK;
     }
+    if (keep(&method->samples, ns, counted) != STATUS_OK)
+        return STATUS_ENVIRONMENT;
     stats_sort(ns, counted);
+    method->tick_ns = ticks_of(ns + EMPTY_BEYOND, counted - (size_t)2 * EMPTY_BEYOND,
+                               cuda_tick_ns(&session->device));
     method->empty_ns = stats_median(ns, counted);
     method->resolution_ns =
-        fmax(ns[counted - EMPTY_BEYOND] - ns[EMPTY_BEYOND - 1], cuda_tick_ns(&session->device));
+        fmax(ns[counted - EMPTY_BEYOND] - ns[EMPTY_BEYOND - 1], method->tick_ns);
     return STATUS_OK;
 }
 
@@ -87,23 +104,29 @@ static enum status measure_cell(struct engine_session *session, const struct lau
     const uint32_t sets = launchable_buffer_sets(launchable),
                    wanted = (cell->time.summary.value < long_ns ? ROUNDS : 1) * sets,
                    count = wanted > LAUNCHES_LEAST ? wanted : LAUNCHES_LEAST;
-    double ns[LAUNCHES_MAX], scratch[LAUNCHES_MAX], half;
-    struct strata_mean mean;
+    double ns[LAUNCHES_MAX], scratch[LAUNCHES_MAX];
+    struct ticks_mean mean;
     bool known;
 
     if (!measure_launches(session, launchable, cell, ns, count, &known))
         return cuda_fail(&session->device, cell, "launch failed while its duration was measured");
-    *duration = (struct cell_duration){true, NAN, NAN, NAN, count, known ? NULL : unknown};
+    *duration = (struct cell_duration){.given = true,
+                                       .value = NAN,
+                                       .ci_low = NAN,
+                                       .ci_high = NAN,
+                                       .launches = count,
+                                       .reason = known ? NULL : unknown};
     if (!known)
         return STATUS_OK;
-    mean = stats_strata_mean(ns, count, sets, scratch);
-    half = mean.error * student_quantile(1 - STATS_CONFIDENCE, fmax(1, mean.degrees));
-    if (mean.value < method->empty_ns + method->resolution_ns)
+    mean = ticks_mean(ns, count, sets, method->tick_ns, scratch);
+    if (mean.value < method->empty_ns + method->resolution_ns) {
         duration->reason = "no longer than the empty kernel, within the resolution";
-    else
-        *duration = (struct cell_duration){true,  mean.value, mean.value - half, mean.value + half,
-                                           count, NULL};
-    return STATUS_OK;
+    } else {
+        duration->value = mean.value;
+        duration->ci_low = mean.value - mean.half;
+        duration->ci_high = mean.value + mean.half;
+    }
+    return keep(&duration->samples, ns, count);
 }
 
 enum status cuda_measure_durations(struct engine_session *session, struct result *result,
@@ -115,7 +138,10 @@ enum status cuda_measure_durations(struct engine_session *session, struct result
 
     if (!method->given)
         return STATUS_OK;
-    *method = (struct duration_method){.given = true, .empty_ns = NAN, .resolution_ns = NAN};
+    *method = (struct duration_method){.given = true,
+                                       .empty_ns = NAN,
+                                       .resolution_ns = NAN,
+                                       .tick_ns = NAN};
     cuda_expect(&session->device, set_up_seconds);
     cupti_session_close(session->counting);
     session->counting = NULL;
