@@ -71,6 +71,10 @@ class Judged(unittest.TestCase):
         under = load("grid", condition="if blockDim.x is a multiple of 32")
         self.assertTrue(self.said([under], TRUTH))
         self.assertEqual(self.said([under], TRUTH, "part"), [])
+        # Each instruction that a load became may have a condition of its own.
+        for loads in ([under, under], [load("grid"), under]):
+            self.assertTrue(self.said(loads, TRUTH))
+            self.assertEqual(self.said(loads, TRUTH, "part"), [])
 
     def test_a_load_that_became_several(self):
         two = TRUTH._replace(most=2)

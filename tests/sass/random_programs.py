@@ -208,7 +208,8 @@ def judge_kernel(tables, loads, truths, counts):
         # A copy of the load may have the line of what stands before it.
         its = its + [load for load in strays if may_be(load, its[0], tables[line])]
         for shape, truth in truths.get(line, {}).items():
-            why = false_of_one(its[0], shape, truth) if len(its) == 1 else false_of_all(its, truth)
+            one = len(its) == 1
+            why = false_of_one(its[0], shape, truth) if one else false_of_all(its, shape, truth)
             if why:
                 said = ", ".join(f"{load['instruction']} {said_of(load)}" for load in its)
                 yield f"line {line} ({tables[line]}): {said}; the host, in {shape} warps: {why}"
@@ -249,8 +250,10 @@ def false_of_one(load, shape, truth):
     return None
 
 
-def false_of_all(loads, truth):
+def false_of_all(loads, shape, truth):
     """The same of the instructions that a load has become."""
+    if any(load["condition"] for load in loads) and shape != "whole":
+        return None
     if any(load["addresses"] is None and load["variation"] not in UNIFORM for load in loads):
         return None
     most = sum(load["addresses"] or 1 for load in loads)
