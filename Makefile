@@ -130,10 +130,10 @@ FUZZER  := $(BUILD)/tests/fuzz/fuzz
 DECODED := $(BUILD)/tests/sass/decoded
 CARDS   := $(wildcard results/cards/*.json)
 
-.PHONY: all tests simulated run contribute cards schemas setup test test-kernels test-all \
-        test-long test-distributions test-fleet test-gpu coverage bench-gpu bench-against plots \
-        reproduce gallery check-sass check-ptx check-headers sanitize fuzz fuzzers install \
-        uninstall format lint dist deb release clean help FORCE
+.PHONY: all tests test-tools simulated run contribute cards schemas setup test test-kernels \
+        test-all test-long test-distributions test-fleet test-gpu coverage bench-gpu bench- \
+        against plots reproduce gallery check-sass check-ptx check-headers sanitize fuzz fuzzers \
+        install uninstall format lint dist deb release clean help FORCE
 
 # What the program is built with, in words.
 BUILT_ARCHS    := architectures $(ARCHS) and PTX of $(lastword $(ARCHS))$(ARCHS_WHY)
@@ -146,7 +146,10 @@ BUILT_WITH     := $(if $(CUDA),CUDA $(CUDA_VERSION)$(COMMA) $(BUILT_ARCHS)$(BUIL
 all: $(PROGRAM) $(OBJ)/bytecode.stamp ## build the program (the default)
 	@echo '$(PROGRAM): $(BUILT_WITH)'
 
-tests: $(TESTS) $(FAULTS) $(DECODED) ## build the unit tests
+tests: $(TESTS) test-tools ## build the unit tests
+
+# What other tests use.
+test-tools: $(FAULTS) $(DECODED)
 
 # The bytecode of the analysis, beside its modules, where Python looks for it. Without it, Python
 # compiles what it imports in every process. It holds the hash of its source, so that it is never

@@ -135,7 +135,13 @@ SANITIZED = [
 ]
 CLUSTERS = ("fleet_slurm.py",)  # of the same program, without sanitizers
 # `make test-kernels`, which changes of kernels ask for, and `long` run these, too
-KERNELS_LONG = ("kernel_faults.py", "cuda_11_8.py", "space_instructions.py")
+KERNELS_LONG = (
+    "kernel_faults.py",
+    "cuda_11_8.py",
+    "space_instructions.py",
+    "compilers.py",
+    "toolkit.py",
+)
 # Files of tests/end_to_end that take long for what a change most often breaks: `all` and `long` run
 # them.
 ALL = (
@@ -615,7 +621,9 @@ def gpu(toolkit):
 def parts_of(suite, found):
     toolkit = os.environ.get("CBANK_CUDA", "")
     fast = () if suite == "long" else ("FAST_TESTS=-O0",)
-    build = Part("build", make(*fast, "all", "tests", jobs=SLOTS), slots=SLOTS)
+    # `all` has unit tests of its own build, with sanitizers.
+    tests = "test-tools" if suite == "all" else "tests"
+    build = Part("build", make(*fast, "all", tests, jobs=SLOTS), slots=SLOTS)
     os.environ["CBANK_TEST"] = {"test": "quick", "long": "full"}.get(suite, "small")
     if suite == "all":
         os.environ["CBANK_ARCHS"] = "ends"
