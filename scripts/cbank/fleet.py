@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sqlite3
 import time
 
 import numpy as np
@@ -451,6 +452,22 @@ def parse(words: list[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
+def say_of_the_future(store: sqlite3.Connection) -> None:
+    """Warns once of all runs that began later than now, and less than a day later: they are
+    judged."""
+    count, started, newest = store.execute(
+        "SELECT count(*), max(started_ms), file FROM runs WHERE started_ms BETWEEN ? AND ?",
+        (round(time.time() * 1000) + CLOCK_SLACK_MS, latest_ms()),
+    ).fetchone()
+    if count:
+        say(
+            "warning",
+            f"{count} run{'s' if count > 1 else ''} began in the future, the newest"
+            f" {printable(newest)} at {write_time(started)}; set the clocks of their hosts, and"
+            " take them out: cbank ingest --forget",
+        )
+
+
 def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
     options = parse(words)
@@ -458,17 +475,7 @@ def main(words: list[str]) -> int:
         raise Failure("--baseline: a driver or a date is missing")
     with reading(options.store) as store:
         fleet = Fleet(options.store, store, options.nights, options.gap, options.baseline)
-        for (name,) in store.execute(
-            "SELECT file FROM runs WHERE started_ms BETWEEN ? AND ?",
-            (round(time.time() * 1000) + CLOCK_SLACK_MS, latest_ms()),
-        ):
-            say(
-                "warning",
-                (
-                    f"{name}: it began in the future; set the clock of its host, and take it out:"
-                    " cbank ingest --forget"
-                ),
-            )
+        say_of_the_future(store)
         verdict = Verdict(
             fleet, Limits(options.threshold / 100, options.peer_threshold / 100), options.inventory
         )

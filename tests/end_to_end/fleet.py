@@ -829,7 +829,7 @@ class Ingested(FleetCase):
         self.assertIn("2100-01-01T00:00:00Z", shown.stdout)
         with open(self.path("5-1.json"), encoding="utf-8") as file:
             ahead = json.load(file)
-        for hours, words in ((1, "it began in the future"), (48, "no verdict is made of them")):
+        for hours, words in ((1, "began in the future"), (48, "no verdict is made of them")):
             start = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=hours)
             ahead["started_utc"] = start.strftime("%Y-%m-%dT%H:%M:%SZ")
             ahead["finished_utc"] = None
@@ -839,6 +839,23 @@ class Ingested(FleetCase):
             self.cbank("ingest", "store.db", "ahead.json", "--quiet", "--later")
             self.assertIn(words, self.cbank("fleet", "store.db", status=None).stderr)
             self.cbank("ingest", "store.db", "--forget", "ahead.json")
+
+    def test_runs_of_the_next_hours_are_told_in_one_sentence(self):
+        """All of a clock that is ahead, by their count and the newest."""
+        self.ingest()
+        now = datetime.datetime.now(datetime.timezone.utc)
+        for hours, told in (
+            (2, "1 run began in the future, the newest ahead-2.json at "),
+            (5, "2 runs began in the future, the newest ahead-5.json at "),
+            (3, "3 runs began in the future, the newest ahead-5.json at "),
+        ):
+            start = (now + datetime.timedelta(hours=hours)).strftime("%Y-%m-%dT%H:%M:%SZ")
+            ahead = {**result_of(2, 0), "started_utc": start, "finished_utc": None}
+            self.write(f"ahead-{hours}.json", ahead)
+            self.cbank("ingest", "store.db", f"ahead-{hours}.json", "--quiet")
+            said = self.cbank("fleet", "store.db", status=None).stderr
+            self.assertEqual(said.count("in the future"), 1, said)
+            self.assertIn(told, said)
 
 
 if __name__ == "__main__":
