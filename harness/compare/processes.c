@@ -252,7 +252,7 @@ enum status process_run(struct processes *processes, size_t side, uint64_t numbe
 {
     char path[PATH_MAX], what[64];
     struct result result = {0};
-    enum status status = STATUS_OK, added;
+    enum status status = STATUS_OK, added = STATUS_OK;
 
     *dropped = false;
     snprintf(what, sizeof(what), "%s process %" PRIu64, side_names[side], number);
@@ -263,12 +263,14 @@ enum status process_run(struct processes *processes, size_t side, uint64_t numbe
             fprintf(stderr, "%s\n", what);
         status = run_process(processes, side, what, path);
         sides->total.findings += status == STATUS_FINDING;
-        if (status > STATUS_FINDING) {
-            if (!interrupted()) /* a signal may come when the result is there already */
-                file_discard(path);
+        if (status > STATUS_FINDING && !interrupted())
+            file_discard(path);
+        if (status <= STATUS_FINDING)
+            added = result_read(path, &result);
+        else if (read_before(path, &result)) /* a signal came when the result was there already */
+            status = STATUS_OK;
+        else
             return status;
-        }
-        added = result_read(path, &result);
         if (added != STATUS_OK) {
             processes->told = true;
             result_close(&result);

@@ -255,6 +255,21 @@ class Kept(Case):
             ["new-1.json", "new-2.json", "new-3.json", "processes.txt"],
         )
 
+    def test_a_signal_when_a_result_is_there(self):
+        """Its process has not ended yet: the report has it, and it is not measured again."""
+        self.program(
+            "new",
+            f"""echo >> runs
+            {shlex.quote(CBANK)} "$@" || exit
+            [ ! -e hang ] || [ $(wc -l < runs) -lt 3 ] || exec sleep 60""",
+        )
+        said = self.end(signal.SIGTERM, "--results", "kept")
+        self.assertIn("3 results are in kept", said)
+        self.same(read_json(self.path("gate.json")), 3)
+        report, _ = self.go_on("--results", "kept")
+        self.same(report, 3)
+        self.assertEqual(self.runs(), 3)
+
     def test_kill_and_the_same_command_again(self):
         self.end(signal.SIGKILL, "--results", "kept")
         self.assertFalse(os.path.exists(self.path("gate.json")))
