@@ -6,11 +6,11 @@ beside another process.
 usage: kept_on_gpu.py [--program build/cbank] [--kernel FILE.cu] --json FILE [RUN OPTION...]
        kept_on_gpu.py --show FILE
 
-run, spaces and gate are ended by SIGTERM and by kill -9 as soon as their file has something
-and go on: --resume and --results. The document must then be of the same cells as one of
-an undisturbed command. A gate then runs beside neighbour.cu, which nvcc compiles (or the program
-that --neighbour names), and alone. Exits 1 where something was lost, or a neighbour is called a
-regression. It is made to take less than three minutes.
+run, spaces and gate are ended by SIGTERM and by kill -9 as soon as their file has something, and go
+on: --resume and --results. The document must then have what was measured before, unchanged, and the
+cells of one of an undisturbed command. A gate then runs beside neighbour.cu, which nvcc compiles
+(or the program that --neighbour names), and alone. At the end stands what holds; the exit code is 1
+where something does not. It is made to take less than three minutes.
 """
 
 import json
@@ -37,26 +37,36 @@ def options(parser):
 
 
 def parts(path):
-    """{name of a cell: whether it was measured} of a document, or of the results
-    in a folder; empty where there is none yet."""
-    if os.path.isdir(path):
-        names = [name for name in os.listdir(path) if name.endswith(".json")]
-        return {name: trials.load(os.path.join(path, name))["complete"] for name in names}
+    """{name of a cell: (its samples, whether it is measured to its end)}, or of each result in a
+    folder: (its start, the same). Empty where there is no document yet."""
     try:
-        document = trials.load(path)
+        if os.path.isdir(path):
+            names = [name for name in os.listdir(path) if name.endswith(".json")]
+            documents = {name: trials.load(os.path.join(path, name)) for name in names}
+            return {
+                name: ([document["started_utc"]] * document["complete"], document["complete"])
+                for name, document in documents.items()
+            }
+        return {
+            cell["identity"]: (
+                (cell["time_ns"] or {}).get("samples") or [],
+                cell["status"] != "pending",
+            )
+            for cell in trials.load(path)["cells"]
+        }
     except (OSError, ValueError):
         return {}
-    return {
-        cell["identity"]: cell["status"] != "pending" or cell["time_ns"] is not None
-        for cell in document["cells"]
-    }
+
+
+def has_some(path):
+    return any(samples for samples, _ in parts(path).values())
 
 
 def end(words, path, number):
     """Ends a command as soon as its file has something: (its exit code, the parts then)."""
     started = time.monotonic()
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as program:
-        while program.poll() is None and not any(parts(path).values()):
+        while program.poll() is None and not has_some(path):
             time.sleep(0.01)
             if time.monotonic() > started + SECONDS_MAX:
                 program.kill()
@@ -65,60 +75,81 @@ def end(words, path, number):
     return program.returncode, parts(path)
 
 
+def end_and_go_on(program, folder, kernel, rest):
+    """The rows of run and spaces: each is ended by each signal, and goes on."""
+    commands = {
+        "run": (["run", "--engine", "cuda", *rest], ["run"]),
+        "spaces": (["spaces", *kernel, "--counters", "none"], ["spaces", kernel[0]]),
+    }
+    for name, (words, again) in commands.items():
+        path = os.path.join(folder, f"{name}.json")
+        words = [program, *words, "--quiet", "--json", path]
+        trials.call(*words)
+        whole = parts(path)
+        for number in SIGNALS:
+            os.remove(path)
+            code, before = end(words, path, getattr(signal, number))
+            trials.call(program, *again, "--quiet", "--resume", path)
+            yield row(name, number, code, before, whole, parts(path))
+
+
+def end_gate_and_go_on(gate, folder):
+    """The rows of gate, whose report after SIGTERM has the processes that were measured."""
+    whole = [f"new-{process}.json" for process in (1, 2, 3)]
+    for number in SIGNALS:
+        path, report = os.path.join(folder, f"gate-{number}"), os.path.join(
+            folder, f"{number}.json"
+        )
+        words = [*gate, "--threshold", "0.001", "--processes", "3", "--quiet"]
+        words += ["--results", path, "--json", report]
+        code, before = end(words, path, getattr(signal, number))
+        told = trials.load(report) if os.path.exists(report) else None
+        trials.call(*words, statuses=(0, 1, 4))
+        yield {
+            **row("gate", number, code, before, whole, parts(path)),
+            "results_in_report": told and told["new"]["results"],
+            "results_in_report_after": trials.load(report)["new"]["results"],
+        }
+
+
 def make(arguments, rest):
     rest = rest or ["--counters", "none"]
-    rows = []
     with tempfile.TemporaryDirectory() as folder:
+        neighbour = arguments.neighbour or neighbour_trial.build(folder)
         base = trials.measure(arguments.program, os.path.join(folder, "base.json"), *rest)
         gate = [arguments.program, "gate", base, "--engine", "cuda", *rest]
-        # command: what makes the document, its path and what goes on
-        commands = {
-            "run": (["run", "--engine", "cuda", *rest], "run.json", ["run"]),
-            "spaces": (
-                ["spaces", arguments.kernel, "--size", arguments.size, "--counters", "none"],
-                "spaces.json",
-                ["spaces", arguments.kernel],
-            ),
-        }
-        for name, (words, file, again) in commands.items():
-            path = os.path.join(folder, file)
-            words = [arguments.program, *words, "--quiet", "--json", path]
-            trials.call(*words)
-            whole = parts(path)
-            for number in SIGNALS:
-                os.remove(path)
-                code, before = end(words, path, getattr(signal, number))
-                trials.call(arguments.program, *again, "--quiet", "--resume", path)
-                rows.append(row(name, number, code, before, whole, parts(path)))
-        for number in SIGNALS:
-            path = os.path.join(folder, f"gate-{number}")
-            words = [*gate, "--threshold", "0.001", "--processes", "3", "--results", path]
-            code, before = end([*words, "--quiet"], path, getattr(signal, number))
-            trials.call(*words, "--quiet", statuses=(0, 1, 4))
-            whole = {f"new-{i}.json": True for i in (1, 2, 3)}
-            rows.append(row("gate", number, code, before, whole, parts(path)))
-        beside = {}
-        neighbour = arguments.neighbour or neighbour_trial.build(folder)
+        kernel = [arguments.kernel, "--size", arguments.size]
+        ended = [
+            *end_and_go_on(arguments.program, folder, kernel, rest),
+            *end_gate_and_go_on(gate, folder),
+        ]
         words = [*gate, "--threshold", "1", "--seconds", arguments.gate_seconds, "--json", "-"]
         with neighbour_trial.Neighbour(neighbour, "compute"):
-            beside["compute"] = judged(words)
-        beside["alone"] = judged(words)
+            beside = judged(words)
         return {
             **trials.origin(trials.load(base)),
             "run_options": rest,
-            "ended": rows,
-            "beside": beside,
+            "ended": ended,
+            "beside": {"compute": beside, "alone": judged(words)},
         }
 
 
 def row(command, number, code, before, whole, after):
+    begun = {name: samples for name, (samples, _) in before.items() if samples}
     return {
         "command": command,
         "signal": number,
         "exit_code": code,
-        "measured_before": sum(before.values()),
         "parts": len(whole),
-        "same_parts": after == whole,
+        "begun_before": len(begun),
+        "samples_before": sum(map(len, begun.values())),
+        "kept": sum(
+            name in after and after[name][0][: len(samples)] == samples
+            for name, samples in begun.items()
+        ),
+        "whole_before": sum(ended for _, ended in before.values()),
+        "whole_after": sum(name in after and after[name][1] for name in whole),
+        "others_after": len(set(after) - set(whole)),
     }
 
 
@@ -127,25 +158,71 @@ def judged(words):
     return {"exit_code": done.returncode, "counts": json.loads(done.stdout)["counts"]}
 
 
+def checks(report):
+    """[(what holds, whether it does)]"""
+    ended = report["ended"]
+    gates = {one["signal"]: one for one in ended if one["command"] == "gate"}
+    counts = {kind: one["counts"] for kind, one in report["beside"].items()}
+    return [
+        (
+            "kill: a signal ends it, and what was measured is in the file",
+            all(
+                one["exit_code"] == -getattr(signal, one["signal"]) and one["begun_before"] > 0
+                for one in ended
+            ),
+        ),
+        (
+            "resume: nothing is lost or measured again, and the rest is measured",
+            all(
+                one["kept"] == one["begun_before"]
+                and one["whole_after"] == one["parts"]
+                and one["others_after"] == 0
+                for one in ended
+            ),
+        ),
+        (
+            "gate by a signal: its report has what was measured, and later all",
+            (gates["SIGTERM"]["results_in_report"] or 0) >= gates["SIGTERM"]["whole_before"] > 0
+            and gates["SIGKILL"]["results_in_report"] is None
+            and all(one["results_in_report_after"] == one["parts"] for one in gates.values()),
+        ),
+        (
+            "contended: beside a neighbour cells are contended (exit 4), none regressed",
+            report["beside"]["compute"]["exit_code"] == 4
+            and counts["compute"]["contended"] > 0
+            and counts["compute"]["regressed"] == 0,
+        ),
+        (
+            "alone: no cell is contended or regressed",
+            counts["alone"]["contended"] == counts["alone"]["regressed"] == 0,
+        ),
+    ]
+
+
 def show(report):
-    """Prints the figures; returns whether nothing was lost, and no neighbour is a regression."""
-    met = True
-    print(f"{'command':13}{'ended by':10}{'measured before':>15}  after going on")
+    """Prints the figures; returns whether all holds."""
+    print(
+        f"{'command':9}{'ended by':10}{'exit':>5}{'begun':>12}{'samples':>9}{'kept':>6}"
+        f"{'whole after':>13}"
+    )
     for one in report["ended"]:
-        kept = one["same_parts"] and one["measured_before"] > 0
-        ended = one["exit_code"] == -getattr(signal, one["signal"])
-        met &= kept and ended
+        of = f" of {one['parts']}"
         print(
-            f"{one['command']:13}{one['signal']:10}"
-            f"{one['measured_before']:>8} of {one['parts']:<4}"
-            f"  {'the same cells' if kept else 'OTHER CELLS'}"
-            f"{'' if ended else ' (it had ended before)'}"
+            f"{one['command']:9}{one['signal']:10}{one['exit_code']:>5}"
+            f"{str(one['begun_before']) + of:>12}{one['samples_before']:>9}{one['kept']:>6}"
+            f"{str(one['whole_after']) + of:>13}"
         )
     for kind, one in report["beside"].items():
         counts = ", ".join(f"{count} {name}" for name, count in one["counts"].items() if count)
-        met &= one["counts"]["regressed"] == 0
-        print(f"gate, {kind + ':':9} exit {one['exit_code']}: {counts}")
-    return met
+        print(
+            f"gate {'alone' if kind == 'alone' else 'beside another process'}: exit"
+            f" {one['exit_code']}, {counts}"
+        )
+    found = checks(report)
+    print()
+    for what, holds in found:
+        print(f"{'pass' if holds else 'FAIL'}  {what}")
+    return all(holds for _, holds in found)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ a process that copies or idles makes none, and the figures say what that costs.
 import contextlib
 import math
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -38,7 +39,7 @@ def options(parser):
 def build(folder):
     program = os.path.join(folder, "neighbour")
     trials.call(
-        "nvcc",
+        shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc",
         "-O2",
         "-o",
         program,
