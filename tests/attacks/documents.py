@@ -210,7 +210,8 @@ def committed(campaign):
 
 
 def main():
-    campaign = Campaign(count=1200 if os.environ.get("CBANK_TEST") == "full" else 400)
+    full = os.environ.get("CBANK_TEST") == "full"
+    campaign = Campaign(count=1200 if full else 400, quick=90)
     (committed if "--committed" in campaign.rest else mutants)(campaign)
     sys.exit(campaign.end())
 

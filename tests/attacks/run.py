@@ -222,10 +222,10 @@ class Campaign:
     """A folder to work in, and the tries of each class. quick: the count in `make test`, whose
     attacks together take 20 processor seconds at most."""
 
-    def __init__(self, count, quick=None):
+    def __init__(self, count, quick):
         parser = argparse.ArgumentParser()
-        in_test = quick and os.environ.get("CBANK_TEST") == "quick"
-        parser.add_argument("--count", type=int, default=quick if in_test else count)
+        self.in_test = os.environ.get("CBANK_TEST") == "quick"
+        parser.add_argument("--count", type=int, default=quick if self.in_test else count)
         parser.add_argument("--seed", type=int, default=1)
         self.options, self.rest = parser.parse_known_args()
         self.kept = tempfile.TemporaryDirectory()

@@ -132,12 +132,14 @@ ANALYSIS = ("check FILE", "history FILE", "ingest out.db FILE")
 
 
 def all_documents(campaign):
-    for name, text in documents():
+    """In `make test` one command of each kind for each of them, in turn."""
+    for number, (name, text) in enumerate(documents()):
         with open(f"{name}.json", "w", encoding="utf-8") as file:
             file.write(text)
-        for line in INSTRUMENT:
+        turn = slice(number % 3, number % 3 + 1) if campaign.in_test else slice(None)
+        for line in INSTRUMENT[turn]:
             campaign.attempt("sizes, documents", line.replace("FILE", file.name).split())
-        for line in ANALYSIS:
+        for line in ANALYSIS[turn]:
             words = line.replace("FILE", file.name).split()
             done = analysis(*words)
             said = done.stdout + done.stderr
@@ -222,7 +224,7 @@ def plans(campaign):
 
 
 def main():
-    campaign = Campaign(count=40, quick=20)
+    campaign = Campaign(count=40, quick=12)
     os.environ["CBANK_PROGRAM"] = CBANK
     os.chdir(campaign.folder)
     for attack in (plans, numbers, counts, all_documents, files):
