@@ -131,9 +131,9 @@ DECODED := $(BUILD)/tests/sass/decoded
 CARDS   := $(wildcard results/cards/*.json)
 
 .PHONY: all tests test-tools simulated run contribute cards schemas setup test test-kernels \
-        test-all test-long test-distributions test-fleet test-gpu coverage bench-gpu bench- \
-        against plots reproduce gallery check-sass check-ptx check-headers sanitize fuzz fuzzers \
-        install uninstall format lint dist deb release clean help FORCE
+        test-all test-long test-distributions test-fleet test-gpu coverage bench-gpu \
+        bench-against plots reproduce gallery check-sass check-ptx check-headers sanitize fuzz \
+        fuzzers install uninstall format lint dist deb release clean help FORCE
 
 # What the program is built with, in words.
 BUILT_ARCHS    := architectures $(ARCHS) and PTX of $(lastword $(ARCHS))$(ARCHS_WHY)
