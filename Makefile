@@ -214,7 +214,8 @@ $(OBJ)/harness/code/images.o: $(IMAGE_ARCHIVE) $(OBJ)/images.stamp
 # The cards go into the program by .incbin, which dependency files do not see.
 $(filter $(OBJ)/harness/counts/card%,$(OBJECTS)): $(CARDS)
 # So do the headers of kernel files.
-$(OBJ)/harness/kernel/kernel_headers.o: kernels/cbank.cuh kernels/cbank_case.h
+$(OBJ)/harness/kernel/kernel_headers.o: kernels/cbank.cuh kernels/cbank_shared.cuh \
+        kernels/cbank_case.h
 
 # The folders that an object may include, by its own folder.
 # $(call objects_of,ROOM): those of its own folder, not of the rooms in it.

@@ -12,7 +12,8 @@ _cbank_words() { # PROGRAM COMMAND OPTION
         "$1" list "${3#--}s" --csv
         ;;
     *:--space)
-        echo constant global readonly shared shared_copies param texture shuffle select prmt all
+        echo constant global readonly shared shared_async shared_bulk shared_copies param texture \
+            shuffle select prmt all
         ;;
     *:--cache-state) "$1" list cache_states --csv ;;
     *:--counters) "$1" list counters --csv ;;

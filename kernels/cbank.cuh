@@ -20,8 +20,8 @@
  *
  *   entry, count, bytes        the type of an entry, the number of entries, and the bytes of all
  *   shared_bytes               dynamic shared memory that the launch must add for it: 0 unless S is
- *                              `shared` and the table has more than 48 KB. It lies at the start of
- *                              the dynamic shared memory
+ *                              `shared`, `shared_async` or `shared_bulk` and the table has more
+ *                              than 48 KB. It lies at the start of the dynamic shared memory
  *   load(entries, stream)      host: gives the table `count` entries of host memory, in the order
  *                              of the stream (0 by default). A second call replaces them. It
  *                              returns what the CUDA runtime returns
@@ -44,6 +44,8 @@
  *   global          global memory, by plain loads (LDG): any number
  *   readonly        global memory, by read-only loads (LDG.CONSTANT): any number
  *   shared          shared memory, a copy for each block (LDS): what a block can have
+ *   shared_async    the same, filled by cp.async (LDGSTS): sm_80 and later
+ *   shared_bulk     the same, filled by one cp.async.bulk (UBLKCP): sm_90 and CUDA 12.0, and later
  *   shared_copies   shared memory, up to 32 copies for each block in 32 KB at most: neighbouring
  *                   threads read neighbouring copies (LDS). 16 KB
  *   param           the kernel's parameters (LDC): 2 KB; from CUDA 12.1 and sm_70 on 32,764 bytes
@@ -164,7 +166,7 @@ template <class T> struct only_if<true, T> {
 
 /* The threads that stage a table: a row of the block, or those that the caller counts. Their
  * numbers are read in the loop, as by hand: in variables, the compiler orders instructions
- * otherwise. */
+ * otherwise. One thread of the block is the first. */
 struct row_threads {
     CBANK_INLINE cbank_u32 own() const
     {
@@ -173,6 +175,10 @@ struct row_threads {
     CBANK_INLINE cbank_u32 all() const
     {
         return blockDim.x;
+    }
+    CBANK_INLINE bool first() const
+    {
+        return (threadIdx.x | threadIdx.y | threadIdx.z) == 0;
     }
 };
 struct counted_threads {
@@ -186,6 +192,10 @@ struct counted_threads {
     {
         return threads;
     }
+    CBANK_INLINE bool first() const
+    {
+        return thread == 0;
+    }
 };
 
 /* The base of every table, which Table is the type of. A table that needs more has members of these
@@ -196,14 +206,21 @@ template <class Table, class Entry, cbank_u32 count_, class Space> struct table_
     static constexpr cbank_u32 count = count_, shared_bytes = 0;
     static constexpr cbank_u64 bytes = (cbank_u64)sizeof(Entry) * count_;
     static constexpr cbank_u64 static_shared_bytes = 0;
-    static constexpr bool needs_barrier = false; /* after copy() */
+    static constexpr bool needs_barrier = false; /* between own_copied() and all_copied() */
 
     static_assert(count_ > 0, "CBANK_TABLE: a table has one entry or more");
     static_assert(__is_trivially_copyable(Entry),
                   "CBANK_TABLE: the type of an entry must be trivially copyable");
 
-    /* stage() without its barrier. */
+    /* The parts of stage(): the thread begins its copies; they have been made; those of the block
+     * have been made. */
     template <class Threads> CBANK_INLINE void copy(Threads)
+    {
+    }
+    CBANK_INLINE void own_copied()
+    {
+    }
+    CBANK_INLINE void all_copied()
     {
     }
     CBANK_INLINE void stage()
@@ -216,9 +233,13 @@ template <class Table, class Entry, cbank_u32 count_, class Space> struct table_
     }
     template <class Threads> CBANK_INLINE void stage_by(Threads by)
     {
-        static_cast<Table *>(this)->copy(by);
+        Table *const table = static_cast<Table *>(this);
+
+        table->copy(by);
+        table->own_copied();
         if (Table::needs_barrier)
             __syncthreads();
+        table->all_copied();
     }
 #ifdef CBANK_RUNTIME
     cudaError_t release()
@@ -371,105 +392,10 @@ CBANK_TABLE_IN(readonly, memory_table)
 };
 /* clang-format on */
 
-/* Shared memory of one table: its own variable up to 48 KB, else the start of the block's dynamic
- * shared memory. */
-template <class Entry, cbank_u32 count, class Tag, bool dynamic> struct shared_entries {
-    static CBANK_INLINE Entry *entries()
-    {
-        __shared__ storage<Entry, count> staged;
-
-        return staged.entries();
-    }
-};
-#ifndef CBANK_HOST_BUILD
-template <class Entry, cbank_u32 count, class Tag> struct shared_entries<Entry, count, Tag, true> {
-    static CBANK_INLINE Entry *entries()
-    {
-        extern __shared__ uint4 cbank_dynamic_shared[];
-
-        return reinterpret_cast<Entry *>(cbank_dynamic_shared);
-    }
-};
-#endif
-
-/* Copies `count` entries to shared memory, each entry of the table `copies` times. If there are
- * many, a thread loads four before it stores them: loads of L2 then wait together. */
-template <cbank_u32 count, cbank_u32 copies, class Threads, class Entry>
-CBANK_INLINE void copy_entries(Threads by, Entry *to, const Entry *from)
+} // namespace cbank
+#include "cbank_shared.cuh"
+namespace cbank
 {
-    cbank_u32 i = by.own();
-
-    if (count >= 1024)
-#pragma unroll 1
-        for (; i + 3 * by.all() < count; i += 4 * by.all()) {
-            storage<Entry, 4> four;
-
-#pragma unroll
-            for (cbank_u32 k = 0; k < 4; k++)
-                four.entries()[k] = from[(i + k * by.all()) / copies];
-#pragma unroll
-            for (cbank_u32 k = 0; k < 4; k++)
-                to[i + k * by.all()] = four.entries()[k];
-        }
-    for (; i < count; i += by.all())
-        to[i] = from[i / copies];
-}
-
-CBANK_TABLE_IN(shared, memory_table)
-{
-    static constexpr bool dynamic = table::bytes > static_shared_max;
-    typedef shared_entries<Entry, count_, Tag, dynamic> staged;
-
-    static_assert(table::bytes <= shared_max,
-                  "cbank: the shared memory of a block is smaller than the table");
-
-  public:
-    static constexpr cbank_u32 shared_bytes = dynamic ? (cbank_u32)table::bytes : 0;
-    static constexpr cbank_u64 static_shared_bytes = dynamic ? 0 : table::bytes;
-    static constexpr bool needs_barrier = true;
-
-    template <class Threads> CBANK_INLINE void copy(Threads by)
-    {
-        copy_entries<count_, 1>(by, staged::entries(), this->entries);
-    }
-    template <class Index> CBANK_INLINE Entry operator[](Index index) const
-    {
-        return staged::entries()[index];
-    }
-};
-
-/* The largest power of two that is `most` or less. */
-CBANK_BOTH constexpr cbank_u32 power_of_two(cbank_u64 most)
-{
-    return most < 2 ? 1 : 2 * power_of_two(most / 2);
-}
-
-/* Entry k of copy c is element k x copies + c. */
-CBANK_TABLE_IN(shared_copies, memory_table)
-{
-    static_assert(table::bytes <= copies_max / 2,
-                  "cbank: two copies or more have 32,768 bytes of shared memory");
-
-  public:
-    static constexpr cbank_u32 copies =
-        copies_max / table::bytes < 32 ? power_of_two(copies_max / table::bytes) : 32;
-    static constexpr cbank_u64 static_shared_bytes = copies * table::bytes;
-    static constexpr bool needs_barrier = true;
-
-    template <class Threads> CBANK_INLINE void copy(Threads by)
-    {
-        own = by.own() % copies;
-        copy_entries<count_ * copies, copies>(by, staged::entries(), this->entries);
-    }
-    template <class Index> CBANK_INLINE Entry operator[](Index index) const
-    {
-        return staged::entries()[index * copies + own];
-    }
-
-  private:
-    typedef shared_entries<Entry, count_ * copies, Tag, false> staged;
-    cbank_u32 own = 0; /* the copy that the thread reads */
-};
 
 CBANK_TABLE_IN(param, table_base)
 {
@@ -729,11 +655,14 @@ template <class... Numbers> CBANK_BOTH constexpr cbank_u64 sum_of(Numbers... num
 /* Stages tables with one barrier. */
 template <class... Tables> CBANK_INLINE void stage(Tables &...tables)
 {
-    const int copied[] = {(tables.copy(row_threads()), 0)...};
+    const int copied[] = {(tables.copy(row_threads()), 0)...},
+              own[] = {(tables.own_copied(), 0)...};
 
-    (void)copied;
     if (sum_of(Tables::needs_barrier...))
         __syncthreads();
+    const int all[] = {(tables.all_copied(), 0)...};
+
+    (void)copied, (void)own, (void)all;
 }
 
 /* -- cases ------------------------------------------------------------------------------------- */

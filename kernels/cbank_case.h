@@ -34,6 +34,8 @@ typedef uint64_t cbank_u64;
     SPACE(global, GLOBAL)               \
     SPACE(readonly, READONLY)           \
     SPACE(shared, SHARED)               \
+    SPACE(shared_async, SHARED_ASYNC)   \
+    SPACE(shared_bulk, SHARED_BULK)     \
     SPACE(shared_copies, SHARED_COPIES) \
     SPACE(param, PARAM)                 \
     SPACE(texture, TEXTURE)             \

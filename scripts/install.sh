@@ -34,6 +34,7 @@ esac
 files() {
     printf '%s\t%s\t%s\n' 755 bin/cbank "$build/cbank" \
         644 include/cbank.cuh kernels/cbank.cuh \
+        644 include/cbank_shared.cuh kernels/cbank_shared.cuh \
         644 include/cbank_case.h kernels/cbank_case.h \
         644 share/bash-completion/completions/cbank docs/cbank.bash \
         755 share/cbank/scripts/fleet_run.sh scripts/fleet_run.sh \

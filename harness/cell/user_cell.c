@@ -16,13 +16,23 @@ const struct pattern user_pattern = {.name = "own",
 
 /* Memory spaces that no path of paths.def has, and what stands for several. They have no
  * instruction of their own. */
-enum { MIXED, OWN_PATHS = 3 };
+enum { MIXED, OWN_PATHS = 5 };
 
 static const struct path own_paths[OWN_PATHS] = {
     [MIXED] = {.name = "mixed",
                .summary = "tables in several memory spaces",
                .home = TABLE_GLOBAL,
                .loads = 1},
+    {.name = "shared_async",
+     .summary = "shared memory, filled by asynchronous copies of 16 bytes",
+     .home = TABLE_GLOBAL,
+     .unit = UNIT_SHARED,
+     .loads = 1},
+    {.name = "shared_bulk",
+     .summary = "shared memory, filled by one bulk copy",
+     .home = TABLE_GLOBAL,
+     .unit = UNIT_SHARED,
+     .loads = 1},
     {.name = "select",
      .summary = "instructions that select among registers",
      .home = TABLE_GLOBAL,

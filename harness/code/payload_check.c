@@ -41,8 +41,14 @@ static void classes_append(const struct kernel_sass *sass, enum sass_class end,
 
 void sass_classes_text(const struct kernel_sass *sass, char text[CELL_REASON_BYTES])
 {
+    static const char *const copies[SASS_COPY_COUNT] =
+        {[SASS_LDGSTS] = "LDGSTS", [SASS_UBLKCP] = "UBLKCP"};
+
     text[0] = '\0';
     classes_append(sass, SASS_SEL, text);
+    for (size_t i = 0; i < SASS_COPY_COUNT; i++)
+        if (sass->copies[i])
+            text_join(text, CELL_REASON_BYTES, ", ", "%" PRIu32 " %s", sass->copies[i], copies[i]);
 }
 
 bool sass_differs(const struct cell *cell, const struct kernel_sass *sass,

@@ -102,6 +102,7 @@ void sass_read(const void *code, size_t bytes, uint32_t architecture, struct ker
     out->counted = out->known && sass_count(code, bytes, out);
     out->modified = 0;
     memset(out->classes, 0, sizeof(out->classes));
+    memset(out->copies, 0, sizeof(out->copies));
     for (size_t offset = 0; out->known && offset + INSTRUCTION_BYTES <= bytes;
          offset += INSTRUCTION_BYTES) {
         struct instruction instruction;
@@ -109,7 +110,11 @@ void sass_read(const void *code, size_t bytes, uint32_t architecture, struct ker
         instruction_decode(code, offset, architecture, &instruction);
         const enum sass_class class = instruction_class(&instruction, architecture);
 
-        if (class == SASS_CLASS_COUNT || instruction_never(&instruction))
+        if (instruction_never(&instruction))
+            continue;
+        out->copies[SASS_LDGSTS] += instruction.opcode == OPCODE_LDGSTS;
+        out->copies[SASS_UBLKCP] += instruction.opcode == OPCODE_UBLKCP;
+        if (class == SASS_CLASS_COUNT)
             continue;
         out->classes[class][instruction_width(&instruction, class)]++;
         out->modified += instruction_modified(&instruction, class, architecture);

@@ -20,6 +20,15 @@
 
 enum { NAME_BYTES = SCRATCH_BYTES + 32 };
 
+/* Their texts: kernel_headers.S. */
+extern const char cbank_header_tables[], cbank_header_shared[], cbank_header_case[];
+
+const struct kernel_header kernel_headers[KERNEL_HEADERS] = {
+    {"cbank.cuh", cbank_header_tables},
+    {"cbank_shared.cuh", cbank_header_shared},
+    {"cbank_case.h", cbank_header_case},
+};
+
 static const double say_seconds = 30; /* between two lines that say what is waited for */
 static const double version_seconds = 60; /* for nvcc --version */
 
@@ -212,8 +221,12 @@ static bool add_run(struct nvcc_runs *runs, const struct kernel_build *build, si
 
 static bool write_headers(const struct kernel_compiler *compiler)
 {
-    return write_text(compiler->scratch.path, "cbank.cuh", cbank_header_tables) &&
-           write_text(compiler->scratch.path, "cbank_case.h", cbank_header_case);
+    bool written = true;
+
+    for (size_t i = 0; written && i < KERNEL_HEADERS; i++)
+        written =
+            write_text(compiler->scratch.path, kernel_headers[i].name, kernel_headers[i].text);
+    return written;
 }
 
 /* Says what is waited for. */

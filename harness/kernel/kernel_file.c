@@ -72,9 +72,11 @@ static bool make_key(const struct opening *opening, const char *text, const char
     FILE *stream = memory_open(&memory);
 
     if (stream) {
-        fprintf(stream, "%s\n%s\n%s\n%s\n%s\n%s%s\n%s\nsm_%u\n", compiler->path, compiler->version,
-                hash, opening->reads.text_sha256, opening->reads.headers_sha256,
-                cbank_header_tables, cbank_header_case, text, (unsigned)compiler->architecture);
+        fprintf(stream, "%s\n%s\n%s\n%s\n%s\n", compiler->path, compiler->version, hash,
+                opening->reads.text_sha256, opening->reads.headers_sha256);
+        for (size_t i = 0; i < KERNEL_HEADERS; i++)
+            fputs(kernel_headers[i].text, stream);
+        fprintf(stream, "\n%s\nsm_%u\n", text, (unsigned)compiler->architecture);
         for (size_t i = 0; i < compiler->words.count; i++)
             fprintf(stream, "%s\n", compiler->words.items[i]);
     }

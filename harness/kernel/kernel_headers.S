@@ -4,4 +4,5 @@
 #include "text_file.inc"
     .section .rodata.cbank_headers, "a", %progbits
     text cbank_header_tables, kernels/cbank.cuh
+    text cbank_header_shared, kernels/cbank_shared.cuh
     text cbank_header_case, kernels/cbank_case.h

@@ -39,8 +39,7 @@ bool kernel_nvrtc_open(struct kernel_compiler *out)
 
 void kernel_nvrtc_compile(const struct kernel_compiler *compiler, struct kernel_build *build)
 {
-    static const char *const header_names[] = {"cbank.cuh", "cbank_case.h"};
-    const char *const headers[] = {cbank_header_tables, cbank_header_case};
+    const char *names[KERNEL_HEADERS], *headers[KERNEL_HEADERS];
     const char **const words = calloc(OWN_WORDS + compiler->user_words, sizeof(*words));
     const struct nvrtc *nvrtc = &compiler->nvrtc;
     void *program = NULL;
@@ -48,10 +47,14 @@ void kernel_nvrtc_compile(const struct kernel_compiler *compiler, struct kernel_
     char arch[40];
     int error;
 
+    for (size_t i = 0; i < KERNEL_HEADERS; i++) {
+        names[i] = kernel_headers[i].name;
+        headers[i] = kernel_headers[i].text;
+    }
     snprintf(arch, sizeof(arch), "--gpu-architecture=sm_%u", (unsigned)compiler->architecture);
     build->status = STATUS_ENVIRONMENT;
     if (words &&
-        nvrtc->create(&program, build->source, "kernel.cu", 2, headers, header_names) == 0) {
+        nvrtc->create(&program, build->source, "kernel.cu", KERNEL_HEADERS, headers, names) == 0) {
         words[0] = arch, words[1] = "-DCBANK_MEASURE", words[2] = "-lineinfo";
         memcpy(words + OWN_WORDS, compiler->words.items, compiler->user_words * sizeof(*words));
         error = nvrtc->compile(program, (int)(OWN_WORDS + compiler->user_words), words);

@@ -41,8 +41,15 @@ struct kernel_compiler {
     double seconds; /* as in struct kernel_request */
 };
 
-/* Texts of the headers of kernel files: cbank.cuh and cbank_case.h. */
-extern const char cbank_header_tables[], cbank_header_case[];
+/* The headers of kernel files. */
+struct kernel_header {
+    const char *name, *text;
+};
+enum { KERNEL_HEADERS = 3 };
+extern const struct kernel_header kernel_headers[KERNEL_HEADERS];
+
+/* Whether a text is one of them. */
+bool kernel_is_header(const char *text);
 
 /* What a compile reads. Paths are as the compiler names them. */
 struct kernel_reads {

@@ -234,6 +234,14 @@ static void add_options(const struct texts *words, char identity[SHA256_HEX_BYTE
     }
 }
 
+bool kernel_is_header(const char *text)
+{
+    for (size_t i = 0; i < KERNEL_HEADERS; i++)
+        if (strcmp(text, kernel_headers[i].text) == 0)
+            return true;
+    return false;
+}
+
 /* Adds a file of the user's. False when out of memory. */
 static bool add_file(struct kernel_reads *reads, const char *path, char identity[SHA256_HEX_BYTES])
 {
@@ -252,8 +260,7 @@ static bool add_file(struct kernel_reads *reads, const char *path, char identity
     kernel_blank(text, bytes);
     added = add_data(reads, text, identity);
     /* Builds differ by these macros alone. */
-    if (strstr(text, "CBANK_SPACE_") && strcmp(text, cbank_header_tables) != 0 &&
-        strcmp(text, cbank_header_case) != 0)
+    if (strstr(text, "CBANK_SPACE_") && !kernel_is_header(text))
         kernel_unfollowed(reads, "it may include other files by CBANK_SPACE_... in", path);
     free(text);
     return added;

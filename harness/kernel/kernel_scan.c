@@ -118,8 +118,9 @@ static void follow(struct scan *scan, const char *path, const char *line)
         add_named(scan, "", 0, name);
         return;
     }
-    if (strcmp(name, "cbank.cuh") == 0 || strcmp(name, "cbank_case.h") == 0)
-        add_named(scan, scan->own, (int)strlen(scan->own), name);
+    for (size_t i = 0; i < KERNEL_HEADERS; i++)
+        if (strcmp(name, kernel_headers[i].name) == 0)
+            add_named(scan, scan->own, (int)strlen(scan->own), name);
     add_named(scan, path, (int)(strrchr(path, '/') + 1 - path), name);
     for (size_t i = 0; i < scan->folders->count; i++)
         add_named(scan, scan->folders->items[i], (int)strlen(scan->folders->items[i]), name);
@@ -161,7 +162,7 @@ static void add_source(struct scan *scan, const char *path)
         return;
     }
     for (size_t i = 0; i < sizeof(unclear) / sizeof(unclear[0]); i++)
-        if (strstr(text, unclear[i]) && strcmp(text, cbank_header_tables) != 0)
+        if (strstr(text, unclear[i]) && !kernel_is_header(text))
             kernel_unfollowed(scan->reads,
                               "NVRTC lists no files, and this may hide some:", unclear[i]);
     join_lines(text);

@@ -42,6 +42,8 @@ SPACES = (
     "global",
     "readonly",
     "shared",
+    "shared_async",
+    "shared_bulk",
     "shared_copies",
     "param",
     "texture",
@@ -144,6 +146,8 @@ class Spaces(Kernels):
                 "global": "1 LDG",
                 "readonly": "1 LDG.CONSTANT",
                 "shared": "1 LDS",
+                "shared_async": "1 LDS, 1 LDGSTS",
+                "shared_bulk": "1 LDS, 1 UBLKCP",
                 "shared_copies": "1 LDS",
                 "param": "1 LDC.PARAMETER",
                 "texture": "1 TLD",
@@ -159,7 +163,7 @@ class Spaces(Kernels):
         os.rename(self.file, first)
         self.kernel(CRC32, "--size", "500", seed=2)
         self.assertEqual(self.compilations(), runs)
-        self.assertIn("10 same of 10 cells", self.cbank("compare", first, self.file).stdout)
+        self.assertIn("12 same of 12 cells", self.cbank("compare", first, self.file).stdout)
 
     def test_random_contents_are_those_of_every_run(self):
         """Whatever the run's seed: element 5 of the input is that of SplitMix64, computed here."""

@@ -31,6 +31,7 @@ PROGRAMS = ("bin/cbank", "share/cbank/scripts/fleet_run.sh", "share/cbank/script
 INSTALLED = {
     "bin/cbank": "build/cbank",
     "include/cbank.cuh": "kernels/cbank.cuh",
+    "include/cbank_shared.cuh": "kernels/cbank_shared.cuh",
     "include/cbank_case.h": "kernels/cbank_case.h",
     "share/cbank/scripts/fleet_run.sh": "scripts/fleet_run.sh",
     "share/cbank/scripts/fleet.sbatch": "scripts/fleet.sbatch",

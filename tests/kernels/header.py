@@ -38,6 +38,8 @@ ROWS = {
     "global": ENTRIES,
     "readonly": NUMBERS,
     "shared": f"{ENTRIES} ROW(many, float, 4096)",
+    "shared_async": f"{ENTRIES} ROW(many, float, 4096)",
+    "shared_bulk": f"{ENTRIES} ROW(many, float, 4096)",
     "param": f"{ENTRIES} ROW(few, unsigned char, 16) ROW(f16, float, 16)",
     "shared_copies": "ROW(b, unsigned char, 256) ROW(f, float, 64) ROW(f4, float4, 32)",
     "texture": NUMBERS,
@@ -51,11 +53,15 @@ ROWS = {
 # In these, the compiler may move the load of stage() past a branch: instructions are compared
 # without their order.
 HELD = ("shuffle",)
+# The oldest architecture that has a memory space, and what fills it.
+OLDEST = {"shared_async": 80, "shared_bulk": 90}
+FILLED = {"shared_async": "LDGSTS", "shared_bulk": "UBLKCP"}
 
 # The low 9 bits of the instructions that memory spaces name, and those that use local memory.
 LDC, LDG, LDS = (opcodes.numbers(name) for name in ("LDC", "LDG", "LDS"))
 SHFL, PRMT = opcodes.numbers("SHFL"), opcodes.numbers("PRMT")
 SELECT, LOCAL = opcodes.numbers("SEL", "FSEL"), opcodes.numbers("LDL", "STL")
+COPIES = {name: opcodes.number(name) for name in FILLED.values()}
 TEXTURE = {row.number for row in opcodes.ROWS if row.loads == "TLD"}
 FORM_IMMEDIATE_B = 4  # bits 9 to 11
 PADDING = FORM_IMMEDIATE_B << 9 | opcodes.number("NOP")
@@ -149,6 +155,8 @@ def read_by(code, architecture):
             ("local", LOCAL),
         ):
             found[name] += operation in operations
+        for name, copy in COPIES.items():
+            found[name] += operation == copy
     return found
 
 
@@ -158,6 +166,8 @@ INSTRUCTION = {
     "global": "LDG",
     "readonly": "LDG.CONSTANT",
     "shared": "LDS",
+    "shared_async": "LDS",
+    "shared_bulk": "LDS",
     "shared_copies": "LDS",
     "param": "LDC of parameters",
     "texture": "TLD",
@@ -190,6 +200,12 @@ class ByHand(unittest.TestCase):
         return built
 
     def compare(self, architecture, spaces, *macros, standard=17, rows=None):
+        spaces = [
+            space
+            for space in spaces
+            if OLDEST.get(space, 0) <= architecture
+            and (space != "shared_bulk" or self.toolkit != OLD)
+        ]
         tables = in_parallel(
             lambda space: self.build(architecture, space, *macros, standard=standard, rows=rows),
             spaces,
@@ -208,6 +224,8 @@ class ByHand(unittest.TestCase):
                     if name.startswith("lookup"):
                         self.assertGreater(found[INSTRUCTION[space]], 0, dict(found))
                     self.assertEqual(found["local"], 0)
+                    for copies, name_of_copy in FILLED.items():
+                        self.assertEqual(found[name_of_copy] > 0, space == copies, dict(found))
                     one, two = operations(own[name]), operations(other[name])
                     if space in HELD:
                         one, two = sorted(one), sorted(two)
@@ -218,7 +236,7 @@ class ByHand(unittest.TestCase):
             self.compare(architecture, list(ROWS))
 
     def test_dynamic_shared_memory(self):
-        self.compare(90, ["shared"], "DYNAMIC", rows="ROW(f, float, 16384)")
+        self.compare(90, ["shared", *OLDEST], "DYNAMIC", rows="ROW(f, float, 16384)")
 
     def test_standards(self):
         for standard in (14,) if self.toolkit == OLD else (14, 20):

@@ -25,6 +25,8 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from header import (
+    COPIES,
+    FILLED,
     INSTRUCTION,
     KERNELS,
     LDC,
@@ -45,6 +47,7 @@ from header import (
 )
 
 NAMES = sorted(os.path.basename(path)[:-3] for path in glob.glob(f"{ROOT}/examples/*.cu"))
+HEADERS = ("cbank.cuh", "cbank_shared.cuh", "cbank_case.h")
 NO_ADDRESS = ("constant", "param", "texture")
 # loads of copies: of two tables, four at a time and what is left; words that SEL chooses from
 COPIED_MAX = 20
@@ -111,6 +114,7 @@ def reads(cubin, tables, in_parameters, architecture):
             ("SEL", SELECT),
             ("TLD", TEXTURE),
             ("local", LOCAL),
+            *((name, {copy}) for name, copy in COPIES.items()),
         ):
             found[name] += operation in operations
     found["addresses"] = 0 if in_parameters else (end - first) // 8
@@ -118,19 +122,18 @@ def reads(cubin, tables, in_parameters, architecture):
 
 
 def build(name, space, architecture, change=None):
-    """The reads of an example's kernel, or the compiler's messages. change: (text of cbank.cuh,
+    """The reads of an example's kernel, or the compiler's messages. change: (text of a header,
     another text)."""
     path = f"{ROOT}/examples/{name}.cu"
     tables = re.findall(r"^CBANK_TABLE\((\w+)", read(path), re.MULTILINE)
     files = {
-        "cbank.cuh": read(f"{KERNELS}/cbank.cuh"),
-        "cbank_case.h": read(f"{KERNELS}/cbank_case.h"),
+        **{name: read(f"{KERNELS}/{name}") for name in HEADERS},
         "0.cu": "".join(f"#define CBANK_SPACE_{table} ,{space}\n" for table in tables)
         + f'#include "{path}"\n',
     }
     if change:
-        assert files["cbank.cuh"].count(change[0]) == 1, change[0]
-        files["cbank.cuh"] = files["cbank.cuh"].replace(*change)
+        assert sum(files[name].count(change[0]) for name in HEADERS) == 1, change[0]
+        files.update({name: files[name].replace(*change) for name in HEADERS})
     with tempfile.TemporaryDirectory() as folder:
         for file, text in files.items():
             with open(f"{folder}/{file}", "w", encoding="utf-8") as out:
@@ -177,6 +180,9 @@ def wrong(space, found, constant):
         )
         if what != due and found[what] > own.get(what, 0)
     ]
+    for filled, copy in FILLED.items():
+        if (found[copy] > 0) != (filled == space):
+            faults.append(f"{found[copy]} {copy}")
     if space == "constant" and found["addresses"]:
         faults.append("a pointer")
     # Other loads of global memory: of the kernel, as often as a loop is unrolled, and of copies.
@@ -218,9 +224,10 @@ class Suite(unittest.TestCase):
         """A table that is read in another memory space, or copied to local memory."""
         plain, staged, room = (
             "return this->entries[index];",
-            "return staged::entries()[index];",
+            "return staged::room()->entries()[index];",
             "    cbank_u8 more_than_copied[144];\n",
         )
+        bulk = "copy_bulk(&room->barrier, room->bytes, this->entries, room->whole);"
         newest = architectures(TOOLKIT, 75, False)[-1]
         for fault, name, space, change in (
             (
@@ -231,6 +238,8 @@ class Suite(unittest.TestCase):
             ),
             ("no LDS", "convolution_rows", "shared", (staged, plain)),
             ("local", "nf4_dequantize", "param", (room, "")),
+            ("0 LDGSTS", "crc32", "shared_async", ("copy_unit(room->bytes + i, from + i);", ";")),
+            ("0 UBLKCP", "crc32", "shared_bulk", (bulk, ";")),
         ):
             with self.subTest(fault):
                 faults = wrong(

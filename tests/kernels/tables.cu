@@ -86,6 +86,77 @@ template <class Entry> static __device__ unsigned word_of(Entry from)
     COPY(count, shared_##k, from_##k, 1)
 #define READ_shared(k, i) shared_##k[i]
 
+/* The table begins at a line of 128 bytes. */
+#ifdef DYNAMIC
+#define LINES(k)                                       \
+    extern __shared__ __align__(128) char lines_##k[]; \
+    entry *const shared_##k = (entry *)lines_##k;
+#define BARRIER(k) ((unsigned long long *)(lines_##k + sizeof(entry) * count))
+#else
+#define LINES(k)                                                           \
+    __shared__ __align__(128) char lines_##k[sizeof(entry) * count + 128]; \
+    entry *const shared_##k = (entry *)lines_##k;
+#define BARRIER(k) ((unsigned long long *)(lines_##k + sizeof(entry) * count))
+#endif
+static __device__ __forceinline__ unsigned place_of(const void *memory)
+{
+    return (unsigned)__cvta_generic_to_shared(memory);
+}
+static __device__ __forceinline__ void copy_16(void *to, const void *from)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place_of(to)),
+                 "l"(__cvta_generic_to_global(from))
+                 : "memory");
+}
+#define DECLARE_shared_async(k)
+#define PARAMETER_shared_async(k) const entry *from_##k
+#define STAGE_shared_async(k)                                                                   \
+    LINES(k)                                                                                    \
+    {                                                                                           \
+        const unsigned all = 16 * blockDim.x, bytes = sizeof(entry) * count;                    \
+        unsigned place = 16 * threadIdx.x;                                                      \
+                                                                                                \
+        if (bytes >= 16384)                                                                     \
+            _Pragma("unroll 1") for (; place + 3 * all < bytes; place += 4 * all) _Pragma(      \
+                "unroll") for (unsigned n = 0; n < 4; n++)                                      \
+                copy_16(lines_##k + place + n * all, (const char *)from_##k + place + n * all); \
+        for (; place < bytes; place += all)                                                     \
+            copy_16(lines_##k + place, (const char *)from_##k + place);                         \
+        asm volatile("cp.async.wait_all;" ::: "memory");                                        \
+        __syncthreads();                                                                        \
+    }
+#define READ_shared_async(k, i) shared_##k[i]
+
+#define DECLARE_shared_bulk(k)
+#define PARAMETER_shared_bulk(k) const entry *from_##k
+#define STAGE_shared_bulk(k)                                                \
+    LINES(k)                                                                \
+    if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)                     \
+        copy_whole(BARRIER(k), lines_##k, from_##k, sizeof(entry) * count); \
+    __syncthreads();                                                        \
+    await_whole(BARRIER(k));
+#define READ_shared_bulk(k, i) shared_##k[i]
+static __device__ __forceinline__ void copy_whole(const void *barrier, void *to, const void *from,
+                                                  unsigned bytes)
+{
+    asm volatile("mbarrier.init.shared.b64 [%0], 1;\n\t"
+                 "fence.mbarrier_init.release.cluster;\n\t"
+                 "fence.proxy.async.shared::cta;\n\t"
+                 "mbarrier.arrive.expect_tx.shared.b64 _, [%0], %3;\n\t"
+                 "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 " [%1], [%2], %3, [%0];" ::"r"(place_of(barrier)),
+                 "r"(place_of(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes)
+                 : "memory");
+}
+static __device__ __forceinline__ void await_whole(const void *barrier)
+{
+    asm volatile("{\n\t.reg .pred done;\n\t"
+                 "wait:\n\t"
+                 "mbarrier.try_wait.parity.shared.b64 done, [%0], 0;\n\t"
+                 "@!done bra wait;\n\t}" ::"r"(place_of(barrier))
+                 : "memory");
+}
+
 /* The parameter has room for what the thread holds, as a table has: parameters behind it are where
  * they are there. */
 #define DECLARE_shared_copies(k)                               \

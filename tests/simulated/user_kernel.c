@@ -16,10 +16,8 @@
 
 #include "cbank_case.h"
 
-static const char *const space_names[CBANK_SPACE_COUNT] = {"constant", "global",        "readonly",
-                                                           "shared",   "shared_copies", "param",
-                                                           "texture",  "shuffle",       "select",
-                                                           "prmt"};
+#define SPACE_NAME(name, NAME) #name,
+static const char *const space_names[CBANK_SPACE_COUNT] = {CBANK_SPACES(SPACE_NAME)};
 
 /* -- modules ----------------------------------------------------------------------------------- */
 

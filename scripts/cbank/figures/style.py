@@ -36,6 +36,8 @@ PATHS = {
     "global_l2": Look(BLACK, "D", LONG),
     "texture": Look(PURPLE, "P", TWO_DOTS),
     "shared": Look(ORANGE, "X", CLOSE),
+    "shared_async": Look(BLUE, (4, 1, 0), CLOSE),
+    "shared_bulk": Look(RED, (3, 1, 0), DOTTED),
     "shared_copies": Look(GREEN, (4, 1, 0), TWO_DOTS),
     "shuffle": Look(PURPLE, "d", CLOSE),
     "select_4": Look(BLACK, "p", DOTTED),

@@ -322,6 +322,66 @@ inline int __dp4a(int a, int b, int c)
     return c;
 }
 
+/* -- asynchronous copies ----------------------------------------------------------------------- *
+ * They are made when their thread, or the barrier that counts them, is waited for: a kernel that
+ * does not wait reads what was there before. */
+
+struct simulated_copy {
+    uintptr_t key; /* 1 + the number of the thread, or the barrier */
+    void *to;
+    const void *from;
+    unsigned bytes;
+};
+enum { SIMULATED_COPIES_MAX = 16384 }; /* a block's shared memory has room for fewer units */
+inline thread_local struct simulated_copy simulated_copies[SIMULATED_COPIES_MAX];
+inline thread_local unsigned simulated_copy_count;
+
+inline void simulated_begin(struct simulated_copy copy)
+{
+    if (((uintptr_t)copy.to | (uintptr_t)copy.from | copy.bytes) % 16 || !copy.bytes)
+        simulated_trap();
+    if (simulated_copy_count < SIMULATED_COPIES_MAX)
+        simulated_copies[simulated_copy_count++] = copy;
+}
+inline void simulated_make(uintptr_t key)
+{
+    unsigned left = 0;
+
+    for (unsigned i = 0; i < simulated_copy_count; i++) {
+        const struct simulated_copy copy = simulated_copies[i];
+
+        if (copy.key == key)
+            memcpy(copy.to, copy.from, copy.bytes);
+        else
+            simulated_copies[left++] = copy;
+    }
+    simulated_copy_count = left;
+}
+inline uintptr_t simulated_thread_number()
+{
+    return threadIdx.x + (uintptr_t)blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+
+namespace cbank
+{
+inline void copy_unit(void *to, const void *from)
+{
+    simulated_begin({1 + simulated_thread_number(), to, from, 16});
+}
+inline void wait_for_units()
+{
+    simulated_make(1 + simulated_thread_number());
+}
+inline void copy_bulk(uint64_t *barrier, void *to, const void *from, unsigned bytes)
+{
+    simulated_begin({(uintptr_t)barrier, to, from, bytes});
+}
+inline void wait_for_bulk(uint64_t *barrier)
+{
+    simulated_make((uintptr_t)barrier);
+}
+} // namespace cbank
+
 /* -- floats ------------------------------------------------------------------------------------ */
 
 #define SIMULATED_CAST(name, to, from)     \

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ * The kernels of one_table.cu and two_tables.cu without cbank.cuh: tables are prepared and read as
+ * ../memory_spaces/space.cuh does it. Prints cells as ../memory_spaces/rounds.cuh says:
+ *
+ *     {"cell": {"tables": "100 KB", "size": threads, "space": "shared"}, ...}
+ *
+ * usage: by_hand [--small] [SPACE...]   the memory spaces are left out */
+#include "../memory_spaces/space.cuh"
+
+#include <memory>
+
+#include "lookups.h"
+
+static_assert(THREADS == LOOKUP_BLOCK, "space.cuh has blocks of this size");
+
+/* -- memory spaces that space.cuh does not have ------------------------------------------------ */
+
+struct table_of_job : work {
+    cudaTextureObject_t texture;
+};
+
+struct texture_space : nothing_to_prepare {
+    __device__ static uint32_t entry(const table_of_job &table, uint32_t index)
+    {
+        return tex1Dfetch<uint32_t>(table.texture, (int)index);
+    }
+};
+
+/* By loads and stores of an entry; a thread loads four before it stores them. shared_by_loads has
+ * loads and stores of 16 bytes. */
+struct shared_by_entries : shared_space<> {
+    __device__ static void prepare(const work &work)
+    {
+        uint32_t *const to = table_in_shared();
+        uint32_t i = threadIdx.x;
+
+#pragma unroll 1
+        for (; i + 3 * blockDim.x < work.entries; i += 4 * blockDim.x) {
+            uint32_t four[4];
+
+#pragma unroll
+            for (uint32_t k = 0; k < 4; k++)
+                four[k] = work.table[i + k * blockDim.x];
+#pragma unroll
+            for (uint32_t k = 0; k < 4; k++)
+                to[i + k * blockDim.x] = four[k];
+        }
+        for (; i < work.entries; i += blockDim.x)
+            to[i] = work.table[i];
+        __syncthreads();
+    }
+};
+
+struct no_table : nothing_to_prepare {
+    __device__ static uint32_t entry(const work &, uint32_t)
+    {
+        return 0;
+    }
+};
+
+/* -- the kernel -------------------------------------------------------------------------------- */
+
+template <class FIRST, class SECOND>
+__global__ void __launch_bounds__(THREADS)
+    look_up(table_of_job first, table_of_job second, uint32_t *sums)
+{
+    const uint32_t thread = blockIdx.x * THREADS + threadIdx.x;
+    uint32_t state = number_at(thread), sum = 0;
+
+    FIRST::prepare(first);
+#pragma unroll 4
+    for (uint32_t i = 0; i < LOOKUPS; i++) {
+        sum += FIRST::entry(first, __umulhi(state, first.entries)) +
+               SECOND::entry(second, __umulhi(state, second.entries));
+        state = next_of(state);
+    }
+    sums[thread] = sum;
+}
+
+/* -- cells ------------------------------------------------------------------------------------- */
+
+static table_of_job table_of(uint32_t entries)
+{
+    table_of_job made = {};
+    std::vector<uint32_t> numbers(entries);
+    uint32_t *const memory = zeros<uint32_t>(entries);
+    cudaResourceDesc resource = {};
+    const cudaTextureDesc as_elements = {};
+
+    for (uint32_t i = 0; i < entries; i++)
+        numbers[i] = number_at(i);
+    MUST(cudaMemcpy(memory, numbers.data(), 4 * entries, cudaMemcpyHostToDevice));
+    made.table = memory;
+    made.entries = entries;
+    resource.resType = cudaResourceTypeLinear;
+    resource.res.linear.devPtr = memory;
+    resource.res.linear.desc = cudaCreateChannelDesc<unsigned>();
+    resource.res.linear.sizeInBytes = 4 * entries;
+    MUST(cudaCreateTextureObject(&made.texture, &resource, &as_elements, nullptr));
+    return made;
+}
+
+/* Cells that look up the same. `second` may have no entries. */
+struct group {
+    const options &asked;
+    const gpu &device;
+    const char *tables;
+    const table_of_job first, second;
+    const uint32_t size;
+    uint32_t *const sums;
+    std::vector<uint32_t> expected = {};
+    std::vector<cell> cells = {};
+};
+
+static void expect(group *group)
+{
+    const uint32_t first = group->first.entries, second = group->second.entries;
+
+    for (uint32_t thread = 0; thread < group->size; thread++) {
+        uint32_t state = number_at(thread), sum = 0;
+
+        for (uint32_t i = 0; i < LOOKUPS; i++) {
+            sum += number_at(entry_at(state, first)) +
+                   (second ? number_at(entry_at(state, second)) : 0);
+            state = next_of(state);
+        }
+        group->expected.push_back(sum);
+    }
+}
+
+template <class FIRST, class SECOND> static void add(group *group, const char *space)
+{
+    const auto kernel = look_up<FIRST, SECOND>;
+    const std::string text = text_of("\"tables\": \"%s\", \"size\": %u, \"space\": \"%s\"",
+                                     group->tables, group->size, space);
+    const size_t shared =
+        FIRST::blocks_of_table ? BARRIER_BYTES + 4 * (size_t)group->first.entries : 0;
+    const uint32_t size = group->size;
+    uint32_t *const sums = group->sums;
+    std::string why;
+
+    if (group->asked.leaves_out(space))
+        return;
+    if (group->device.architecture < FIRST::oldest)
+        why = text_of("needs sm_%d; this GPU is sm_%d", FIRST::oldest, group->device.architecture);
+    else if ((int)shared > group->device.block_shared_bytes)
+        why = text_of("needs %zu bytes of shared memory; a block has %d", shared,
+                      group->device.block_shared_bytes);
+    if (!why.empty()) {
+        print_reason(text, "skipped", why);
+        return;
+    }
+    MUST(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
+    const auto timed = std::make_shared<launches>(
+        [=, first = group->first, second = group->second](cudaStream_t stream) {
+            kernel<<<size / THREADS, THREADS, shared, stream>>>(first, second, sums);
+            MUST(cudaGetLastError());
+        });
+
+    group->cells.push_back({text,
+                            [=, &expected = group->expected] {
+                                MUST(cudaMemset(sums, 0xff, 4 * (size_t)size));
+                                MUST(cudaDeviceSynchronize());
+                                timed->once();
+                                return compare(copied(sums, size), expected);
+                            },
+                            [=] { return timed->in_graph_ns(); }});
+}
+
+/* SECOND: where the second table is beside a first one that is in shared memory. */
+template <class SECOND> static void add_shared(group *group)
+{
+    add<shared_by_entries, SECOND>(group, "shared");
+    add<shared_by_loads<0>, SECOND>(group, "shared, by 16 bytes");
+    add<shared_by_async<0>, SECOND>(group, "shared_async");
+    add<shared_by_bulk<0>, SECOND>(group, "shared_bulk");
+}
+
+int main(int argc, char **argv)
+{
+    const options asked(argc, argv);
+    const gpu device;
+    const table_of_job small = table_of(SMALL_ENTRIES), large = table_of(LARGE_ENTRIES);
+    const table_of_job none = {};
+    uint32_t *const sums = zeros<uint32_t>(1 << 21);
+
+    for (const uint32_t size : {1u << 19, 1u << 21}) {
+        const uint32_t threads = asked.small ? size >> 9 : size;
+        group only_small = {asked, device, "100 KB", small, none, threads, sums};
+        group only_large = {asked, device, "256 KB", large, none, threads, sums};
+        group both = {asked, device, "100 KB and 256 KB", small, large, threads, sums};
+
+        for (group *const each : {&only_small, &only_large}) {
+            add<global_space, no_table>(each, "global");
+            add<readonly_space, no_table>(each, "readonly");
+            add<texture_space, no_table>(each, "texture");
+            add_shared<no_table>(each);
+        }
+        add<global_space, global_space>(&both, "global");
+        add<readonly_space, readonly_space>(&both, "readonly");
+        add<texture_space, texture_space>(&both, "texture");
+        add_shared<global_space>(&both);
+        for (group *const each : {&only_small, &only_large, &both}) {
+            expect(each);
+            measure_in_turn(each->cells, asked);
+        }
+    }
+}
