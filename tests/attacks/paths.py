@@ -207,10 +207,9 @@ def planted(count, chance):
             ([os.path.join(ROOT, "scripts/setup.sh"), "build"], None)
         ]
         # Pages and figures import the most, and gate starts a program; the others follow as chance
-        # wants.
-        for words, code in tries[:3] + chance.sample(
-            tries[3:], min(max(count - 3, 0), len(tries) - 3)
-        ):
+        # wants. A page draws figures, too.
+        first = tries[:3] if count > QUICK else tries[0:3:2]
+        for words, code in first + chance.sample(tries[3:], min(max(count - 3, 0), len(tries) - 3)):
             # An empty entry of PYTHONPATH is the current folder.
             done = run(words, folder, PYTHONPATH=":", CDPATH=folder)
             wrong = (

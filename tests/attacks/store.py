@@ -17,7 +17,7 @@ from common import analysis, read_bytes  # noqa: E402
 from nights import calibration_of, Case, result_of, slower  # noqa: E402
 from run import FAILED, Campaign  # noqa: E402
 
-COUNT, QUICK = 100, 8
+COUNT, QUICK = 100, 4
 CELL = "add/constant/per_block/12800000/1024/hot"
 COMMANDS = (("fleet", "--json", "-"), ("history", "--json"), ("history", "--json", "--cell", CELL))
 PAGE = 4096
