@@ -60,18 +60,20 @@ struct no_table : nothing_to_prepare {
 
 /* -- the kernel -------------------------------------------------------------------------------- */
 
-template <class FIRST, class SECOND>
+/* As in the kernel files, the entries are numbers of the code. */
+template <class FIRST, uint32_t FIRST_ENTRIES, class SECOND, uint32_t SECOND_ENTRIES>
 __global__ void __launch_bounds__(THREADS)
     look_up(table_of_job first, table_of_job second, uint32_t *sums)
 {
     const uint32_t thread = blockIdx.x * THREADS + threadIdx.x;
     uint32_t state = number_at(thread), sum = 0;
 
+    first.entries = FIRST_ENTRIES;
     FIRST::prepare(first);
 #pragma unroll 4
     for (uint32_t i = 0; i < LOOKUPS; i++) {
-        sum += FIRST::entry(first, __umulhi(state, first.entries)) +
-               SECOND::entry(second, __umulhi(state, second.entries));
+        sum += FIRST::entry(first, entry_at(state, FIRST_ENTRIES)) +
+               SECOND::entry(second, entry_at(state, SECOND_ENTRIES));
         state = next_of(state);
     }
     sums[thread] = sum;
@@ -128,9 +130,17 @@ static void expect(group *group)
     }
 }
 
-template <class FIRST, class SECOND> static void add(group *group, const char *space)
+/* The tables of a group: how many entries each has; 0: there is no second one. */
+template <uint32_t FIRST_ENTRIES, uint32_t SECOND_ENTRIES> struct sizes {
+    static constexpr uint32_t first = FIRST_ENTRIES, second = SECOND_ENTRIES;
+};
+typedef sizes<SMALL_ENTRIES, 0> only_small;
+typedef sizes<LARGE_ENTRIES, 0> only_large;
+typedef sizes<SMALL_ENTRIES, LARGE_ENTRIES> both;
+
+template <class SIZES, class FIRST, class SECOND> static void add(group *group, const char *space)
 {
-    const auto kernel = look_up<FIRST, SECOND>;
+    const auto kernel = look_up<FIRST, SIZES::first, SECOND, SIZES::second>;
     const std::string text = text_of("\"tables\": \"%s\", \"size\": %u, \"space\": \"%s\"",
                                      group->tables, group->size, space);
     const size_t shared =
@@ -168,12 +178,21 @@ template <class FIRST, class SECOND> static void add(group *group, const char *s
 }
 
 /* SECOND: where the second table is beside a first one that is in shared memory. */
-template <class SECOND> static void add_shared(group *group)
+template <class SIZES, class SECOND> static void add_shared(group *group)
 {
-    add<shared_by_entries, SECOND>(group, "shared");
-    add<shared_by_loads<0>, SECOND>(group, "shared, by 16 bytes");
-    add<shared_by_async<0>, SECOND>(group, "shared_async");
-    add<shared_by_bulk<0>, SECOND>(group, "shared_bulk");
+    add<SIZES, shared_by_entries, SECOND>(group, "shared");
+    add<SIZES, shared_by_loads<0>, SECOND>(group, "shared, by 16 bytes");
+    add<SIZES, shared_by_async<0>, SECOND>(group, "shared_async");
+    add<SIZES, shared_by_bulk<0>, SECOND>(group, "shared_bulk");
+}
+
+/* One table alone. */
+template <class SIZES> static void add_alone(group *group)
+{
+    add<SIZES, global_space, no_table>(group, "global");
+    add<SIZES, readonly_space, no_table>(group, "readonly");
+    add<SIZES, texture_space, no_table>(group, "texture");
+    add_shared<SIZES, no_table>(group);
 }
 
 int main(int argc, char **argv)
@@ -186,21 +205,17 @@ int main(int argc, char **argv)
 
     for (const uint32_t size : {1u << 19, 1u << 21}) {
         const uint32_t threads = asked.small ? size >> 9 : size;
-        group only_small = {asked, device, "100 KB", small, none, threads, sums};
-        group only_large = {asked, device, "256 KB", large, none, threads, sums};
-        group both = {asked, device, "100 KB and 256 KB", small, large, threads, sums};
+        group of_small = {asked, device, "100 KB", small, none, threads, sums};
+        group of_large = {asked, device, "256 KB", large, none, threads, sums};
+        group of_both = {asked, device, "100 KB and 256 KB", small, large, threads, sums};
 
-        for (group *const each : {&only_small, &only_large}) {
-            add<global_space, no_table>(each, "global");
-            add<readonly_space, no_table>(each, "readonly");
-            add<texture_space, no_table>(each, "texture");
-            add_shared<no_table>(each);
-        }
-        add<global_space, global_space>(&both, "global");
-        add<readonly_space, readonly_space>(&both, "readonly");
-        add<texture_space, texture_space>(&both, "texture");
-        add_shared<global_space>(&both);
-        for (group *const each : {&only_small, &only_large, &both}) {
+        add_alone<only_small>(&of_small);
+        add_alone<only_large>(&of_large);
+        add<both, global_space, global_space>(&of_both, "global");
+        add<both, readonly_space, readonly_space>(&of_both, "readonly");
+        add<both, texture_space, texture_space>(&of_both, "texture");
+        add_shared<both, global_space>(&of_both);
+        for (group *const each : {&of_small, &of_large, &of_both}) {
             expect(each);
             measure_in_turn(each->cells, asked);
         }
