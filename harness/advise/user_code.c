@@ -310,8 +310,9 @@ static const struct field access_fields[] = {
      .rules = "\"minItems\": 1, \"items\": {\"type\": \"string\", " PATTERN(
          "^0x[0-9a-f]+:[A-Z0-9.]+$") "}"},
 };
-static const struct objects accesses_list =
-    OBJECTS_OF(access_fields, struct user_access, struct cubin_kernel, access_count);
+static const struct objects accesses_list = {OBJECTS(access_fields, struct user_access,
+                                                     struct cubin_kernel, access_count),
+                                             .line = true};
 
 static const struct field compared_fields[] = {
     {FIELD(field_reference, struct compared_array, "memory", memory, REQUIRED),

@@ -385,15 +385,83 @@ void json_free(cJSON *tree)
 
 /* -- writing ----------------------------------------------------------------------------------- */
 
+/* Whether no object has lost a member: see json_add. */
+static bool is_whole(const cJSON *item)
+{
+    const cJSON *child;
+
+    if ((item->type & 0xff) == cJSON_Invalid)
+        return false;
+    cJSON_ArrayForEach (child, item)
+        if (!is_whole(child))
+            return false;
+    return true;
+}
+
+static void put_tabs(FILE *stream, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        putc('\t', stream);
+}
+
+static bool put_leaf(FILE *stream, const cJSON *item)
+{
+    char *text;
+
+    if (cJSON_IsRaw(item)) {
+        fputs(item->valuestring, stream);
+        return true;
+    }
+    text = cJSON_PrintUnformatted(item);
+    if (text)
+        fputs(text, stream);
+    cJSON_free(text);
+    return text;
+}
+
+static bool put_key(FILE *stream, const char *key)
+{
+    cJSON *text = cJSON_CreateStringReference(key);
+    const bool whole = text && put_leaf(stream, text);
+
+    cJSON_Delete(text);
+    return whole;
+}
+
+/* Prints as cJSON_Print does, which takes twice the text of a file in memory. */
+static bool put_value(FILE *stream, const cJSON *item, unsigned depth)
+{
+    const bool keyed = cJSON_IsObject(item);
+    const cJSON *child;
+
+    if (!keyed && !cJSON_IsArray(item))
+        return put_leaf(stream, item);
+    fputs(keyed ? "{\n" : "[", stream);
+    cJSON_ArrayForEach (child, item) {
+        if (keyed) {
+            put_tabs(stream, depth + 1);
+            if (!put_key(stream, child->string))
+                return false;
+            fputs(":\t", stream);
+        }
+        if (!put_value(stream, child, depth + 1))
+            return false;
+        if (child->next)
+            fputs(keyed ? "," : ", ", stream);
+        if (keyed)
+            putc('\n', stream);
+    }
+    if (keyed)
+        put_tabs(stream, depth);
+    putc(keyed ? '}' : ']', stream);
+    return true;
+}
+
 enum status json_put(FILE *stream, const void *value)
 {
-    char *text = value ? cJSON_Print(value) : NULL;
-
-    if (!text)
+    if (!value || !is_whole(value) || !put_value(stream, value, 0))
         return log_memory("JSON text");
-    fputs(text, stream);
     putc('\n', stream);
-    cJSON_free(text);
     return STATUS_OK;
 }
 

@@ -315,6 +315,37 @@ TEST(numbers_are_printed_exactly)
     cJSON_Delete(object);
 }
 
+/* A tree is printed as cJSON prints it; one that lost a member is not. */
+TEST(a_tree_is_printed_as_cjson_does)
+{
+    cJSON *root = cJSON_CreateObject(), *list = json_add(root, "list", cJSON_CreateArray());
+    cJSON *inner = json_append(list, cJSON_CreateObject());
+    char *text = NULL, *expected;
+    size_t bytes;
+    FILE *stream = open_memstream(&text, &bytes);
+
+    json_add(root, "nothing", cJSON_CreateObject());
+    json_add(root, "none", cJSON_CreateArray());
+    json_add_text(inner, "a \"key\" \\", "a\"b\\");
+    json_add(inner, "deeper", cJSON_CreateArray());
+    json_append(list, json_doubles((double[]){1, NAN}, 2));
+    json_append(list, cJSON_CreateTrue());
+    json_append(list, cJSON_CreateNull());
+    expected = cJSON_Print(root);
+    assert_int_equal(json_put(stream, root), STATUS_OK);
+    fclose(stream);
+    assert_int_equal(text[bytes - 1], '\n');
+    text[bytes - 1] = '\0';
+    assert_string_equal(text, expected);
+    json_add(inner, "lost", NULL);
+    stream = fopen("/dev/null", "w");
+    assert_int_equal(json_put(stream, root), STATUS_ENVIRONMENT);
+    fclose(stream);
+    free(text);
+    cJSON_free(expected);
+    cJSON_Delete(root);
+}
+
 /* A message shows text of a file in one line, without control of the terminal, not too long. */
 TEST(text_from_files_is_shown_harmless_and_short)
 {
