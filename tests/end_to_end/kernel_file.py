@@ -51,6 +51,26 @@ SPACES = (
     "select",
     "prmt",
 )
+# A table of 1,000 bytes: its last 8 are no unit of asynchronous copies.
+COPIES = """#include "cbank.cuh"
+CBANK_TABLE(digits, unsigned char, 1000, global);
+template <class Table> __global__ void look_up(Table table, const unsigned *in, unsigned *out)
+{
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    table.stage();
+    out[i] = table[i < 8 ? 992 + i : in[i] % 1000];
+}
+CBANK_CASE(look_up, 500)
+{
+    const auto table = entries<digits>([](unsigned i) { return 1 + i % 251; });
+    const auto in = input<unsigned>(size);
+    const auto out = output<unsigned>(size);
+
+    launch(look_up<digits>, size / 50, 50)(table, in, out);
+    check(out, [=](cbank_u64 i) { return 0u + table[i < 8 ? 992 + i : in[i] % 1000]; });
+}
+"""
 QUICK_RUN = ("--counters", "none", "--max-samples", "20")
 
 SOURCE = """#include <cbank.cuh>
@@ -164,6 +184,55 @@ class Spaces(Kernels):
         self.kernel(CRC32, "--size", "500", seed=2)
         self.assertEqual(self.compilations(), runs)
         self.assertIn("12 same of 12 cells", self.cbank("compare", first, self.file).stdout)
+
+    def test_faults_of_asynchronous_copies(self):
+        """Headers next to the kernel file, in which a copy is not waited for, has another size, or
+        goes to no multiple of 16 bytes. The table has a rest of 8 bytes."""
+        names = ("cbank.cuh", "cbank_shared.cuh", "cbank_case.h")
+        texts = {}
+        for name in names:
+            with open(os.path.join(ROOT, "kernels", name), encoding="utf-8") as file:
+                texts[name] = file.read()
+        kernel = self.write("copies.cu", COPIES)
+        shared = texts["cbank_shared.cuh"]
+        for fault, own, bulk in (
+            ("none", ("", ""), ("", "")),
+            (
+                "no wait",
+                ("wait_for_units();", ";"),
+                ("wait_for_bulk(&table::staged::room()->barrier);", ";"),
+            ),
+            (
+                "size",
+                ("end = room->whole;", "end = room->whole - copied_unit;"),
+                ("this->entries, room->whole);", "this->entries, room->whole - copied_unit);"),
+            ),
+            (
+                "place",
+                ("copy_unit(room->bytes + i,", "copy_unit(room->bytes + 4 + i,"),
+                ("room->bytes, this->entries", "room->bytes + 4, this->entries"),
+            ),
+            (
+                "rest",
+                ("room->copy_rest(by, from);", ""),
+                ("room->copy_rest(by, this->entries);", ""),
+            ),
+        ):
+            with self.subTest(fault):
+                changed = shared
+                for before, after in (own, bulk):
+                    self.assertTrue(not before or changed.count(before) == 1, before)
+                    changed = changed.replace(before, after) if before else changed
+                for name in names:
+                    self.write(name, changed if name == "cbank_shared.cuh" else texts[name])
+                words = ("--space", "shared_async,shared_bulk", "--size", "500", *QUICK_RUN)
+                whole = ("--kernel", kernel, *words, "--json", self.file)
+                done = self.cbank("run", *whole, status=None)
+                self.assertEqual(done.returncode == 0, fault == "none", done.stderr)
+                self.assertEqual(
+                    [cell["status"] == "ok" for cell in read_json(self.file)["cells"]],
+                    2 * [fault == "none"],
+                )
 
     def test_random_contents_are_those_of_every_run(self):
         """Whatever the run's seed: element 5 of the input is that of SplitMix64, computed here."""

@@ -354,6 +354,53 @@ by_hand,0,crc32,500,global,No,24371,5.9e-05,0.2,2.2e-05,0.01,24398,2.05e-05
             )
 
 
+class SpacesByHand(Kernels):
+    """scripts/studies/spaces_by_hand.py of short launches, beside a program that prints what
+    kernels written by hand print."""
+
+    def study(self, *changed):
+        """The exit status, and what is printed, where by_hand.cu says for shared_bulk what is
+        changed."""
+        lines = []
+        for k, space in enumerate(("shared", "shared_async", "shared_bulk")):
+            for tables in ("100 KB", "256 KB", "100 KB and 256 KB"):
+                row = {"cell": {"tables": tables, "size": 512, "space": space}}
+                if tables == "256 KB":
+                    lines.append({**row, "skipped": "a block has 232448 bytes"})
+                    continue
+                ns = 5450 + 150 * (k + (tables != "100 KB"))
+                row.update({"verified": 2, "samples": [ns] * 3})
+                lines.append({**row, **(dict(changed) if space == "shared_bulk" else {})})
+        text = "\n".join(map(json.dumps, lines))
+        by_hand = self.write("by_hand", f"#!/bin/sh\ncat << 'END'\n{text}\nEND\n")
+        os.chmod(by_hand, 0o755)
+        study = os.path.join(ROOT, "scripts/studies/spaces_by_hand.py")
+        words = ("--json", self.path("report.json"), "--size", "512", "--max-samples", "20")
+        done = subprocess.run(
+            [sys.executable, study, "--program", CBANK, "--by-hand", by_hand, *words],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual(done.stderr, "")
+        return done.returncode, done.stdout
+
+    def test_times_agree(self):
+        """Memory spaces that one side alone measured are told."""
+        code, said = self.study()
+        self.assertEqual(code, 1)
+        self.assertRegex(said, r"(?m)^256 KB not in shared, shared_async, shared_bulk: the shared")
+        self.assertRegex(said, r"(?m)^  shared_bulk +5\.75 +5\.\d\d +[+-]0\.\d\d$")
+        self.assertRegex(said, r"(?m)^  global +- +5\.\d\d +MISSED$")
+        self.assertRegex(said, r"\n\d+ times: MISSED\n$")
+
+    def test_times_differ(self):
+        said = self.study(("samples", [9000.0]))[1]
+        self.assertRegex(said, r"(?m)^  shared_bulk +9\.00 +5\.\d\d +-36\.\d\d   MISSED$")
+        said = self.study(("failed", "output 3 is 1, and must be 2"))[1]
+        self.assertRegex(said, r"(?m)^  shared_bulk .* MISSED output 3 is 1, and must be 2$")
+
+
 class Against(Kernels):
     """Two builds of a kernel, measured in one process."""
 

@@ -126,6 +126,14 @@ def sections_of(cubin):
     }
 
 
+def alignments(cubin, prefix):
+    """The alignments of the sections of an ELF file whose names begin so."""
+    (start,) = struct.unpack_from("<Q", cubin, 40)
+    size, count, names = struct.unpack_from("<HHH", cubin, 58)
+    rows = [struct.unpack_from("<IIQQQQIIQQ", cubin, start + size * i) for i in range(count)]
+    return [row[8] for row in rows if cubin.startswith(prefix, rows[names][4] + row[0])]
+
+
 def operations(code):
     """Operation and kinds of operands of each instruction."""
     found = [struct.unpack_from("<Q", code, at)[0] & 0xFFF for at in range(0, len(code), 16)]

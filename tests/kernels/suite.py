@@ -41,6 +41,7 @@ from header import (
     TEXTURE,
     TOOLKIT,  # noqa: E402
     opcodes,
+    alignments,
     architectures,
     in_parallel,
     sections_of,
@@ -121,9 +122,9 @@ def reads(cubin, tables, in_parameters, architecture):
     return +found
 
 
-def build(name, space, architecture, change=None):
-    """The reads of an example's kernel, or the compiler's messages. change: (text of a header,
-    another text)."""
+def build(name, space, architecture, change=None, whole=False):
+    """The reads of an example's kernel, its whole cubin, or the compiler's messages.
+    change: (text of a header, another text)."""
     path = f"{ROOT}/examples/{name}.cu"
     tables = re.findall(r"^CBANK_TABLE\((\w+)", read(path), re.MULTILINE)
     files = {
@@ -158,7 +159,8 @@ def build(name, space, architecture, change=None):
         if done.returncode != 0:
             return done.stdout + done.stderr
         with open(f"{folder}/0.cubin", "rb") as file:
-            return reads(file.read(), len(tables), space == "param", architecture)
+            cubin = file.read()
+            return cubin if whole else reads(cubin, len(tables), space == "param", architecture)
 
 
 def wrong(space, found, constant):
@@ -220,6 +222,15 @@ class Suite(unittest.TestCase):
         print(f"{fits.total()} builds of {len(fits)} kernels", flush=True)
         self.assertGreaterEqual(min(fits[name] for name in NAMES), 2 if QUICK else 6 * len(known))
 
+    def test_copies_go_to_the_start_of_a_line(self):
+        """Elsewhere they take up to four times as long. A table that may begin there is found."""
+        for change, alignment in ((None, 128), (("struct alignas(128) line", "struct line"), 4)):
+            for space in ("shared_async", "shared_bulk"):
+                with self.subTest(space=space, alignment=alignment):
+                    cubin = build("crc32", space, 90, change, whole=True)
+                    alignment = max(alignment, 8 if space == "shared_bulk" else 4)
+                    self.assertEqual(alignments(cubin, b".nv.shared._Z5crc32"), [alignment])
+
     def test_faults_are_found(self):
         """A table that is read in another memory space, or copied to local memory."""
         plain, staged, room = (
@@ -245,7 +256,7 @@ class Suite(unittest.TestCase):
                 faults = wrong(
                     space, build(name, space, newest, change), build(name, "constant", newest)
                 )
-                self.assertRegex(", ".join(faults), rf"(^|\d+ ){re.escape(fault)}(,|$)")
+                self.assertRegex(", ".join(faults), rf"(^|\d+ |, ){re.escape(fault)}(,|$)")
 
 
 if __name__ == "__main__":
