@@ -32,6 +32,7 @@ enum { SUMMARY_COLUMN = 16, STACK_KIB_MIN = 512, FILES_MIN = 64 };
     EACH(advise, JOB_UNDERSTAND) \
     EACH(compare, JOB_COMPARE) \
     EACH(gate, JOB_COMPARE) \
+    EACH(normal, JOB_COMPARE) \
     EACH(history, JOB_COMPARE) \
     EACH(ingest, JOB_STORE) \
     EACH(fleet, JOB_STORE) \

@@ -10,8 +10,8 @@
 
 program=$1
 cd -P -- "$(dirname -- "$0")/.." || exit 1
-for kind in result comparison calibration characterization card manifest explanation advice tables \
-    fleet history check; do
+for kind in result comparison calibration characterization card normal manifest explanation \
+    advice tables fleet history check; do
     case $kind in
     result) file=results/schema.json ;;
     *) file=results/$kind.schema.json ;;

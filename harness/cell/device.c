@@ -58,14 +58,18 @@ static void merge_part_number(struct board *board, const struct board *from)
     board->part_number_reason[0] = '\0';
 }
 
+static bool same_groups(const struct board *first, const struct board *second)
+{
+    return first->group_count == second->group_count &&
+           memcmp(first->constant_cache_groups, second->constant_cache_groups,
+                  first->group_count * sizeof(first->constant_cache_groups[0])) == 0;
+}
+
 static void merge_groups(struct board *board, const struct board *from)
 {
     if (strcmp(board->groups_reason, several) == 0 || from->group_count == 0)
         return;
-    if (board->group_count > 0 &&
-        (board->group_count != from->group_count ||
-         memcmp(board->constant_cache_groups, from->constant_cache_groups,
-                from->group_count * sizeof(from->constant_cache_groups[0])) != 0)) {
+    if (board->group_count > 0 && !same_groups(board, from)) {
         board->group_count = 0;
         memcpy(board->groups_reason, several, sizeof(several));
         return;
@@ -97,6 +101,73 @@ char *board_sizes(const struct board *board, char out[BOARD_SIZES_BYTES])
         for (next = i + 1; next < board->group_count && sizes[next] == sizes[i];)
             next++;
         text_join(out, BOARD_SIZES_BYTES, " + ", "%zu x %" PRIu32, next - i, sizes[i]);
+    }
+    return out;
+}
+
+static bool board_known(const struct board *board)
+{
+    return board->part_number[0] && board->group_count > 0;
+}
+
+enum board_kinds board_kinds(const struct board *first, const struct board *second)
+{
+    if (!board_known(first) || !board_known(second))
+        return KINDS_UNKNOWN;
+    return strcmp(first->part_number, second->part_number) == 0 && same_groups(first, second)
+               ? KINDS_ONE
+               : KINDS_TWO;
+}
+
+char *board_kind(const struct board *board, char out[BOARD_TEXT_BYTES])
+{
+    char sizes[BOARD_SIZES_BYTES];
+
+    out[0] = '\0';
+    if (!board->part_number[0])
+        text_join(out, BOARD_TEXT_BYTES, ", ", "no part number");
+    else
+        text_join(out, BOARD_TEXT_BYTES, ", ", "%s", board->part_number);
+    if (board->group_count == 0)
+        text_join(out, BOARD_TEXT_BYTES, ", ", "no groups of SMs");
+    else
+        text_join(out, BOARD_TEXT_BYTES, ", ", "groups of %s SMs", board_sizes(board, sizes));
+    return out;
+}
+
+static size_t groups_of(const struct board *board, uint32_t sms)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < board->group_count; i++)
+        count += board->constant_cache_groups[i] == sms;
+    return count;
+}
+
+/* Adds each size of `from` whose number differs in `to`; with `new_sizes`, those alone that `to`
+ * has not. */
+static void join_sizes(const struct board *from, const struct board *to, bool new_sizes, char *out)
+{
+    for (size_t i = 0; i < from->group_count; i++) {
+        const uint32_t sms = from->constant_cache_groups[i];
+        const size_t its = groups_of(from, sms), others = groups_of(to, sms);
+        const bool first = i == 0 || from->constant_cache_groups[i - 1] != sms;
+
+        if (first && its != others && (!new_sizes || others == 0))
+            text_join(out, BOARD_TEXT_BYTES, ", ", "%zu and not %zu groups of %" PRIu32 " SMs",
+                      new_sizes ? others : its, new_sizes ? its : others, sms);
+    }
+}
+
+char *board_difference(const struct board *from, const struct board *to, char out[BOARD_TEXT_BYTES])
+{
+    out[0] = '\0';
+    if (strcmp(from->part_number, to->part_number) != 0)
+        text_join(out, BOARD_TEXT_BYTES, ", ", "part number %s and not %s", to->part_number,
+                  from->part_number);
+    if (!same_groups(from, to)) {
+        join_sizes(to, from, false, out);
+        join_sizes(from, to, true, out);
     }
     return out;
 }

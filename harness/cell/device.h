@@ -60,6 +60,11 @@ extern const struct device_info device_unknown;
 void board_set_groups(struct board *board, const uint32_t *group, uint32_t sm_count,
                       uint32_t group_count);
 
+/* Boards of one model are of one kind where part number and groups are equal. Both are what a
+ * result records, and never follow from a time. */
+enum board_kinds { KINDS_UNKNOWN, KINDS_ONE, KINDS_TWO };
+enum board_kinds board_kinds(const struct board *first, const struct board *second);
+
 /* Adds the facts of another result. Those that differ are not known. */
 void board_merge(struct board *board, const struct board *from);
 
@@ -67,6 +72,14 @@ void board_merge(struct board *board, const struct board *from);
 char *board_sizes(const struct board *board, char out[BOARD_SIZES_BYTES]);
 
 enum { BOARD_TEXT_BYTES = 768 };
+
+/* The kind: part number and sizes of groups, or which of these is not known. Returns out. */
+char *board_kind(const struct board *board, char out[BOARD_TEXT_BYTES]);
+
+/* What the kinds of two boards differ by, as "4 and not 2 groups of 18 SMs"; "" for one kind.
+ * Returns out. */
+char *board_difference(const struct board *from, const struct board *to,
+                       char out[BOARD_TEXT_BYTES]);
 
 /* The board in words, with the reasons. Returns out. */
 char *board_text(const struct board *board, char out[BOARD_TEXT_BYTES]);

@@ -135,7 +135,7 @@ static void read_groups(const struct node *node, const struct field *field, void
 
 static const struct field_kind field_groups = {.write = write_groups, .read = read_groups};
 
-static const struct field board_rows[] = {
+const struct field board_rows[BOARD_ROWS] = {
     {FIELD(field_text, struct board, "part_number", part_number, NULLABLE),
      .about = "of the board, by NVML; no serial number is read"},
     {FIELD(field_text, struct board, "part_number_reason", part_number_reason, NULLABLE),
@@ -147,7 +147,7 @@ static const struct field board_rows[] = {
     {FIELD(field_text, struct board, "constant_cache_groups_reason", groups_reason, NULLABLE),
      .about = "why the groups are not known; null where they are"},
 };
-static const struct object board_object = {.fields = FIELDS(board_rows),
+static const struct object board_object = {.fields = {board_rows, BOARD_ROWS},
                                            .given = offsetof(struct device_info, board.given)};
 
 /* -- the device -------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include "judge.h"
 #include "judge_json.h"
 #include "log.h"
+#include "normal.h"
 #include "series.h"
 #include "stats.h"
 #include "table.h"
@@ -37,7 +38,8 @@ struct asked_cell {
 
 struct question {
     double threshold;
-    bool nights, boards_differ, modelled;
+    bool nights, boards_differ, same_kind, modelled;
+    char device[DEVICE_TEXT_BYTES]; /* model of the boards; "": not known */
     struct asked_cell *cells; /* owned */
     size_t cell_count;
 };
@@ -134,6 +136,8 @@ static const struct field question_rows[] = {
     {FIELD(field_number, struct question, "threshold", threshold, OMITTED), .low = 0, .high = 1000},
     {FIELD(field_bool, struct question, "nights", nights, OMITTED)},
     {FIELD(field_bool, struct question, "boards_differ", boards_differ, OMITTED)},
+    {FIELD(field_bool, struct question, "same_kind", same_kind, OMITTED)},
+    {FIELD(field_text, struct question, "device", device, OMITTED)},
     {FIELD(field_bool, struct question, "modelled", modelled, OMITTED)},
     {FIELD(field_list, struct question, "cells", cells, REQUIRED), .elements = &cell_list},
 };
@@ -291,21 +295,28 @@ static enum status answer_question(struct question *question, cJSON **answer)
     const struct judge_options options = {
         .threshold = isnan(question->threshold) ? threshold_default : question->threshold,
         .boards_differ = question->boards_differ,
+        .same_kind = question->same_kind,
         .nights = question->nights,
     };
     const size_t count = question->cell_count;
     struct judged_cell *cells = calloc(count + 1, sizeof(*cells));
     struct judged_cell **pointers = calloc(count + 1, sizeof(*pointers));
     enum status status = cells && pointers ? STATUS_OK : log_memory("a comparison");
+    struct normal normal = {.kinds = NULL};
+    bool found;
 
+    if (status == STATUS_OK && question->boards_differ && !question->same_kind)
+        status = normal_read(NULL, question->device, &normal, &found);
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
         pointers[i] = &cells[i];
         status = ask_cell(&question->cells[i], question, &cells[i]);
+        cells[i].kinds_apart = normal_apart(&normal, question->cells[i].identity);
     }
     if (status == STATUS_OK)
         status = judge(pointers, count, &options);
     if (status == STATUS_OK)
         *answer = answer_of(cells, count);
+    normal_close(&normal);
     free(cells);
     free(pointers);
     return status;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "normal.h"
 #include "text.h"
 
 static const double clock_tolerance = 0.01; /* SM clocks further apart make times incomparable */
@@ -367,12 +368,38 @@ static enum status set_times(struct comparison_cell *cell)
     return STATUS_OK;
 }
 
+/* Reads the normal of the model, if the sides are boards that may be of two kinds which it knows.
+ */
+static enum status read_kinds(const struct comparison *comparison, struct normal *out)
+{
+    const struct judge_options *options = &comparison->options.judge;
+    enum status status = STATUS_OK;
+    bool found, seen = options->boards_differ && !options->same_kind;
+
+    *out = (struct normal){.kinds = NULL};
+    if (seen)
+        status = normal_read(NULL, comparison->sides[BASE]->identity.device.name, out, &found);
+    for (size_t i = 0; i < SIDES; i++) {
+        const struct board *board = &comparison->sides[i]->identity.device.board;
+
+        seen = seen && (board_kinds(board, board) == KINDS_UNKNOWN || normal_kind_of(out, board));
+    }
+    if (!seen)
+        normal_close(out);
+    return status;
+}
+
 /* Judges the cells whose times may be. */
 static enum status judge_cells(struct comparison *out, uint32_t allowed)
 {
     struct judged_cell **judged = malloc((out->cell_count + 1) * sizeof(*judged));
     enum status status = judged ? STATUS_OK : log_memory("a comparison");
+    struct normal normal = {.kinds = NULL};
+    char identity[CELL_IDENTITY_BYTES];
     size_t count = 0;
+
+    if (status == STATUS_OK)
+        status = read_kinds(out, &normal);
 
     for (size_t i = 0; status == STATUS_OK && i < out->cell_count; i++) {
         struct comparison_cell *cell = &out->cells[i];
@@ -383,11 +410,14 @@ static enum status judge_cells(struct comparison *out, uint32_t allowed)
             prepare_alone(cell);
         if (status == STATUS_OK)
             status = set_times(cell);
+        cell_identity(&cell->cell, identity);
+        cell->judged.kinds_apart = normal_apart(&normal, identity);
         if (cell->timed)
             judged[count++] = &cell->judged;
     }
     if (status == STATUS_OK)
         status = judge(judged, count, &out->options.judge);
+    normal_close(&normal);
     free(judged);
     return status;
 }
@@ -446,6 +476,13 @@ static void conclude_all(struct comparison *out, uint32_t allowed)
     share_note(out);
 }
 
+/* Whether both are boards of one kind: of one model, part number and groups of SMs. */
+static enum board_kinds kinds_of(const struct device_info *base, const struct device_info *new_one)
+{
+    return strcmp(base->name, new_one->name) == 0 ? board_kinds(&base->board, &new_one->board)
+                                                  : KINDS_TWO;
+}
+
 enum status compare_sides(const struct sides sides[SIDES], const struct compare_options *options,
                           struct comparison *out)
 {
@@ -477,6 +514,8 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
     out->options.judge.boards_differ =
         single &&
         text_differs(base->total.identity.device.uuid, new_sides->total.identity.device.uuid);
+    out->kinds = kinds_of(&base->total.identity.device, &new_sides->total.identity.device);
+    out->options.judge.same_kind = out->kinds == KINDS_ONE;
     status = judge_cells(out, allowed);
     if (status == STATUS_OK)
         conclude_all(out, allowed);

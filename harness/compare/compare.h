@@ -95,6 +95,7 @@ struct comparison {
     size_t counts[VERDICTS];
     size_t common; /* cells that both sides have */
     size_t decided; /* those of them whose times are the same, improved or regressed */
+    enum board_kinds kinds; /* of the sides, where they are of two GPUs */
     uint32_t differing; /* context fields that differ in a GPU */
     uint32_t refused; /* those of them that are not allowed */
     bool comparable; /* a GPU is comparable, and both sides have a cell in common */

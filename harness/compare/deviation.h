@@ -25,7 +25,7 @@ enum deviation_origin {
     DEVIATION_DEFAULT,     /* nobody calibrated */
     DEVIATION_CALIBRATED,  /* a calibration of this GPU */
     DEVIATION_PROCESSES,   /* times of several processes */
-    DEVIATION_BOARDS,      /* times of several GPUs of a model */
+    DEVIATION_BOARDS,      /* times of several GPUs of a model, or of a kind of it */
     DEVIATION_ORIGINS
 };
 
@@ -46,7 +46,9 @@ enum deviation_cause {
     CAUSE_OCCASION, /* minutes have passed */
     CAUSE_LATER, /* more than that: another hour, day or boot */
     CAUSE_PLAN, /* the plan, and with it where buffers lie */
-    CAUSE_BOARD, /* another GPU of the model, where no others were measured in the cell */
+    CAUSE_KIND, /* another board of the same kind (device.h) */
+    CAUSE_BOARD, /* another GPU of the model, of another kind or one that is not known, where no
+                    others were measured in the cell */
     CAUSE_FURTHEST, /* which no board exceeds: three times that of the cell where boards differ
                        most */
     CAUSES

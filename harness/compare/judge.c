@@ -44,6 +44,7 @@ const struct judged_cell judged_unknown = {
     .sides = {NO_SIDE, NO_SIDE},
     .verdict = VERDICT_INVALID,
     .ratio = NO_RATIO,
+    .kinds_apart = NAN,
     .clock_ratio = 1,
     .adjusted_p = NAN,
     .noise = NAN,
@@ -110,6 +111,20 @@ static struct deviation occasions_of(const struct judged_cell *cell,
                          2);
 }
 
+/* Whether it is known what boards of these kinds differ by. */
+static bool kinds_known(const struct judged_cell *cell, const struct judge_options *options)
+{
+    return options->same_kind || !isnan(cell->kinds_apart);
+}
+
+/* What the sides may differ by because they are of two kinds, of the logarithm. */
+static double kinds_apart(const struct judged_cell *cell, const struct judge_options *options)
+{
+    return options->boards_differ && !options->same_kind && !isnan(cell->kinds_apart)
+               ? cell->kinds_apart
+               : 0;
+}
+
 /* How often the variance of one board counts in a ratio of two sides. */
 static double boards_weight(const struct judged_cell *cell)
 {
@@ -161,12 +176,13 @@ static double nights_p(const struct judged_cell *cell, const struct judge_option
 }
 
 /* Two-sided p for a change, up or down, that is no larger than the threshold; NaN if it is not
- * known. Few degrees allow boards any difference, so that a change is also held against a deviation
- * that no cell of boards exceeds. */
+ * known. Of boards that may be of two kinds little is known, which allows them any difference. A
+ * change is therefore also held against a deviation that no cell of boards exceeds. */
 static double change_p(const struct judged_cell *cell, const struct judge_options *options,
                        const size_t counts[SIDES])
 {
-    const double excess = log1p(judged_change(cell)) - log1p(options->threshold);
+    const double least = log1p(options->threshold) + kinds_apart(cell, options);
+    const double excess = log1p(judged_change(cell)) - least;
     double p;
 
     if (isnan(cell->ratio.p))
@@ -174,11 +190,9 @@ static double change_p(const struct judged_cell *cell, const struct judge_option
     if (excess <= 0)
         return 1;
     if (options->nights && !cell->sides[NEW].modelled)
-        return cell->gap > log1p(options->threshold)
-                   ? nights_p(cell, options, cell->gap - log1p(options->threshold))
-                   : 1;
+        return cell->gap > least ? nights_p(cell, options, cell->gap - least) : 1;
     p = student_p(excess / cell->error.value, cell->error.degrees);
-    if (options->boards_differ) {
+    if (options->boards_differ && !kinds_known(cell, options)) {
         const struct deviation furthest =
             deviation_default(CAUSE_FURTHEST, cell->cold, cell->copies,
                               cell->sides[BASE].estimate.ns);
@@ -195,8 +209,12 @@ struct quantile {
     double level, degrees, t;
 };
 
-static struct ratio ratio_of(double value, const struct deviation *error, struct quantile *quantile)
+/* The ratio, where values up to exp(apart) on either side of 1 are without a cause. */
+static struct ratio ratio_of(double value, const struct deviation *error, double apart,
+                             struct quantile *quantile)
 {
+    const double beyond = fmax(fabs(log(value)) - apart, 0);
+
     double half;
 
     if (error->degrees <= 0)
@@ -204,13 +222,13 @@ static struct ratio ratio_of(double value, const struct deviation *error, struct
     if (quantile->degrees != error->degrees)
         *quantile = (struct quantile){quantile->level, error->degrees,
                                       student_quantile(quantile->level, error->degrees)};
-    half = error->value * quantile->t;
+    half = error->value * quantile->t + apart;
     return (struct ratio){
         .value = value,
         .ci_low = value * exp(-half),
         .ci_high = value * exp(half),
         /* Where nothing varies, equal or not is certain. */
-        .p = value == 1 ? 1 : student_p(fabs(log(value)) / error->value, error->degrees),
+        .p = beyond == 0 ? 1 : student_p(beyond / error->value, error->degrees),
     };
 }
 
@@ -240,7 +258,8 @@ static void correct(double **p, size_t family, unsigned other_analyses)
 static bool settles(const struct judged_cell *cell, const struct judge_options *options,
                     size_t family, size_t processes)
 {
-    const double size = judged_change(cell), threshold = options->threshold;
+    const double size = judged_change(cell);
+    const double threshold = expm1(log1p(options->threshold) + kinds_apart(cell, options));
     const bool changed = size > threshold;
     const double p = changed ? significance / (double)family / (1 + options->other_analyses)
                              : judge_level(options);
@@ -261,7 +280,8 @@ static bool settles(const struct judged_cell *cell, const struct judge_options *
 
         /* Where the clocks differ, no number of processes brings times and cycles nearer to each
          * other. */
-        distance = log1p(threshold) - (cell->clock_ratio == 1 ? 0 : fmax(time, cycles));
+        distance = log1p(options->threshold) - kinds_apart(cell, options) -
+                   (cell->clock_ratio == 1 ? 0 : fmax(time, cycles));
     }
     reach = distance / error.value - (changed ? power_change : power_same);
     return reach >= 0 && student_p(reach, error.degrees) <= p;
@@ -299,7 +319,8 @@ static void find_evidence(const struct judged_cell *cell, const struct judge_opt
                                (2 - cell->sides[BASE].modelled - cell->sides[NEW].modelled));
 
     boards->flush = cell->cold;
-    boards->before = deviation_default(CAUSE_BOARD, cell->cold, cell->copies, base->ns);
+    boards->before = deviation_default(kinds_known(cell, options) ? CAUSE_KIND : CAUSE_BOARD,
+                                       cell->cold, cell->copies, base->ns);
     boards->own = cell->other_boards;
     *processes = (struct deviation_evidence){.flush = cell->cold,
                                              .own = deviation_pool(&base->own, &new_one->own)};
@@ -317,9 +338,10 @@ static void find_evidence(const struct judged_cell *cell, const struct judge_opt
 
 /* Where clocks differ, times may have followed them or not: the interval holds both ratios, and p
  * is that of the lesser change. */
-static void hold_cycles(struct judged_cell *cell, double clocks, struct quantile *quantile)
+static void hold_cycles(struct judged_cell *cell, double clocks, double apart,
+                        struct quantile *quantile)
 {
-    const struct ratio cycles = ratio_of(cell->ratio.value / clocks, &cell->error, quantile);
+    const struct ratio cycles = ratio_of(cell->ratio.value / clocks, &cell->error, apart, quantile);
 
     cell->ratio.ci_low = fmin(cell->ratio.ci_low, cycles.ci_low);
     cell->ratio.ci_high = fmax(cell->ratio.ci_high, cycles.ci_high);
@@ -333,18 +355,20 @@ static void find_ratio(struct judged_cell *cell, const struct judge_options *opt
     const struct judged_side *base = &cell->sides[BASE], *new_side = &cell->sides[NEW];
     const size_t counts[] = {base->processes, new_side->processes};
     const double clocks = base->clock_mhz / new_side->clock_mhz;
+    const double apart = kinds_apart(cell, options);
     const bool clocks_differ =
         !options->clocks_allowed && (clocks > 1 + clock_same || 1 / clocks > 1 + clock_same);
 
     cell->error = error_of(cell, options, &cell->deviation, &cell->board, counts);
     cell->occasion_error = occasions_of(cell, options).value;
-    cell->ratio = ratio_of(new_side->estimate.ns / base->estimate.ns, &cell->error, quantile);
+    cell->ratio =
+        ratio_of(new_side->estimate.ns / base->estimate.ns, &cell->error, apart, quantile);
     cell->clock_ratio = clocks_differ ? clocks : 1;
     if (clocks_differ)
-        hold_cycles(cell, clocks, quantile);
+        hold_cycles(cell, clocks, apart, quantile);
     cell->noise = sqrt(cell->ratio.ci_high / cell->ratio.ci_low) - 1;
     if (options->nights && !isnan(cell->ratio.p) && !new_side->modelled)
-        cell->ratio.p = cell->gap > 0 ? nights_p(cell, options, cell->gap) : 1;
+        cell->ratio.p = cell->gap > apart ? nights_p(cell, options, cell->gap - apart) : 1;
     if (cell->same_data)
         cell->ratio = (struct ratio){1, 1, 1, 1};
     cell->adjusted_p = change_p(cell, options, counts);
@@ -364,8 +388,8 @@ static bool is_slower_alone(const struct judged_cell *cell, const struct judge_o
                           *new_one = &cell->sides[NEW].estimate;
     const size_t counts[] = {cell->sides[BASE].processes, cell->sides[NEW].processes};
     const double by_time = log(new_one->shortest / base->ns),
-                 excess =
-                     fmin(by_time, by_time - log(cell->clock_ratio)) - log1p(options->threshold);
+                 excess = fmin(by_time, by_time - log(cell->clock_ratio)) -
+                          log1p(options->threshold) - kinds_apart(cell, options);
     /* What samples of a shared GPU vary by is no part of it. */
     const struct deviation usual =
         cell->before.degrees > 0

@@ -107,8 +107,11 @@ struct judged_cell {
     /* The same: from the times nearest to the middle of one side to those of the other, of the
      * logarithm; 0 where they are not in the order of the medians. */
     double gap;
-    /* between other GPUs of the model; no degrees: the default alone */
+    /* between other GPUs of the model, or of the kind; no degrees: the default alone */
     struct deviation other_boards;
+    /* what the known kinds of the model differ by, of the logarithm: boards that may be of two
+     * differ by so much without a cause. NaN: not known, and not needed for boards of one kind */
+    double kinds_apart;
 
     enum cell_verdict verdict;
     bool held; /* a flag alone keeps a change from its verdict: it is significant beyond the
@@ -139,6 +142,7 @@ struct judge_options {
     unsigned other_analyses; /* interim analyses in addition to this one */
     bool base_fixed; /* BASE gets no more processes */
     bool boards_differ; /* the difference between GPUs of a model is added */
+    bool same_kind; /* these are boards of one kind, known by their records */
     bool clocks_allowed; /* times are compared even if SM clocks differ */
     /* Processes are of many nights, and a night may be far off. p is that of medians (medians.h),
      * and deviations hold what occasions add. */

@@ -75,6 +75,11 @@ static const struct field rows[] = {
     {JUDGED(field_object, "board_deviation", board, NULLABLE), .object = &board_object,
      .about = "between GPUs of the model, which the interval of two GPUs holds twice in its "
               "variance; null where the sides are of one"},
+    {JUDGED(field_number, "kinds_apart", kinds_apart, LATER),
+     .about = "what known kinds of the model's boards differ by in this cell, of the logarithm: "
+              "between boards that may be of two kinds such a change has no cause. null where it "
+              "is not known, or the sides are of one kind",
+     .rules = AT_LEAST(0)},
     {JUDGED(field_number, "occasion_error", occasion_error, REQUIRED),
      .about = "standard error that other occasions add to the logarithm of the ratio",
      .rules = AT_LEAST(0)},

@@ -91,6 +91,15 @@ WRITER(summary, schema_text)
     json_add_text(object, field->key, line);
 }
 
+WRITER(kinds, schema_text)
+{
+    const struct comparison *comparison = base;
+    char line[LINE_BYTES];
+
+    json_add_text(object, field->key,
+                  comparison->options.judge.boards_differ ? kinds_words(comparison, line) : NULL);
+}
+
 WRITER(needs, schema_text)
 {
     char line[LINE_BYTES];
@@ -322,6 +331,11 @@ static const struct field rows[] = {
      .fields = &side_fields},
     {FIELD(field_pointer, struct comparison, "new", sides[NEW], REQUIRED), .fields = &side_fields},
     {.key = "options", .kind = &kind_options},
+    {.key = "board_kinds",
+     .kind = &kind_kinds,
+     .presence = NULLABLE,
+     .about = "whether the sides are boards of one kind, and what two kinds differ by; null where "
+              "they are not of two GPUs"},
     {FIELD(field_bool, struct comparison, "plans_differ", plans_differ, REQUIRED),
      .about = "a side has cells that the other has not; buffers then lie elsewhere, and what that "
               "changes is in the intervals"},
@@ -348,7 +362,7 @@ const struct document comparison_document = {
         "is not known or does not exist is null. Changes are ratios new / base: 1.01 is 1 % "
         "slower.",
     .major = 1,
-    .minor = 3,
+    .minor = 4,
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX},
 };
 

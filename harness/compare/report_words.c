@@ -192,6 +192,24 @@ static void remark_outcomes(const struct comparison *comparison, const struct re
     }
 }
 
+char *kinds_words(const struct comparison *comparison, char line[LINE_BYTES])
+{
+    const struct board *base = &comparison->sides[BASE]->identity.device.board,
+                       *new_one = &comparison->sides[NEW]->identity.device.board;
+    char text[BOARD_TEXT_BYTES];
+
+    if (comparison->kinds == KINDS_ONE)
+        snprintf(line, LINE_BYTES, "boards of one kind (%s)", board_kind(base, text));
+    else if (comparison->kinds == KINDS_TWO)
+        snprintf(line, LINE_BYTES, "boards of two kinds (NEW has %s)",
+                 board_difference(base, new_one, text));
+    else
+        snprintf(line, LINE_BYTES, "and their kinds are not known (%s: %s)",
+                 board_kinds(base, base) == KINDS_UNKNOWN ? "BASE" : "NEW",
+                 board_kind(board_kinds(base, base) == KINDS_UNKNOWN ? base : new_one, text));
+    return line;
+}
+
 /* Facts about all cells together. */
 struct cell_facts {
     const struct judged_cell *furthest; /* whose clock moved most; NULL: none moved */
@@ -232,6 +250,7 @@ static void remark_intervals(const struct comparison *comparison, const struct r
     const struct judge_options *judge = &comparison->options.judge;
     const struct cell_facts facts = gather_facts(comparison);
     const struct judged_cell *furthest = facts.furthest;
+    char kinds[LINE_BYTES];
 
     if (facts.repeated > 0)
         say(sink, "%zu of %zu cells have the same samples on both sides: that is one measurement",
@@ -242,9 +261,10 @@ static void remark_intervals(const struct comparison *comparison, const struct r
             "sides");
     if (facts.board.value > 0)
         say(sink,
-            "the sides are of two GPUs: intervals hold what GPUs of a model differ by, a deviation "
-            "up to %.2g %%. It has %.2g degrees of freedom or more: by default, and in %zu cell%s "
-            "by other GPUs (--boards)",
+            "the sides are of two GPUs, %s: intervals hold what GPUs of a %s differ by, a "
+            "deviation up to %.2g %%. It has %.2g degrees of freedom or more: by default, and in "
+            "%zu cell%s by other GPUs (--boards)",
+            kinds_words(comparison, kinds), judge->same_kind ? "kind" : "model",
             100 * facts.board.value, facts.board.degrees, facts.by_boards, plural(facts.by_boards));
     if (facts.occasions > 0)
         say(sink,

@@ -277,6 +277,8 @@ enum status sides_between(const struct sides *boards, const struct side_cell *ce
                           const struct side *const without[SIDES], struct deviation *deviation)
 {
     const struct side_identity *like = &without[BASE]->identity;
+    const bool one_kind =
+        board_kinds(&like->device.board, &without[NEW]->identity.device.board) == KINDS_ONE;
     double *values = malloc((boards->count + 1) * sizeof(*values));
     size_t count = 0;
     enum status status = values ? STATUS_OK : log_memory("GPUs of a model");
@@ -291,7 +293,8 @@ enum status sides_between(const struct sides *boards, const struct side_cell *ce
             strcmp(its->engine, like->engine) != 0 ||
             strcmp(its->device.name, like->device.name) != 0 ||
             strcmp(its->device.uuid, like->device.uuid) == 0 ||
-            strcmp(its->device.uuid, without[NEW]->identity.device.uuid) == 0)
+            strcmp(its->device.uuid, without[NEW]->identity.device.uuid) == 0 ||
+            (one_kind && board_kinds(&like->device.board, &its->device.board) != KINDS_ONE))
             continue;
         status = estimate_of(found->processes, found->process_count, found->modelled, &estimate);
         values[count++] = estimate.ns;

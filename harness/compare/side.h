@@ -104,9 +104,9 @@ const struct side_kernel *sides_kernel(const struct sides *sides, const char *na
 struct side *sides_find(const struct sides *sides, const struct device_info *device);
 
 /* GPUs of a model differ by this in the time of a cell. The model is that of the first of two
- * sides; both are left out. They count with the same code, and without a flag that makes a time
- * doubtful. *deviation has no degrees for fewer than two. STATUS_ENVIRONMENT, logged, when out of
- * memory. */
+ * sides; both are left out. Where both are of one kind, boards of that kind count alone. They count
+ * with the same code, and without a flag that makes a time doubtful. *deviation has no degrees for
+ * fewer than two. STATUS_ENVIRONMENT, logged, when out of memory. */
 enum status sides_between(const struct sides *boards, const struct side_cell *cell,
                           const struct side *const without[SIDES], struct deviation *deviation);
 

@@ -18,6 +18,7 @@
 #include "log.h"
 #include "manifest.h"
 #include "memory.h"
+#include "normal.h"
 #include "parallel.h"
 #include "report.h"
 #include "schema.h"
@@ -39,6 +40,7 @@ static const struct schema_row schema_rows[] = {
     {"characterization", &characterization_document},
     {"card", &card_document},
     {"manifest", &manifest_document},
+    {"normal", &normal_document},
     {"explanation", &explain_document},
     {"advice", &advise_document},
     {"tables", &table_set_document},
@@ -108,6 +110,15 @@ static enum status check_card(const char *file, const cJSON *tree)
     return card_check(file, tree, &card);
 }
 
+static enum status check_normal(const char *file, const cJSON *tree)
+{
+    struct normal normal = {.kinds = NULL};
+    const enum status status = document_take(&normal_document, file, tree, &normal);
+
+    normal_close(&normal);
+    return status;
+}
+
 static enum status check_characterization(const char *file, const cJSON *tree)
 {
     struct characterization characterization = {.count = 0};
@@ -152,6 +163,11 @@ static const struct kind {
     {.schema = "cbank-manifest", .check = manifest_check,
      .shown = {DEVICE " measured_utc credit tool.version=version tool.git_commit=commit",
                {{.path = "files", .columns = "name=file bytes sha256"}}}},
+    {.schema = "cbank-normal", .check = check_normal,
+     .shown = {"model",
+               {{.path = "kinds",
+                 .columns = "board.part_number=part_number board.constant_cache_groups=groups "
+                            "boards"}}}},
     {.schema = "cbank-comparison", .check = check_version,
      .shown = {"summary to_decide base.label=base base.device.name=GPU base.device.driver=driver "
                "new.label=new new.device.name=GPU new.device.driver=driver",

@@ -30,6 +30,15 @@ def read(path):
         return json.load(file)
 
 
+def read_boards(directory):
+    """{UUID: [first, last]} of the boards of a folder."""
+    found = {}
+    for path in sorted(glob.glob(os.path.join(directory, "*-first.json"))):
+        first = read(path)
+        found[first["device"]["uuid"]] = [first, read(path.replace("-first.json", "-last.json"))]
+    return found
+
+
 def kind_of(result):
     """(model, part number, groups) in words."""
     device = result["device"]
@@ -56,8 +65,7 @@ def main():
     if len(sys.argv) != 2:
         sys.exit("usage: boards.py DIRECTORY")
     kinds = collections.defaultdict(list)
-    for path in sorted(glob.glob(os.path.join(sys.argv[1], "*-first.json"))):
-        first, last = read(path), read(path.replace("-first.json", "-last.json"))
+    for first, last in read_boards(sys.argv[1]).values():
         kinds[kind_of(first)].append((times_of(first), times_of(last)))
     print(
         "| model | part number | groups of SMs | boards | constant, us | global, us | first, last |"

@@ -19,6 +19,12 @@ with that correlation.
 Boards have the most degrees, in tenths, with which intervals of 95 % hold as many differences of
 two boards.
 
+A kind of boards is that of results/h200/boards which has the most. The half that was seen first
+chooses: relative and ns by likelihood, with the degrees of that many boards, since the cells of a
+board go together. So few boards tell little, so both are then taken at the upper end of the 95 %
+interval of such a deviation. The other boards check it, by how many differences of two boards
+intervals of 95 % hold.
+
 Occasions are of boards, by UUID, that have results of the default plan a minute apart or more: a
 later result of the same board adds to them. So do the processes of a trial of clocks that have its
 usual clock. Boards are the degrees of freedom. No board has results hours apart: what these add is
@@ -38,8 +44,10 @@ import statistics
 import sys
 
 from scipy.special import stdtr
+from scipy.stats import chi2
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import boards
 import trials
 
 HEADER = os.path.join(trials.ROOT, "harness/compare/deviation.h")
@@ -340,27 +348,87 @@ def derive_plans(processes):
     )
 
 
+def kinds_of_boards():
+    """The boards of each kind with several, the largest kind first: names of their first results,
+    by the time when these began."""
+    kinds = {}
+    for path in glob.glob(os.path.join(trials.ROOT, "results/h200/boards/*-first.json")):
+        result = trials.load(path)
+        kinds.setdefault(boards.kind_of(result), []).append(
+            (result["started_utc"], os.path.relpath(path, os.path.join(trials.ROOT, "results")))
+        )
+    several = [[name for _, name in sorted(kind)] for kind in kinds.values() if len(kind) > 1]
+    return sorted(several, key=len, reverse=True)
+
+
+def of_kind(names):
+    """The same rows of boards of one kind, and the logarithms of each cell."""
+    results, rows, logs = [load(name) for name in names], [], []
+    for key in results[0]:
+        cells = [result.get(key) for result in results]
+        if all(cell and cell[1] == cells[0][1] for cell in cells):
+            logs.append([math.log(cell[0]) for cell in cells])
+            time = math.exp(statistics.mean(logs[-1]))
+            sampled = statistics.mean(cell[4] for cell in cells)
+            rows.append((statistics.variance(logs[-1]), len(cells) - 1, time, sampled, 0))
+    return rows, logs
+
+
+def chosen_boards():
+    """Short names of the boards that choose the deviation of a kind."""
+    most = kinds_of_boards()[0]
+    return [short(name) for name in most[: len(most) // 2]]
+
+
+def derive_kind(processes):
+    """The deviation of boards of a kind, and what it rests on."""
+    most, *others = kinds_of_boards()
+    choose, check = most[: len(most) // 2], most[len(most) // 2 :]
+    degrees = len(choose) - 1
+    relative, ns, _ = fit(of_kind(choose)[0], known_of(processes["hot"]), degrees=degrees)
+    upper = math.sqrt(degrees / chi2.ppf(0.05, degrees))
+    found = (relative * upper, ns * upper, degrees)
+    said = [f"chosen by {', '.join(map(short, choose))}"]
+    for names in (check, *others):
+        held_of = statistics.mean(
+            held(
+                of_kind([name.replace("-first", last) for name in names])[1],
+                found,
+                processes["hot"],
+            )
+            for last in ("-first", "-last")
+        )
+        said.append(f"holds {100 * held_of:.1f} % between {', '.join(map(short, names))}")
+    return found, "kind: " + "; ".join(said)
+
+
+def short(name):
+    return os.path.basename(name)[len("GPU-") :].split("-")[0]
+
+
 def derive():
     """{(cause, column): (relative, ns, degrees)} and what each rests on."""
     processes, processes_basis = derive_processes()
     occasions, occasions_basis = derive_occasions(processes)
     plans, plans_basis = derive_plans(processes)
-    boards, logs = of_boards()
+    rows, logs = of_boards()
     board = next(
         found
         for found in (
-            fit(boards, known_of(processes["hot"]), degrees=tenths / 10)
+            fit(rows, known_of(processes["hot"]), degrees=tenths / 10)
             for tenths in range(30, 9, -1)
         )
         if held(logs, found, processes["hot"]) >= 0.95
     )
     furthest = (3 * max(map(statistics.stdev, logs)), 0, len(BOARDS) - 1)
+    kind, kind_basis = derive_kind(processes)
     columns = ("hot", "cold", "copies")
     table = {
         "process": processes,
         "occasion": occasions,
         "later": dict.fromkeys(columns, LATER),
         "plan": plans,
+        "kind": dict.fromkeys(columns, kind),
         "board": dict.fromkeys(columns, board),
         "furthest": dict.fromkeys(columns, furthest),
     }
@@ -369,7 +437,8 @@ def derive():
         occasions_basis,
         "later: assumed: no board was measured hours apart",
         plans_basis,
-        f"board: {len(boards)} cells of {len(BOARDS)} H200",
+        kind_basis,
+        f"board: {len(rows)} cells of {len(BOARDS)} H200",
         "what boards add to cold cells, and plans and boards to cells with copies, is taken to"
         " be as in hot ones",
     ]

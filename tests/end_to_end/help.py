@@ -16,7 +16,7 @@ command_names = functools.cache(readme.command_names)
 JOBS = {
     "Measure": "run spaces characterize calibrate contribute",
     "Understand": "show counters explain advise",
-    "Compare and gate": "compare gate history",
+    "Compare and gate": "compare gate normal history",
     "Store and fleet": "ingest fleet",
     "Check and publish": "check report plot convert atlas",
     "This machine": "doctor list",
@@ -29,7 +29,10 @@ NO_VERDICT = "it judges nothing"
 SCREEN = "its answer is a screen, or a few lines"
 WITHOUT = {
     "quiet": {
-        ANSWER: "show counters explain advise history check report plot convert atlas doctor list",
+        ANSWER: (
+            "show counters explain advise normal history check report plot convert atlas doctor"
+            " list"
+        ),
         "it takes an hour, and says how far it is": "contribute",
     },
     "color": {
@@ -60,7 +63,7 @@ WITHOUT = {
     },
     "card": {
         "it has no times of a model": (
-            "show counters compare history ingest fleet check report plot convert atlas"
+            "show counters compare normal history ingest fleet check report plot convert atlas"
         ),
         "it measures, and makes the card": "contribute",
         "it is about this machine": "doctor list",
@@ -68,8 +71,8 @@ WITHOUT = {
     "kernel": {
         "its FILE is the kernel": "spaces",
         "it compiles nothing, and reads no code": (
-            "characterize contribute show counters explain compare history ingest fleet check"
-            " report plot convert atlas doctor list"
+            "characterize contribute show counters explain compare normal history ingest fleet"
+            " check report plot convert atlas doctor list"
         ),
     },
     "strict": {
@@ -79,6 +82,7 @@ WITHOUT = {
         ),
         "too close to call is an answer": "spaces",
         "nothing in it is inconclusive": "history fleet check doctor",
+        "its exit code says so": "normal",
     },
     "threshold": {
         NO_VERDICT: (
@@ -86,21 +90,24 @@ WITHOUT = {
             " convert atlas list"
         ),
         "it judges no sizes of changes": "check doctor",
+        "what counts follows from the boards": "normal",
     },
     "cell": {
         "its plan says which cells": "run spaces characterize calibrate contribute gate advise",
         NO_CELLS: "ingest fleet check list doctor",
-        "it is about all cells": "compare report convert atlas",
+        "it is about all cells": "compare normal report convert atlas",
         "--select takes cells": "plot",
     },
     "all": {
-        "it always prints all": "run spaces counters explain advise history fleet check list",
+        "it always prints all": (
+            "run spaces normal counters explain advise history fleet check list"
+        ),
         SCREEN: "calibrate contribute ingest doctor",
         "it writes files": "report convert atlas",
     },
     "device": {
         "it uses no GPU": (
-            "show counters explain advise compare history ingest fleet check report plot"
+            "show counters explain advise compare normal history ingest fleet check report plot"
             " convert atlas"
         ),
         "it takes the first GPU": "contribute",
@@ -108,7 +115,7 @@ WITHOUT = {
     },
     "watchdog-slack": {
         "it uses no GPU": (
-            "show counters explain advise compare history ingest fleet check report plot"
+            "show counters explain advise compare normal history ingest fleet check report plot"
             " convert atlas"
         ),
         "it runs other commands": "contribute",

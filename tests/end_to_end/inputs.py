@@ -61,6 +61,7 @@ C_COMMANDS = {
     "explain": ((), (), ("ARGUMENT", "--card")),
     "show": ((), (), ("ARGUMENT",)),
     "counters": ((), (), ("ARGUMENT",)),
+    "normal": ((), (), ("ARGUMENT", "--normal")),
 }
 OTHER_COMMANDS = ("list", "doctor", "version", "help")
 

@@ -65,6 +65,15 @@ BROKEN = {
         (("model", "L2"), None),
         (("numbers",), {}),
     ),
+    "normal": (
+        (("model",), ""),
+        (("kinds",), GONE),
+        (("kinds", 0, "board", "constant_cache_groups"), [0]),
+        (("kinds", 0, "boards"), 0),
+        (("kinds", 0, "cells", 0, "time_ns"), 0),
+        (("kinds", 0, "cells", 0, "sass_sha256"), GONE),
+        (("kinds", 0, "cells", 0, "deviation"), "0.1"),
+    ),
     "manifest": (
         (("tool", "argv"), GONE),
         (("tool", "git_dirty"), None),
@@ -152,7 +161,7 @@ BROKEN = {
 # The kind of document that those of another name in BROKEN are.
 KIND = {"code": "advice", "against": "advice"}
 # Kinds that the program reads all of.
-READ = ("card", "characterization", "calibration", "manifest")
+READ = ("card", "characterization", "calibration", "normal", "manifest")
 # What a schema says and no reader of the program needs.
 NOT_READ = {
     ("card", ("evidence",)),
@@ -264,6 +273,7 @@ class Broken(Scratch):
         store = cls.make_store()
         cls.documents = {
             "result": read_json(os.path.join(ROOT, core)),
+            "normal": read_json(os.path.join(ROOT, "results/normals/h200.json")),
             **{
                 kind: read_json(os.path.join(ROOT, f"{CHIP}/{kind}.json"))
                 for kind in ("characterization", "calibration", "card", "manifest")

@@ -243,6 +243,33 @@ TEST(test_what_no_boards_differ_by_is_a_change)
     }
 }
 
+/* Boards of one kind differ little. Boards that may be of two differ by what kinds do, and what is
+ * beyond that is a change. */
+TEST(test_boards_are_judged_by_what_is_known_of_their_kinds)
+{
+    static const struct {
+        bool same_kind;
+        double apart, change;
+        enum cell_verdict verdict;
+    } rows[] = {
+        {true, NAN, 1.02, VERDICT_REGRESSED},      {true, NAN, 1.001, VERDICT_SAME},
+        {false, 0.03, 1.02, VERDICT_INCONCLUSIVE}, {false, 0.03, 1.05, VERDICT_REGRESSED},
+        {false, 0, 1.02, VERDICT_REGRESSED},       {false, NAN, 1.05, VERDICT_INCONCLUSIVE},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct judge_options boards = {.threshold = 0.01,
+                                             .boards_differ = true,
+                                             .same_kind = rows[i].same_kind};
+        struct judged_cell cell;
+
+        simulate(&cell, 1, 3, rows[i].change, (struct noise){0.0001, 0.0002}, 1, &boards);
+        cell.kinds_apart = rows[i].apart;
+        judge_all(&cell, 1, &boards);
+        assert_int_equal(cell.verdict, rows[i].verdict);
+    }
+}
+
 /* NEW's clock is 0.7 % higher, and times follow it, do not, or change by themselves. */
 TEST(test_what_the_clocks_may_explain_is_no_change)
 {

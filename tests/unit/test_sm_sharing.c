@@ -214,6 +214,27 @@ TEST(what_differs_between_boards_is_not_known_of_all)
     assert_int_equal(merged.group_count, 0);
 }
 
+TEST(boards_are_of_one_kind_by_what_is_recorded)
+{
+    const struct board a = board("A", 18), b = board("B", 18), c = board("A", 14);
+    const struct board no_part = board("", 18);
+    struct board no_groups = board("A", 18);
+    char text[BOARD_TEXT_BYTES];
+
+    no_groups.group_count = 0;
+    assert_int_equal(board_kinds(&a, &a), KINDS_ONE);
+    assert_int_equal(board_kinds(&a, &b), KINDS_TWO);
+    assert_int_equal(board_kinds(&a, &c), KINDS_TWO);
+    assert_int_equal(board_kinds(&no_part, &no_part), KINDS_UNKNOWN);
+    assert_int_equal(board_kinds(&no_groups, &a), KINDS_UNKNOWN);
+    assert_string_equal(board_kind(&a, text), "A, groups of 1 x 18 + 1 x 16 SMs");
+    assert_string_equal(board_kind(&no_groups, text), "A, no groups of SMs");
+    assert_string_equal(board_difference(&a, &a, text), "");
+    assert_string_equal(board_difference(&a, &b, text), "part number B and not A");
+    assert_string_equal(board_difference(&a, &c, text),
+                        "1 and not 0 groups of 14 SMs, 0 and not 1 groups of 18 SMs");
+}
+
 TEST(more_groups_than_there_is_room_for_are_not_known)
 {
     struct board made = {.given = true};
