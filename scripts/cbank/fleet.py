@@ -39,7 +39,7 @@ from .fields import (
     word_of,
     written,
 )
-from .fleet_groups import AGAINST, LEVELS, PAST, Change, Limits
+from .fleet_groups import AGAINST, LEVELS, NO_KIND, PAST, Change, Limits
 from .fleet_verdict import CLOCK_SLACK_MS, KINDS, LAST_VALUES, Row, Verdict
 from .nights import Fleet, Gpu, Model
 from .robust import medians
@@ -75,6 +75,25 @@ def context(verdict: Verdict) -> str:
     )
 
 
+def unknown_kinds(verdict: Verdict) -> str:
+    """One line: of how many GPUs the kind is not known, and what can be found there; "": of none."""
+    unknown = sum(int((kinds.numbers == NO_KIND).sum()) for kinds in verdict.kinds)
+    if not unknown:
+        return ""
+    limit = 100 * verdict.limits.peer_threshold
+    line = (
+        f"the kind of {unknown} GPU{'s' if unknown > 1 else ''} is not known: a difference from the"
+        f" others counts from {limit:g} % on"
+    )
+    apart = max(verdict.kinds_apart(), default=0)
+    return line + (
+        f", in cells in which known kinds differ beyond that difference: up to"
+        f" {100 * math.expm1(math.log1p(verdict.limits.peer_threshold) + apart):.1f} %"
+        if apart
+        else ""
+    )
+
+
 COLUMNS = (
     text.Column("verdict"),
     text.Column("GPUs"),
@@ -106,6 +125,7 @@ def table(verdict: Verdict) -> str:
     rows = verdict.rows
     notes = [[f"what: {row.what}", *filter(None, [note_of(row)])] for row in rows]
     lines = text.paragraph(summary(verdict)) + text.paragraph(context(verdict))
+    lines += text.paragraph(unknown_kinds(verdict)) if unknown_kinds(verdict) else []
     if rows:
         lines += ["", *text.table(COLUMNS, columns_of(rows), notes)]
     return "\n".join(lines) + "\n"
@@ -116,7 +136,8 @@ def markdown(verdict: Verdict) -> str:
     rows = verdict.rows
     columns = (*COLUMNS, text.Column("what"), text.Column("notes"))
     cells = [*columns_of(rows), [row.what for row in rows], list(map(note_of, rows))]
-    lines = [f"**cbank fleet: {summary(verdict)}**", "", text.markdown_text(context(verdict))]
+    said = " ".join(filter(None, [context(verdict), unknown_kinds(verdict)]))
+    lines = [f"**cbank fleet: {summary(verdict)}**", "", text.markdown_text(said)]
     return (
         "\n".join(
             lines
@@ -328,10 +349,16 @@ LIMITS = (
         "change against a GPU's past, as a share; of a group half of it",
     ),
     Field(
+        "kind_threshold",
+        NUMBER,
+        lambda limits: limits.kind_threshold,
+        "difference from the other GPUs of the kind, as a share",
+    ),
+    Field(
         "peer_threshold",
         NUMBER,
         lambda limits: limits.peer_threshold,
-        "difference from the GPUs of the model, as a share",
+        "the same from GPUs that may be of another kind, beyond what known kinds differ by",
     ),
     Field(
         "false_findings",
@@ -428,8 +455,10 @@ def parse(words: list[str]) -> argparse.Namespace:
         "--peer-threshold",
         metavar="PERCENT",
         type=percent,
-        default=3.0,
-        help="difference from the other GPUs of the model that counts (default 3%%)",
+        help=(
+            "difference from the other GPUs that counts (default: of a kind 0.4%%; where a kind is"
+            " not known 3%%, beyond what known kinds differ by)"
+        ),
     )
     verdict.add_argument(
         "--nights",
@@ -468,6 +497,14 @@ def say_of_the_future(store: sqlite3.Connection) -> None:
         )
 
 
+def limits_of(options: argparse.Namespace) -> Limits:
+    """The limits that options name; the others are as they are."""
+    limits = Limits(options.threshold / 100)
+    if options.peer_threshold:
+        limits.kind_threshold = limits.peer_threshold = options.peer_threshold / 100
+    return limits
+
+
 def main(words: list[str]) -> int:
     """Runs the command line `words`, without the name of the command; returns the exit code."""
     options = parse(words)
@@ -476,9 +513,7 @@ def main(words: list[str]) -> int:
     with reading(options.store) as store:
         fleet = Fleet(options.store, store, options.nights, options.gap, options.baseline)
         say_of_the_future(store)
-        verdict = Verdict(
-            fleet, Limits(options.threshold / 100, options.peer_threshold / 100), options.inventory
-        )
+        verdict = Verdict(fleet, limits_of(options), options.inventory)
         as_json = (
             json.dumps(DOCUMENT.content(verdict), indent=1, allow_nan=False) + "\n"
             if options.json

@@ -7,8 +7,11 @@ driver. Their median is taken off first, as in Tukey's median polish. Where it r
 threshold, it is a finding of theirs. Groups are judged from the coarsest to the single GPU. A
 change belongs to the coarsest group where 85 % of the members changed alike.
 
-A GPU is also held against the median of the others of its model. The instrument knows what boards
-differ by; Qn of the others is added to that.
+A GPU is also held against the median of the others of its kind: a model, a part number, and groups
+of SMs, as its results record them. One whose kind is not known, or that is alone in it, is held
+against all of its model, whatever kinds they are of. The instrument knows what boards of a kind and
+known kinds differ by; Qn of the others is added to that. A kind that was never seen is held against
+its past alone. With a baseline, differences that were there then are accepted.
 """
 
 from __future__ import annotations
@@ -38,7 +41,8 @@ PAST, PEERS = 0, 1
 AGAINST = ("past", "peers")
 WANDER_LEAST = 5  # GPUs whose median is what they do together
 DIFFERENCES_LEAST = 3  # whose median one step does not move
-PEERS_MANY, PEER_VALUES = 9, 3  # GPUs of a model; values that say where a GPU is
+PEERS_MANY, PEER_VALUES = 9, 3  # GPUs of a kind; values that say where a GPU is
+NO_KIND = -1
 COVERED_LEAST = 0.85  # of a group, whose change is then the group's
 GROUP_SHARE = 0.5  # of the threshold, for groups
 EFFICIENCY_OF_QN = 0.82
@@ -47,8 +51,18 @@ EFFICIENCY_OF_QN = 0.82
 @dataclass
 class Limits:
     threshold: float = 0.01  # of a GPU against its past; of a group half of it
-    peer_threshold: float = 0.03  # of a GPU against the others
+    kind_threshold: float = 0.004  # of a GPU against the others of its kind
+    peer_threshold: float = 0.03  # of a GPU against others that may be of another kind
     rate: float = RATE
+
+
+@dataclass
+class Kinds:
+    """The kinds of the GPUs of a model."""
+
+    numbers: np.ndarray  # of each GPU; NO_KIND: not known
+    never_seen: np.ndarray  # of each GPU: its kind is known, and no normal has it
+    device: str = ""  # the model, whose normal the instrument may know
 
 
 @dataclass
@@ -80,6 +94,7 @@ class Search:
         limits: Limits,
         base: np.ndarray | None,
         firsts: np.ndarray | None,
+        kinds: Kinds | None = None,
     ):
         """base: of the shape of times, or None; groups: {level: number of the group of each GPU}
         of driver, VBIOS and node; firsts: the first round of each night, since runs of one night
@@ -88,6 +103,7 @@ class Search:
         self.there = [i for i, cell in enumerate(cells) if not np.isnan(cell.log_ns).all()]
         self.cells = [cells[i] for i in self.there]
         self.base, self.groups, self.limits, self.gpus = base, groups, limits, gpus
+        self.kinds = kinds or Kinds(np.full(gpus, NO_KIND), np.zeros(gpus, dtype=bool))
         rounds = np.arange(cells[0].log_ns.shape[1])
         # of one night alone, all rounds say what they can
         self.firsts = rounds if firsts is None or len(firsts) == 1 else firsts
@@ -216,38 +232,88 @@ class Search:
         last = known & (np.cumsum(known[:, ::-1], axis=1)[:, ::-1] <= PEER_VALUES)
         return median_of(np.where(last, log_ns, np.nan)), last
 
+    def accepted_of(self, others: np.ndarray, members: np.ndarray, threshold: float) -> np.ndarray:
+        """How far each of these GPUs was from the others [cells, GPUs] in the baseline, where that
+        counts: it is accepted."""
+        if self.base is None:
+            return np.zeros(others.shape)
+        then = [median_of(np.where(self.base, cell.log_ns, np.nan)[members]) for cell in self.cells]
+        away = np.nan_to_num(np.array(then) - others)
+        return np.where(np.abs(away) >= threshold, away, 0)
+
+    def peers_of(self, levels: np.ndarray, members: np.ndarray) -> list[list]:
+        """For each of these GPUs the others of them, by others_of. Each of few is held against the
+        median of the others, and of many against that of all, which one cannot move."""
+        if len(members) >= PEERS_MANY:
+            return [self.others_of(levels[:, members])] * len(members)
+        return [self.others_of(levels[:, members[members != gpu]]) for gpu in members]
+
     def judge_peers(self) -> None:
-        """Each of few GPUs is held against the median of the others, and of many against that of
-        all, which one cannot move."""
+        """Judges boards of each kind together, then those that may be of any."""
         recent = [self.recent(cell.log_ns) for cell in self.cells]
         levels = np.array([level for level, _ in recent])  # [cells, GPUs]
-        many = self.gpus >= PEERS_MANY
-        others = [
-            self.others_of(levels if many else np.delete(levels, gpu, axis=1))
-            for gpu in range(1 if many else self.gpus)
+        last = np.array([new for _, new in recent])
+        numbers, counts = np.unique(self.kinds.numbers, return_counts=True)
+        of_kind = {int(kind) for kind, count in zip(numbers, counts) if count > 1} - {NO_KIND}
+        for kind in sorted(of_kind):
+            members = np.flatnonzero(self.kinds.numbers == kind)
+            self.judge_members(levels, last, members, self.peers_of(levels, members), True)
+        everybody = np.arange(self.gpus)
+        peers = self.peers_of(levels, everybody)
+        rest = [
+            gpu
+            for gpu in everybody
+            if self.kinds.numbers[gpu] not in of_kind and not self.kinds.never_seen[gpu]
         ]
+        self.judge_members(
+            levels, last, np.array(rest, dtype=int), [peers[gpu] for gpu in rest], False
+        )
+
+    def judge_members(
+        self,
+        levels: np.ndarray,
+        last: np.ndarray,
+        members: np.ndarray,
+        others: list[list],
+        same_kind: bool,
+    ) -> None:
+        """Judges GPUs against their others. last: which values [cells, GPUs, rounds] say where a
+        GPU is."""
+        if not len(members):
+            return
         medians_of = np.array(
             [[np.nan if peers is None else peers[0] for peers in cells] for cells in others]
-        )
-        distances = np.nan_to_num(levels - medians_of.T)
-        far = np.flatnonzero((np.abs(distances) >= self.limits.peer_threshold).any(axis=0))
+        ).T
+        threshold = self.limits.kind_threshold if same_kind else self.limits.peer_threshold
+        accepted = np.zeros((len(self.cells), self.gpus))
+        accepted[:, members] = self.accepted_of(medians_of, members, threshold)
+        distances = np.nan_to_num(levels[:, members] - medians_of) - accepted[:, members]
+        far = np.flatnonzero((np.abs(distances) >= threshold).any(axis=0))
         asked = [
-            self.peer_question(gpu, [last[gpu] for _, last in recent], others[0 if many else gpu])
-            for gpu in far
+            self.peer_question(
+                members[i],
+                last[:, members[i]],
+                others[i],
+                accepted[:, members[i]],
+                {"same_kind": True} if same_kind else {"device": self.kinds.device},
+            )
+            for i in far
         ]
         p, spread = np.ones((2, len(self.cells), len(far)))
+        apart = np.zeros((len(self.cells), len(far)))
         for i, ((_, numbers), answers) in enumerate(
             zip(asked, instrument.judge([question for question, _ in asked]))
         ):
             for number, answer in zip(numbers, answers):
                 p[number, i] = answer["ratio"]["p"]
                 spread[number, i] = answer["board_deviation"]["value"]
+                apart[number, i] = answer["kinds_apart"] or 0
         distances = distances[:, far]
-        p[np.abs(distances) < self.limits.peer_threshold] = 1
+        p[np.abs(distances) < threshold + apart] = 1
         wholes = np.concatenate([np.where(sign * distances > 0, p, 1) for sign in (1, -1)], axis=1)
         for number, of_whole in enumerate(corrected(whole_p(wholes), self.wholes.tests)):
             for cell in named_cells(wholes[:, number]) if of_whole <= self.limits.rate else ():
-                gpu = int(far[number % len(far)])
+                gpu = int(members[far[number % len(far)]])
                 self.found.append(
                     Change(
                         GPU,
@@ -257,7 +323,7 @@ class Search:
                         float(distances[cell, number % len(far)]),
                         float(spread[cell, number % len(far)]),
                         float(of_whole),
-                        int(recent[cell][1][gpu].sum()),
+                        int(last[cell, gpu].sum()),
                     )
                 )
 
@@ -279,11 +345,14 @@ class Search:
     def peer_question(
         self,
         gpu: int,
-        recent: list[np.ndarray],
+        recent: np.ndarray,
         others: list[tuple[float, int, dict | None] | None],
+        accepted: np.ndarray,
+        kinds: dict,
     ) -> tuple[dict, list[int]]:
-        """The question whether a GPU differs from the others, and the cells that it is about.
-        recent: the rounds whose values say where it is."""
+        """The question whether a GPU differs from the others by more than is accepted, and the
+        cells that it is about. recent: the rounds whose values say where it is; kinds: what the
+        question says of these."""
         numbers = [
             number for number, (peers, new) in enumerate(zip(others, recent)) if peers and new.any()
         ]
@@ -292,7 +361,7 @@ class Search:
             (median, count, boards), new = others[number], recent[number]
             cells.append(
                 self.cells[number].question(
-                    np.array([median]),
+                    np.array([median + accepted[number]]),
                     self.cells[number].log_ns[gpu, new],
                     seen=self.wholes.seen[number],
                     new_nights=self.wholes.nights[new].tolist(),
@@ -300,7 +369,7 @@ class Search:
                     base_boards=count,
                 )
             )
-        return {"nights": True, "boards_differ": True, "cells": cells}, numbers
+        return {"nights": True, "boards_differ": True, **kinds, "cells": cells}, numbers
 
 
 def judge(
@@ -310,11 +379,12 @@ def judge(
     limits: Limits,
     base: np.ndarray | None = None,
     firsts: np.ndarray | None = None,
+    kinds: Kinds | None = None,
 ) -> list[Change]:
     """Changes of all cells of a model: see Search."""
     if all(np.isnan(cell.log_ns).all() for cell in cells):
         return []
-    work = Search(cells, gpus, groups, limits, base, firsts)
+    work = Search(cells, gpus, groups, limits, base, firsts, kinds)
     work.judge_groups()
     for found in work.wholes.changes(work.left, base, limits.threshold):
         work.found.append(work.describe(GPU, found.cut.whole, work.left, found))

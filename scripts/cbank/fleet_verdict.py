@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from . import files
+from . import files, instrument, text
 from .errors import Failure, printable, say
-from .fleet_groups import LEVELS, PAST, PEERS, Change, Limits, judge
+from .fleet_groups import LEVELS, NO_KIND, PAST, PEERS, Change, Kinds, Limits, judge
 from .nights import Fleet, Model, place
-from .robust import medians
+from .robust import median_of, medians
 from .store import BAD
 
 CLOCK_SLACK_MS = 600_000
@@ -33,6 +33,7 @@ KINDS = {
     "slower": True,
     "apart": True,
     "faster": False,
+    "kind": False,
     "moved": False,
     "added": False,
 }
@@ -66,6 +67,17 @@ class Finding:
     change: float  # of the logarithm, the median over the cells
     members: int  # the most of any cell
     covered: int
+
+
+def kind_words(kind: tuple[str, str]) -> tuple[str, str]:
+    """(part number, sizes of groups) as the program says them."""
+    return kind[0], text.sizes(json.loads(kind[1]))
+
+
+def kind_difference(usual: tuple[str, str], kind: tuple[str, str]) -> str:
+    """What a kind of boards is other in than the usual one."""
+    pairs = zip(("part number", "groups of SMs"), kind_words(kind), kind_words(usual))
+    return ", ".join(f"{what} {new} and not {old}" for what, new, old in pairs if new != old)
 
 
 def members_of(change: Change, groups: dict[str, np.ndarray], gpus: int) -> range | list[int]:
@@ -129,6 +141,7 @@ class Verdict:
     def __init__(self, fleet: Fleet, limits: Limits, inventory: str | None = None):
         self.fleet, self.limits, self.inventory = fleet, limits, inventory
         self.rows = []
+        self.kinds = []  # of each model
         self.answered = sum(gpu.answered for gpu in fleet.gpus)
         self.expected = 0
         self.census()
@@ -136,6 +149,7 @@ class Verdict:
             self.read_inventory(inventory)
         self.compare_cells()
         self.compare_devices()
+        self.compare_kinds()
         self.judge_times()
         for row in self.rows:
             row.who = row.who or self.name(row.gpus)
@@ -372,12 +386,90 @@ class Verdict:
                 if what:
                     self.add("geometry", number, what)
 
+    # ---- Kinds of boards
+
+    def compare_kinds(self) -> None:
+        """Finds the kinds of boards, and says what those of a model differ by. The kind with the
+        most GPUs is the one that others are held beside; no difference of kinds is a fault."""
+        seen = {
+            (kind["model"], kind["part_number"], kind["groups"])
+            for kind in instrument.ask(["normal", "--json"])
+        }
+        for model in self.fleet.models:
+            found = {}
+            for member, number in enumerate(model.gpus):
+                if kind := self.fleet.gpus[number].kind():
+                    found.setdefault(kind, []).append(member)
+            kinds = Kinds(
+                np.full(len(model.gpus), NO_KIND),
+                np.zeros(len(model.gpus), dtype=bool),
+                self.fleet.gpus[model.gpus[0]].name,
+            )
+            self.kinds.append(kinds)
+            ordered = sorted(found.items(), key=lambda kind: -len(kind[1]))
+            for index, (kind, members) in enumerate(ordered):
+                kinds.numbers[members] = index
+                kinds.never_seen[members] = (kinds.device, *kind_words(kind)) not in seen
+                self.add_kind(model, kind, members, ordered[0], bool(kinds.never_seen[members[0]]))
+
+    def kinds_apart(self) -> list[float]:
+        """What known kinds differ by in each cell, of the logarithm, by the instrument."""
+        asked = [
+            {
+                "boards_differ": True,
+                "device": kinds.device,
+                "cells": [
+                    {"identity": cell.identity, "base_ns": [1e4], "new_ns": [1e4]}
+                    for cell in model.cells
+                ],
+            }
+            for model, kinds in zip(self.fleet.models, self.kinds)
+            if (kinds.numbers == NO_KIND).any() and model.cells
+        ]
+        return [cell["kinds_apart"] or 0 for cells in instrument.judge(asked) for cell in cells]
+
+    def add_kind(
+        self, model: Model, kind: tuple, members: list[int], usual: tuple, never_seen: bool
+    ) -> None:
+        """Says what a kind differs by from the usual one, (kind, members), and that it is new."""
+        new = (
+            f"a new kind, {' with groups of '.join(kind_words(kind))} SMs: no other board of it was"
+            " measured"
+            if never_seen
+            else ""
+        )
+        if kind == usual[0]:
+            if new:
+                self.rows.append(Row("kind", new, [model.gpus[member] for member in members]))
+            return
+        cells, changes = [], []
+        for number, cell in enumerate(model.cells):
+            levels = [
+                median_of(cell.log_ns[side].reshape(1, -1))[0] for side in (members, usual[1])
+            ]
+            if abs(levels[0] - levels[1]) >= self.limits.kind_threshold:
+                cells.append(self.fleet.cells[number][2])
+                changes.append(levels[0] - levels[1])
+        paths = ", ".join(dict.fromkeys(cells))
+        what = f"{paths} path{'s' if len(set(cells)) > 1 else ''}, {len(cells)} of {len(model.cells)} cells"
+        self.rows.append(
+            Row(
+                "kind",
+                "; ".join(
+                    filter(None, [new, kind_difference(usual[0], kind), what if cells else ""])
+                ),
+                [model.gpus[member] for member in members],
+                change=math.expm1(max(changes, key=abs)) if changes else None,
+            )
+        )
+
     # ---- Times
 
     def judge_times(self) -> None:
-        for model in self.fleet.models:
+        for number, model in enumerate(self.fleet.models):
             limits = Limits(
                 self.limits.threshold,
+                self.limits.kind_threshold,
                 self.limits.peer_threshold,
                 self.limits.rate * len(model.gpus) / self.answered,
             )
@@ -389,6 +481,7 @@ class Verdict:
                     limits,
                     model.base,
                     self.fleet.first_round,
+                    self.kinds[number],
                 ),
                 model.groups,
             ):

@@ -80,6 +80,8 @@ def setup_of(result: dict) -> tuple:
     """A row of the table setups, without its keys."""
     device, host = result["device"], result["host"] or {}
     geometry = {key: device.get(key) for key in GEOMETRY}
+    board = device.get("board") or {}
+    groups = board.get("constant_cache_groups")
     return (
         device["uuid"] or None,
         device["name"],
@@ -90,6 +92,8 @@ def setup_of(result: dict) -> tuple:
         device.get("driver") or None,
         device.get("vbios") or None,
         json.dumps(geometry, separators=(",", ":"), allow_nan=False),
+        board.get("part_number") or None,
+        json.dumps(groups) if groups else None,
     )
 
 

@@ -15,7 +15,7 @@ from .errors import Failure, printable, say
 from .calibrated import Known
 from .changes import Cell
 from .fleet_groups import LEVELS
-from .store import hashes, modulo, time_hash
+from .store import SETUP, hashes, modulo, time_hash
 
 HOUR_MS = 3600_000
 DOMAIN = "00000000:"  # of nearly every slot
@@ -43,8 +43,15 @@ class Gpu:
     driver: str
     vbios: str
     geometry: str
+    part_number: str  # with the next, of any of its runs
+    constant_cache_groups: str  # JSON
     model: int = -1  # of one that answered: its model, and its number there
     member: int = -1
+
+    def kind(self) -> tuple[str, str] | None:
+        """What boards of one kind have in common, by their records; None: not known."""
+        kind = self.part_number, self.constant_cache_groups
+        return kind if all(kind) else None
 
     def group(self, level: str) -> str:
         return {"model": self.name, "driver": self.driver, "vbios": self.vbios, "node": self.host}[
@@ -106,7 +113,7 @@ class Fleet:
         self.run_id, self.started, self.setup, self.time_sum, self.rest_sum = np.array(
             rows, dtype=np.int64
         ).T
-        names = "uuid name modelled host slot driver vbios geometry".split()
+        names = [name for name in SETUP if name != "engine"]
         self.setups = {
             setup_id: dict(
                 zip(
@@ -207,6 +214,11 @@ class Fleet:
             )
             for i in range(len(last))
         ]
+        for run, number in enumerate(self.gpu.tolist()):
+            setup = self.setup_of(run)
+            if setup["part_number"] and setup["constant_cache_groups"]:
+                for key in ("part_number", "constant_cache_groups"):
+                    setattr(self.gpus[number], key, setup[key])
         models = {}
         for number, gpu in enumerate(self.gpus):
             if gpu.answered:

@@ -31,8 +31,13 @@ from .dates import latest_ms, write_time
 from .errors import Failure, Parser, printable, say
 
 APPLICATION = 0x63626E6B  # "cbnk" in ASCII: marks an SQLite file as a store
-VERSION = 2  # of store.sql
+VERSION = 3  # of store.sql
 WAIT_SECONDS = 120  # for another command that writes
+# columns of a setup, but for its keys
+SETUP = (
+    *("uuid", "name", "engine", "modelled", "host", "slot", "driver", "vbios", "geometry"),
+    *("part_number", "constant_cache_groups"),
+)
 # tables with one sum
 SUMMED = (
     "setups",
@@ -448,7 +453,7 @@ class Writer:
             "setups",
             "key",
             hashlib.sha256(json.dumps(values).encode()).hexdigest(),
-            ("uuid", "name", "engine", "modelled", "host", "slot", "driver", "vbios", "geometry"),
+            SETUP,
             values,
         )
 

@@ -14,7 +14,9 @@ CREATE TABLE setups (
     slot TEXT,
     driver TEXT,
     vbios TEXT,
-    geometry TEXT NOT NULL -- JSON: SMs, caches, memory; alike on all GPUs of one name
+    geometry TEXT NOT NULL, -- JSON: SMs, caches, memory; alike on all GPUs of one name
+    part_number TEXT,
+    constant_cache_groups TEXT -- JSON: numbers of SMs that share an L1.5 constant cache
 ) STRICT;
 
 -- One row for each result.

@@ -155,6 +155,8 @@ def runs_of(writer, args, plants):
                     driver,
                     "96.00.A5.00.1A",
                     json.dumps(dict(zip(kept.GEOMETRY, GEOMETRY))),
+                    None,
+                    None,
                 )
             )
             yield (
