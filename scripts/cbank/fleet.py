@@ -76,7 +76,8 @@ def context(verdict: Verdict) -> str:
 
 
 def unknown_kinds(verdict: Verdict) -> str:
-    """One line: of how many GPUs the kind is not known, and what can be found there; "": of none."""
+    """One line: of how many GPUs the kind is not known, and what can be found there; "": of
+    none."""
     unknown = sum(int((kinds.numbers == NO_KIND).sum()) for kinds in verdict.kinds)
     if not unknown:
         return ""
@@ -87,8 +88,9 @@ def unknown_kinds(verdict: Verdict) -> str:
     )
     apart = max(verdict.kinds_apart(), default=0)
     return line + (
-        f", in cells in which known kinds differ beyond that difference: up to"
-        f" {100 * math.expm1(math.log1p(verdict.limits.peer_threshold) + apart):.1f} %"
+        ", and from"
+        f" {100 * math.expm1(math.log1p(verdict.limits.peer_threshold) + apart):.1f} % on in the"
+        " cell in which known kinds differ most"
         if apart
         else ""
     )

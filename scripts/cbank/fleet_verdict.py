@@ -451,7 +451,10 @@ class Verdict:
                 cells.append(self.fleet.cells[number][2])
                 changes.append(levels[0] - levels[1])
         paths = ", ".join(dict.fromkeys(cells))
-        what = f"{paths} path{'s' if len(set(cells)) > 1 else ''}, {len(cells)} of {len(model.cells)} cells"
+        what = (
+            f"{paths} path{'s' if len(set(cells)) > 1 else ''},"
+            f" {len(cells)} of {len(model.cells)} cells"
+        )
         self.rows.append(
             Row(
                 "kind",

@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
-"""Proves what `cbank fleet` finds of what was planted in one of eight boards of a kind, and how often
-it calls out without cause.
+"""Proves what `cbank fleet` finds of what was planted in one of eight boards of a kind, and how
+often it calls out without cause.
 
 usage: kind_power.py --json FILE [--small]
        kind_power.py --show FILE
@@ -154,9 +154,8 @@ def make(args, _rest):
 
 def show(report):
     """A table in Markdown: of 100, how many were found and had another board, by kind of noise."""
-    print(
-        "| kind | slower on one of eight | found | another board called apart |\n|---|---|--:|--:|"
-    )
+    print("| kind | runs | slower on one of eight | found | another board called apart |")
+    print("|---|--:|---|--:|--:|")
     for plant, size, known, runs in PLANTS:
         rows = [
             row
@@ -168,10 +167,9 @@ def show(report):
             for key in ("found", "false")
         )
         what = {"nothing": "nothing", "path": "a path", "cell": "one cell"}[plant]
-        print(
-            f"| {'known' if known else 'not known'} | {runs} | {what}{f', {100 * size:g} %' if size else ''} |"
-            f" {found if size else '-'} | {false} |"
-        )
+        what += f", {100 * size:g} %" if size else ""
+        kind = "known" if known else "not known"
+        print(f"| {kind} | {runs} | {what} | {found if size else '-'} | {false} |")
     return True
 
 

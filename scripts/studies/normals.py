@@ -15,10 +15,10 @@ code differs between results is left out. --until takes the boards that were mea
 day: those that came later check the normal.
 
 --leave-one-out holds each board's results against the normal of all others, with `cbank normal`: as
-they are, without the record of the board, and with a fault: all cells of a path 1.5 % slower, one
-cell 3 % slower, or all 5 % slower. --show prints how many are told outside, and the cells that are
-outside by chance. The deviations of harness/compare/deviation.c were chosen by half of these boards; the
-other half is counted apart.
+they are, without the record of the board, and with a fault: all cells of a path slower by 1.5 % or
+0.5 %, one cell by 3 %, or all by 5 %. --show prints how many are told slower, and the cells that
+are outside by chance. The deviations of harness/compare/deviation.c were chosen by half of the
+boards of one kind; the other boards are counted apart.
 """
 
 import argparse
