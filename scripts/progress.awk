@@ -24,8 +24,10 @@ $0 == "--failed" { failed = 1; next }
     next
 }
 $1 ~ /^[A-Z]+$/ && NF == 2 {
-    if (cost($1) > 0 && done == 0)
+    if (cost($1) > 0 && done == 0) {
         print "build: " steps " steps at most"
+        fflush()
+    }
     done += cost($1)
     if (total > 0 && int(4 * done / total) > quarters && done < total) {
         quarters = int(4 * done / total)

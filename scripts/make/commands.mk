@@ -13,7 +13,7 @@ ISOLATED := "$$PYTHON" -IB
 
 run: ## set up, build, measure the default plan into results/local/ (more options: ARGS=)
 	@scripts/setup.sh build
-	@{ $(MAKE) -n all; echo --; $(MAKE) all 2>&1 || echo --failed; } | awk -f scripts/progress.awk
+	@{ $(MAKE) -n all; echo --; $(MAKE) all 2>&1 || echo --failed; } | scripts/progress.sh
 	@mkdir -p results/local
 	@echo 'run: the default plan, some seconds on a GPU'
 	@$(PROGRAM) run --json results/local/ $(ARGS)

@@ -7,8 +7,12 @@ CBANK names the program (default build/cbank).
 """
 
 import os
+import re
+import select
+import shutil
 import subprocess
 import sys
+import time
 import unittest
 import xml.etree.ElementTree as xml
 
@@ -147,7 +151,7 @@ class Build(Scratch):
             ("a.c:1: error: no\n--failed\n", ["a.c:1: error: no"], 1),
         ):
             done = subprocess.run(
-                ["awk", "-f", os.path.join(ROOT, "scripts/progress.awk")],
+                [os.path.join(ROOT, "scripts/progress.sh")],
                 input=planned + "--\n" + text,
                 capture_output=True,
                 text=True,
@@ -157,6 +161,32 @@ class Build(Scratch):
             self.assertEqual((done.returncode, len(lines)), (status, len(said)), done.stdout)
             for line, words in zip(lines, said):
                 self.assertTrue(line.startswith(words), line)
+
+    def test_lines_come_as_they_happen(self):
+        """In each awk that is here: what follows from a step is read before the next one is fed."""
+        for awk in ("mawk", "gawk", "busybox awk"):
+            if not shutil.which(awk.split()[0]):
+                continue
+            with self.subTest(awk), subprocess.Popen(
+                [os.path.join(ROOT, "scripts/progress.sh")],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, "AWK": awk},
+            ) as program:
+                for fed, awaited in (
+                    ("printf x x x CC\n" * 4 + "--\n  CC     a.c\n", b"build: 4 steps at most\n"),
+                    ("  CC     b.c\n", b"build: 50 % done, about 1 s left\n"),
+                    ("a.c:1: warning: x\n", b"a.c:1: warning: x\n"),
+                ):
+                    program.stdin.write(fed.encode())
+                    program.stdin.flush()
+                    said, end = b"", time.monotonic() + 20
+                    while awaited not in said and time.monotonic() < end:
+                        if select.select([program.stdout], [], [], 0.1)[0]:
+                            said += os.read(program.stdout.fileno(), 4096)
+                    self.assertIn(awaited, re.sub(rb"about \d+ s", b"about 1 s", said), fed)
+                program.stdin.close()
+                self.assertEqual(program.wait(10), 0)
 
 
 if __name__ == "__main__":
