@@ -66,7 +66,7 @@ include scripts/make/toolkit.mk
 # rooms above it in this list that it names, and no other. An include that points up does not
 # compile.
 ROOMS := base document command cell code kernel counts result engine engine/cuda \
-         engine/cuda/probe characterize compare explain divergence advise report
+         engine/cuda/probe characterize compare explain divergence advise spaces report
 CORE  := base document command cell code kernel counts result engine
 SEES_base         :=
 SEES_document     := base
@@ -84,6 +84,7 @@ SEES_compare      := $(CORE)
 SEES_explain      := $(CORE)
 SEES_divergence   := base document command cell code
 SEES_advise       := $(CORE) divergence
+SEES_spaces       := $(CORE) compare divergence advise
 SEES_report       := $(CORE) characterize compare explain advise
 TABLES_SEEN       := $(filter-out base document command,$(ROOMS))
 TABLE_PATH        := -Ipatterns -Ikernels
@@ -216,6 +217,7 @@ $(filter $(OBJ)/harness/counts/card%,$(OBJECTS)): $(CARDS)
 # So do the headers of kernel files.
 $(OBJ)/harness/kernel/kernel_headers.o: kernels/cbank.cuh kernels/cbank_shared.cuh \
         kernels/cbank_case.h
+$(OBJ)/harness/spaces/first_kernel.o: harness/spaces/first_kernel.cu
 
 # The folders that an object may include, by its own folder.
 # $(call objects_of,ROOM): those of its own folder, not of the rooms in it.

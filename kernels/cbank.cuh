@@ -91,7 +91,8 @@ CBANK_SPACES(CBANK_SPACE_TYPE)
 
 /* -- limits ------------------------------------------------------------------------------------ */
 
-static constexpr cbank_u64 constant_max = 65536, static_shared_max = 49152, copies_max = 32768;
+static constexpr cbank_u64 constant_max = 65536, static_shared_max = CBANK_STATIC_SHARED,
+                           copies_max = 32768;
 
 /* Bytes of the parameters of a kernel, in all. */
 #ifdef __CUDACC_VER_MAJOR__
@@ -804,33 +805,19 @@ template <class Table> struct table_contents {
     }
 };
 
-/* The base of every case: what its body calls. Errors of the program name the line of the call. */
-class case_base
-{
-  public:
-    typedef cbank::random random;
-    typedef cbank::below below;
-    typedef cbank::zeros zeros;
-    typedef cbank::npy npy;
-    typedef cbank::tolerance tolerance;
+/* What a case is asked and has said so far. */
+struct case_state {
+    const cbank_request &request;
+    cbank_case_report *const report; /* NULL unless it is to be described */
+    const cbank_u64 first, step, end; /* the elements that this thread fills */
+    cbank_u32 buffers = 0, tables = 0, launches = 0, compared = 0;
+    cbank_u64 lengths[CBANK_BUFFERS_MAX] = {0};
 
-    const cbank_u64 size; /* that is measured */
-
-    CBANK_BOTH case_base(const cbank_request &request_, cbank_case_report *report_,
-                         cbank_u64 first_, cbank_u64 step_, cbank_u64 end_)
-        : size(request_.size), request(request_), report(report_), first(first_), step(step_),
-          end(end_)
-    {
-    }
-
-    /* Ends a description. */
     CBANK_BOTH void finish(cbank_u32 line)
     {
-        if (!report)
-            return;
-        report->version = CBANK_CASE_VERSION;
-        report->table_count = tables;
-        report->buffer_count = buffers;
+        if (report)
+            report->version = CBANK_CASE_VERSION, report->table_count = tables,
+            report->buffer_count = buffers;
         if (launches == 0 || compared == 0)
             fail(launches
                      ? "nothing could be checked; make what the kernel writes an output or an inout"
@@ -838,151 +825,6 @@ class case_base
                        "threads)(arguments ...)",
                  line);
     }
-
-  protected:
-    /* Buffers of so many elements: read only, read and written, written, written and not
-     * compared. */
-    template <class T, class Fill = random>
-    CBANK_BOTH buffer<const T> input(cbank_u64 elements, Fill fill = {},
-                                     cbank_u32 line = __builtin_LINE())
-    {
-        const buffer<T> made = add<T>(elements, CBANK_ROLE_INPUT, fill, line);
-
-        return {made.elements, made.number};
-    }
-    template <class T, class Fill = random>
-    CBANK_BOTH buffer<T> inout(cbank_u64 elements, Fill fill = {},
-                               cbank_u32 line = __builtin_LINE())
-    {
-        return add<T>(elements, CBANK_ROLE_INOUT, fill, line);
-    }
-    template <class T>
-    CBANK_BOTH buffer<T> output(cbank_u64 elements, cbank_u32 line = __builtin_LINE())
-    {
-        return add<T>(elements, CBANK_ROLE_OUTPUT, zeros{}, line);
-    }
-    template <class T>
-    CBANK_BOTH buffer<T> scratch(cbank_u64 elements, cbank_u32 line = __builtin_LINE())
-    {
-        return add<T>(elements, CBANK_ROLE_SCRATCH, zeros{}, line);
-    }
-
-    /* The contents of a table: the kernel's argument for it. */
-    template <class Table, class Fill = random>
-    CBANK_BOTH table_contents<Table> entries(Fill fill = {}, cbank_u32 line = __builtin_LINE())
-    {
-        typedef typename Table::entry entry;
-        const cbank_u32 number = tables;
-
-        if (number >= CBANK_TABLES_MAX) {
-            fail("the case has too many tables", line);
-            return {nullptr, 0};
-        }
-        tables++;
-        if (report) {
-            cbank_table_report &table = report->tables[number];
-
-            copy(table.name, Table::name, CBANK_NAME_BYTES, line);
-            table.entry_bytes = sizeof(entry);
-            table.entries = Table::count;
-            table.space = Table::space::number;
-            table.shared_bytes = Table::shared_bytes;
-            name_file(table.file, fill, line);
-        } else if (request.call == CBANK_CALL_ENTRIES && request.number == number) {
-            fill_with((entry *)request.tables[number], Table::count, 1000 + number, fill);
-        }
-        return {(const entry *)request.tables[number], number};
-    }
-
-    /* launch(kernel, blocks, threads, shared bytes)(arguments ...): how the kernel is launched.
-     * Once in a case. The shared bytes are those of the kernel alone, without those of tables. */
-    template <class... Parameters> struct launcher {
-        case_base &made_by;
-
-        template <class... Arguments>
-        CBANK_BOTH void operator()(const Arguments &...arguments) const
-        {
-            static_assert(sizeof...(Arguments) == sizeof...(Parameters),
-                          "CBANK_CASE: the case gives the kernel another number of arguments than "
-                          "it takes");
-            const int given[] = {0, (made_by.argument<Parameters>(arguments), 0)...};
-
-            (void)given;
-        }
-    };
-    template <class... Parameters>
-    CBANK_BOTH launcher<Parameters...> launch(void (*kernel)(Parameters...), dim3 grid, dim3 block,
-                                              cbank_u64 shared_bytes = 0,
-                                              cbank_u32 line = __builtin_LINE())
-    {
-        static_assert(sizeof...(Parameters) <= CBANK_ARGUMENTS_MAX,
-                      "CBANK_CASE: the kernel has more than 32 parameters");
-        static_assert(sum_of(parameter_of<Parameters>::constant_bytes...) <= constant_max,
-                      "cbank: constant memory has 65,536 bytes, and the tables have more");
-        static_assert(sum_of(parameter_of<Parameters>::static_shared_bytes...) <= static_shared_max,
-                      "cbank: the tables of the kernel have more than 49,152 bytes of static "
-                      "shared memory");
-        static_assert(sum_of(parameter_of<Parameters>::dynamic_tables...) <= 1,
-                      "cbank: one table of more than 49,152 bytes can be in shared memory");
-        static_assert(bytes_of_parameters<Parameters...>() <= parameters_max,
-                      "cbank: a kernel's parameters have 4,096 bytes at most (32,764 from CUDA "
-                      "12.1 and sm_70 on)");
-        (void)kernel;
-        if (launches++)
-            fail("the case launches several kernels; write a case for each, in a file of its own",
-                 line);
-        if (report) {
-            report->grid[0] = grid.x, report->grid[1] = grid.y, report->grid[2] = grid.z;
-            report->block[0] = block.x, report->block[1] = block.y, report->block[2] = block.z;
-            report->shared_bytes = shared_bytes;
-            report->items = report->items ? report->items : size;
-#ifdef CBANK_HOST_BUILD
-            report->host_launch = simulated_caller<Parameters...>::caller(kernel);
-#endif
-        }
-        return {*this};
-    }
-
-    /* The number of items that one launch works on, if it is not `size`. */
-    CBANK_BOTH void items(cbank_u64 count)
-    {
-        if (report)
-            report->items = count;
-    }
-
-    /* The contents that the kernel must have written: a function of the position, or a file. */
-    template <class T, class Expected>
-    CBANK_BOTH void check(buffer<T> checked, Expected expected, tolerance within = {},
-                          cbank_u32 line = __builtin_LINE())
-    {
-        static_assert(!is_same<T, const T>::value,
-                      "CBANK_CASE: an input cannot be checked: the kernel only reads it");
-        if (report) {
-            cbank_buffer_report &described = report->buffers[checked.number];
-
-            name_file(described.expected_file, expected, line);
-            described.expects = !described.expected_file[0];
-        } else if (request.call == CBANK_CALL_EXPECT && request.number == checked.number) {
-            fill_with((T *)request.expected, lengths[checked.number], 0, expected);
-        }
-        accept(checked, within);
-    }
-
-    /* How much elements may differ, between launches and memory spaces. */
-    template <class T> CBANK_BOTH void accept(buffer<T> checked, tolerance within)
-    {
-        if (report) {
-            report->buffers[checked.number].tolerance_relative = within.relative;
-            report->buffers[checked.number].tolerance_absolute = within.absolute;
-        }
-    }
-
-  private:
-    const cbank_request &request;
-    cbank_case_report *const report; /* NULL unless it is to be described */
-    const cbank_u64 first, step, end; /* the elements that this thread fills */
-    cbank_u32 buffers = 0, tables = 0, launches = 0, compared = 0;
-    cbank_u64 lengths[CBANK_BUFFERS_MAX];
 
     /* The first error of a case is what the program says. */
     CBANK_BOTH void fail(const char *error, cbank_u32 line)
@@ -1099,8 +941,7 @@ class case_base
     {
         static_assert(converts<T *, Parameter>::value,
                       "CBANK_CASE: the kernel takes something else here than a pointer to elements "
-                      "of that buffer; those "
-                      "of an input are const");
+                      "of that buffer; those of an input are const");
         value<Parameter>(given.elements);
     }
     template <class Parameter, class Argument> CBANK_BOTH void argument(const Argument &given)
@@ -1126,6 +967,168 @@ class case_base
         made.table = table;
         if (value)
             memcpy(made.value, value, bytes);
+    }
+};
+
+template <class... Parameters> struct launcher {
+    case_state &made_by;
+
+    template <class... Arguments> CBANK_BOTH void operator()(const Arguments &...arguments) const
+    {
+        static_assert(sizeof...(Arguments) == sizeof...(Parameters),
+                      "CBANK_CASE: the case gives the kernel another number of arguments than it "
+                      "takes");
+        const int given[] = {0, (made_by.argument<Parameters>(arguments), 0)...};
+
+        (void)given;
+    }
+};
+
+/* The base of every case: what its body calls. Errors of the program name the line of the call. A
+ * kernel may have any name. One that is called as a member here is launched by ::name. */
+struct cbank_case_body {
+    typedef cbank::random random;
+    typedef cbank::below below;
+    typedef cbank::zeros zeros;
+    typedef cbank::npy npy;
+    typedef cbank::tolerance tolerance;
+
+    const cbank_u64 size; /* that is measured */
+    case_state cbank_state;
+
+    CBANK_BOTH cbank_case_body(const case_state &state)
+        : size(state.request.size), cbank_state(state)
+    {
+    }
+    /* Buffers of so many elements: read only, read and written, written, written and not
+     * compared. */
+    template <class T, class Fill = random>
+    CBANK_BOTH buffer<const T> input(cbank_u64 elements, Fill fill = {},
+                                     cbank_u32 line = __builtin_LINE())
+    {
+        const buffer<T> made = cbank_state.add<T>(elements, CBANK_ROLE_INPUT, fill, line);
+
+        return {made.elements, made.number};
+    }
+    template <class T, class Fill = random>
+    CBANK_BOTH buffer<T> inout(cbank_u64 elements, Fill fill = {},
+                               cbank_u32 line = __builtin_LINE())
+    {
+        return cbank_state.add<T>(elements, CBANK_ROLE_INOUT, fill, line);
+    }
+    template <class T>
+    CBANK_BOTH buffer<T> output(cbank_u64 elements, cbank_u32 line = __builtin_LINE())
+    {
+        return cbank_state.add<T>(elements, CBANK_ROLE_OUTPUT, zeros{}, line);
+    }
+    template <class T>
+    CBANK_BOTH buffer<T> scratch(cbank_u64 elements, cbank_u32 line = __builtin_LINE())
+    {
+        return cbank_state.add<T>(elements, CBANK_ROLE_SCRATCH, zeros{}, line);
+    }
+
+    /* The contents of a table: the kernel's argument for it. */
+    template <class Table, class Fill = random>
+    CBANK_BOTH table_contents<Table> entries(Fill fill = {}, cbank_u32 line = __builtin_LINE())
+    {
+        case_state &now = cbank_state;
+        typedef typename Table::entry entry;
+        const cbank_u32 number = now.tables;
+
+        if (number >= CBANK_TABLES_MAX) {
+            now.fail("the case has too many tables", line);
+            return {nullptr, 0};
+        }
+        now.tables++;
+        if (now.report) {
+            cbank_table_report &table = now.report->tables[number];
+
+            now.copy(table.name, Table::name, CBANK_NAME_BYTES, line);
+            table.entry_bytes = sizeof(entry);
+            table.entries = Table::count;
+            table.space = Table::space::number;
+            table.shared_bytes = Table::shared_bytes;
+            now.name_file(table.file, fill, line);
+        } else if (now.request.call == CBANK_CALL_ENTRIES && now.request.number == number) {
+            now.fill_with((entry *)now.request.tables[number], Table::count, 1000 + number, fill);
+        }
+        return {(const entry *)now.request.tables[number], number};
+    }
+
+    /* launch(kernel, blocks, threads, shared bytes)(arguments ...): how the kernel is launched.
+     * Once in a case. The shared bytes are those of the kernel alone, without those of tables. */
+    template <class... Parameters>
+    CBANK_BOTH launcher<Parameters...> launch(void (*kernel)(Parameters...), dim3 grid, dim3 block,
+                                              cbank_u64 shared_bytes = 0,
+                                              cbank_u32 line = __builtin_LINE())
+    {
+        case_state &now = cbank_state;
+
+        (void)kernel;
+        static_assert(sizeof...(Parameters) <= CBANK_ARGUMENTS_MAX,
+                      "CBANK_CASE: the kernel has more than 32 parameters");
+        static_assert(sum_of(parameter_of<Parameters>::constant_bytes...) <= constant_max,
+                      "cbank: constant memory has 65,536 bytes, and the tables have more");
+        static_assert(sum_of(parameter_of<Parameters>::static_shared_bytes...) <= static_shared_max,
+                      "cbank: the tables of the kernel have more than 49,152 bytes of static "
+                      "shared memory");
+        static_assert(sum_of(parameter_of<Parameters>::dynamic_tables...) <= 1,
+                      "cbank: one table of more than 49,152 bytes can be in shared memory");
+        static_assert(bytes_of_parameters<Parameters...>() <= parameters_max,
+                      "cbank: a kernel's parameters have 4,096 bytes at most (32,764 from CUDA "
+                      "12.1 and sm_70 on)");
+        if (now.launches++)
+            now.fail("the case launches several kernels; write a case for each, in a file of its "
+                     "own",
+                     line);
+        if (now.report) {
+            now.report->grid[0] = grid.x, now.report->grid[1] = grid.y;
+            now.report->grid[2] = grid.z, now.report->block[0] = block.x;
+            now.report->block[1] = block.y, now.report->block[2] = block.z;
+            now.report->shared_bytes = shared_bytes;
+            now.report->items = now.report->items ? now.report->items : size;
+#ifdef CBANK_REFERENCE
+            now.report->kernel = (void *)kernel;
+#elif defined(CBANK_HOST_BUILD)
+            now.report->host_launch = simulated_caller<Parameters...>::caller(kernel);
+#endif
+        }
+        return {cbank_state};
+    }
+
+    /* The number of items that one launch works on, if it is not `size`. */
+    CBANK_BOTH void items(cbank_u64 count)
+    {
+        (cbank_state.report ? cbank_state.report->items : count) = count;
+    }
+
+    /* The contents that the kernel must have written: a function of the position, or a file. */
+    template <class T, class Expected>
+    CBANK_BOTH void check(buffer<T> checked, Expected expected, tolerance within = {},
+                          cbank_u32 line = __builtin_LINE())
+    {
+        static_assert(!is_same<T, const T>::value,
+                      "CBANK_CASE: an input cannot be checked: the kernel only reads it");
+        case_state &now = cbank_state;
+
+        if (now.report) {
+            cbank_buffer_report &described = now.report->buffers[checked.number];
+
+            now.name_file(described.expected_file, expected, line);
+            described.expects = !described.expected_file[0];
+        } else if (now.request.call == CBANK_CALL_EXPECT && now.request.number == checked.number) {
+            now.fill_with((T *)now.request.expected, now.lengths[checked.number], 0, expected);
+        }
+        accept(checked, within);
+    }
+
+    /* How much elements may differ, between launches and memory spaces. */
+    template <class T> CBANK_BOTH void accept(buffer<T> checked, tolerance within)
+    {
+        if (cbank_state.report) {
+            cbank_state.report->buffers[checked.number].tolerance_relative = within.relative;
+            cbank_state.report->buffers[checked.number].tolerance_absolute = within.absolute;
+        }
     }
 };
 
@@ -1167,17 +1170,14 @@ class case_base
 /* CBANK_CASE(kernel, sizes ...) { body }: how the program measures the kernel. Other builds parse
  * it and leave it out. Compilers refuse a second case by the name of its class. */
 #ifdef CBANK_REFERENCE
-#define launch(...)                                 \
-    decltype(cbank::case_base::launch(__VA_ARGS__)) \
-    {                                               \
-        *this                                       \
-    } /* it names the kernel, and makes none */
 #define CBANK_CASE_TEMPLATE
-#define CBANK_CASE_CALL(name, ...)                                                      \
-    extern "C" void cbank_case_reference(const cbank_request *request, cbank_u64 first, \
-                                         cbank_u64 end)                                 \
-    {                                                                                   \
-        one_CBANK_CASE_a_file(*request, nullptr, first, 1, end).run();                  \
+#define CBANK_CASE_CALL(name, ...)                                                                \
+    extern "C" void cbank_case_reference(const cbank_request *request, cbank_case_report *report, \
+                                         cbank_u64 first, cbank_u64 end)                          \
+    {                                                                                             \
+        one_CBANK_CASE_a_file body(cbank::case_state{*request, report, first, 1, end});           \
+        body.cbank_run();                                                                         \
+        body.cbank_state.finish(__LINE__);                                                        \
     }
 #elif defined(CBANK_MEASURE)
 #define CBANK_CASE_TEMPLATE
@@ -1190,27 +1190,27 @@ class case_base
     extern "C" __global__ void cbank_case_call(const cbank_request request,                      \
                                                cbank_case_report *report)                        \
     {                                                                                            \
-        one_CBANK_CASE_a_file body(request, report,                                              \
-                                   (cbank_u64)blockIdx.x *blockDim.x + threadIdx.x,              \
-                                   (cbank_u64)gridDim.x * blockDim.x, ~(cbank_u64)0);            \
-        body.run();                                                                              \
-        body.finish(__LINE__);                                                                   \
+        one_CBANK_CASE_a_file body(                                                              \
+            cbank::case_state{request, report, (cbank_u64)blockIdx.x * blockDim.x + threadIdx.x, \
+                              (cbank_u64)gridDim.x * blockDim.x, ~(cbank_u64)0});                \
+        body.cbank_run();                                                                        \
+        body.cbank_state.finish(__LINE__);                                                       \
     }
 #else
 #define CBANK_CASE_TEMPLATE template <class> /* nothing calls it, so it makes no kernel */
 #define CBANK_CASE_CALL(name, ...)
 #endif
-#define CBANK_CASE(name_, ...)                            \
-    namespace                                             \
-    {                                                     \
-    class one_CBANK_CASE_a_file : public cbank::case_base \
-    {                                                     \
-      public:                                             \
-        using cbank::case_base::case_base;                \
-        CBANK_CASE_TEMPLATE CBANK_BOTH void run();        \
-    };                                                    \
-    }                                                     \
-    CBANK_CASE_CALL(name_, __VA_ARGS__)                   \
-    CBANK_CASE_TEMPLATE CBANK_BOTH inline void one_CBANK_CASE_a_file::run()
+#define CBANK_CASE(name_, ...)                                  \
+    namespace                                                   \
+    {                                                           \
+    class one_CBANK_CASE_a_file : public cbank::cbank_case_body \
+    {                                                           \
+      public:                                                   \
+        using cbank::cbank_case_body::cbank_case_body;          \
+        CBANK_CASE_TEMPLATE CBANK_BOTH void cbank_run();        \
+    };                                                          \
+    }                                                           \
+    CBANK_CASE_CALL(name_, __VA_ARGS__)                         \
+    CBANK_CASE_TEMPLATE CBANK_BOTH inline void one_CBANK_CASE_a_file::cbank_run()
 
 #endif

@@ -17,7 +17,7 @@ typedef uint64_t cbank_u64;
 #endif
 
 /* It changes when a structure below does. */
-#define CBANK_CASE_VERSION 2u
+#define CBANK_CASE_VERSION 3u
 
 #define CBANK_NAME_BYTES      64 /* of a name, NUL included */
 #define CBANK_FILE_NAME_BYTES 256
@@ -26,6 +26,7 @@ typedef uint64_t cbank_u64;
 #define CBANK_TABLES_MAX      8
 #define CBANK_BUFFERS_MAX     16
 #define CBANK_ARGUMENTS_MAX   32
+#define CBANK_STATIC_SHARED   49152 /* bytes: a larger table is in dynamic shared memory */
 #define CBANK_VALUE_BYTES     256 /* of an argument that is neither a buffer nor a table */
 
 /* Where a table lives: its memory space. The names are those of namespace cbank in cbank.cuh. */
@@ -139,6 +140,7 @@ struct cbank_case_report {
     cbank_u64 shared_bytes; /* dynamic, without those of tables */
     /* what a launch works on, for times per item: the size, unless the case says otherwise */
     cbank_u64 items;
+    void *kernel; /* builds for the processor only: the address of what launches it there */
     void *host_launch; /* host builds only: calls the kernel, see tests */
     struct cbank_table_report tables[CBANK_TABLES_MAX];
     struct cbank_buffer_report buffers[CBANK_BUFFERS_MAX];

@@ -68,6 +68,7 @@ SECONDS = {
     "kernels/toolkit": 50,
     "kernels/compilers": 30,
     "kernels/corpus": 60,
+    "kernels/kernel_files": 120,
     "kernels/random_programs": 85,
     "kernels/header": 72,
     "kernels/kernel_faults": 75,

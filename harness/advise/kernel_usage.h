@@ -14,6 +14,9 @@ struct kernel_usage {
     struct optional parameter_bytes;
     /* instructions that load from local memory, and that store there */
     uint32_t local_loads, local_stores;
+    uint64_t shared_bytes; /* of a block, without dynamic ones */
+    /* instructions of shared memory; those that store or update elsewhere, but for local memory */
+    uint32_t shared_loads, shared_stores, stores;
 };
 
 /* What .nv.info says of a symbol. */

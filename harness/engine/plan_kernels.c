@@ -29,6 +29,18 @@ static enum status make_room(const char *paths, const char *against, size_t coun
     return files->paths && files->files ? STATUS_OK : log_memory("%zu kernel files", count);
 }
 
+enum status plan_check_kernels(const struct kernel_options *options)
+{
+    struct kernel_files files;
+    enum status status = make_room(options->paths, options->against, 0, &files);
+    char *rest = files.paths;
+
+    for (char *path; status == STATUS_OK && (path = strsep(&rest, ","));)
+        status = kernel_file_readable(path);
+    kernel_files_close(&files);
+    return status;
+}
+
 /* Adds the cells of a file. */
 static enum status add_cells(const struct plan_options *options, const struct kernel_file *file,
                              struct plan *plan)

@@ -13,6 +13,10 @@ struct kernel_files {
     size_t count;
 };
 
+/* STATUS_USAGE, logged, if a file of --kernel or --against cannot be read: with a GPU, and
+ * without. */
+enum status plan_check_kernels(const struct kernel_options *options);
+
 /* Compiles the files of --kernel for an architecture (90 for sm_90), and adds the cells to *out:
  * for each file its sizes, by cache states, by memory spaces. STATUS_USAGE, logged, as
  * kernel_file_open, and for two files whose cells have the same names. The caller closes both, also

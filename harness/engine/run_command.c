@@ -277,6 +277,11 @@ static enum status run_new(const struct run_options *options, const struct invoc
                          "--kernel: a user's kernel is measured on a GPU; the engine %s has no "
                          "model of it",
                          engine->name);
+    if (kernels) {
+        status = plan_check_kernels(&options->plan.kernel);
+        if (status != STATUS_OK)
+            return status;
+    }
     /* No other engine runs for want of a GPU. */
     status =
         choose_engine(kernels && !engine ? &engine_rows[0] : engine, watch, &run.engine, &devices);

@@ -110,14 +110,14 @@ static char *build_source(const struct opening *opening, const struct kernel_fil
     return memory_close(&memory, stream) ? memory.text : NULL;
 }
 
-static enum status check_readable(const struct opening *opening)
+enum status kernel_file_readable(const char *path)
 {
     struct stat about;
     const char *why;
-    const int descriptor = file_open(opening->path, &about, &why);
+    const int descriptor = file_open(path, &about, &why);
 
     if (descriptor < 0)
-        return log_error(STATUS_USAGE, "cannot read %s: %s", opening->request->path, why);
+        return log_error(STATUS_USAGE, "cannot read %s: %s", path, why);
     close(descriptor);
     return STATUS_OK;
 }
@@ -198,12 +198,18 @@ static enum status refuse_build(const struct opening *opening, const struct kern
                                 const struct kernel_build *build)
 {
     const char *const spaces = build->kernel.spaces;
+    char error[KERNEL_REASON_BYTES];
+    const bool known =
+        !build->reason[0] && kernel_user_error(build->messages, opening->path, error);
 
     print_messages(build);
     if (build->status == STATUS_ENVIRONMENT)
         return log_error(STATUS_ENVIRONMENT, "%s: %s cannot compile for sm_%u, see above",
                          file->path, opening->compiler.version,
                          (unsigned)opening->compiler.architecture);
+    if (known)
+        return log_error(STATUS_USAGE, "%s%s%s%s", error, spaces[0] ? " (with its tables in " : "",
+                         spaces, spaces[0] ? ")" : "");
     return log_error(STATUS_USAGE, "%s does not compile with its tables %s%s%s%s%s", file->path,
                      spaces[0] ? "in " : "as they are written", spaces,
                      build->reason[0] ? ": " : ", see above", build->reason,
@@ -241,6 +247,9 @@ static enum status make_builds(struct opening *opening, const struct kernel_file
         if (may_be_kept(&builds[i])) {
             if (keeps && keys[i][0] && !builds[i].cached)
                 kernel_cache_put(opening->cache, keys[i], &builds[i]);
+        } else if (opening->request->tolerant && builds[i].kernel.spaces[0] &&
+                   kernel_user_error(builds[i].messages, opening->path, builds[i].error)) {
+            continue;
         } else if (!builds[i].on_cpu) {
             status = refuse_build(opening, file, &builds[i]);
             goto out;
@@ -313,7 +322,8 @@ static enum status open_builds(struct opening *opening, struct kernel_build writ
     status = make_builds(opening, file, file->builds, file->build_count);
     if (status != STATUS_OK)
         return status;
-    return check_symbols(file);
+    status = kernel_case_check(file);
+    return status == STATUS_OK ? check_symbols(file) : status;
 }
 
 static void close_build(struct kernel_build *build)
@@ -349,7 +359,7 @@ enum status kernel_file_open(const struct kernel_request *request, struct kernel
     status = read_options(&opening);
     if (status != STATUS_OK)
         goto out;
-    status = check_readable(&opening);
+    status = kernel_file_readable(path);
     if (status != STATUS_OK)
         goto out;
     status = kernel_compiler_open(request->compiler, &opening.compiler);
@@ -405,27 +415,6 @@ bool kernel_data_read(const struct kernel_file *file, const char *path, const vo
 
 /* -- symbols ----------------------------------------------------------------------------------- */
 
-/* Whether a mangled name is that of a function called `name`: the last name of
- * "_ZN5outer5inner4nameI...". */
-static bool is_named(const char *symbol, const char *name)
-{
-    if (strncmp(symbol, "_Z", 2) != 0)
-        return strcmp(symbol, name) == 0;
-    for (symbol += 2;;) {
-        unsigned long bytes;
-        char *end;
-
-        symbol += strspn(symbol, "NKL"); /* nested, const, of this file alone */
-        bytes = strtoul(symbol, &end, 10);
-        if (end == symbol || bytes > strlen(end))
-            return false;
-        symbol = end + bytes;
-        if (bytes == strlen(name) && strncmp(end, name, bytes) == 0 &&
-            !(symbol[0] >= '0' && symbol[0] <= '9'))
-            return true;
-    }
-}
-
 const char *kernel_symbol(const struct kernel_build *build, char reason[KERNEL_REASON_BYTES])
 {
     const char *only = NULL, *named = NULL;
@@ -443,7 +432,7 @@ const char *kernel_symbol(const struct kernel_build *build, char reason[KERNEL_R
             continue;
         only = function.symbol;
         count++;
-        if (is_named(function.symbol, build->kernel.name)) {
+        if (kernel_is_named(function.symbol, build->kernel.name)) {
             named = function.symbol;
             named_count++;
         }

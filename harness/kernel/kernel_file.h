@@ -35,6 +35,7 @@ struct kernel_request {
     const char *expected; /* a list of hashes, of which the file must have one; NULL: any */
     double
         seconds; /* of one call of nvcc, which is ended after that time; 0: it may take for ever */
+    bool tolerant; /* a build in other memory spaces that does not compile is no error: see below */
 };
 
 /* The file with one choice of memory spaces. */
@@ -44,7 +45,9 @@ struct kernel_build {
     enum cbank_space spaces[CBANK_TABLES_MAX]; /* by table */
     bool as_written; /* the memory spaces that the file has */
     char reason[KERNEL_REASON_BYTES]; /* why a table cannot live there; "": it can */
-    void *cubin; /* owned; NULL: there is a reason */
+    /* of a tolerant request: "k.cu:9: what is wrong"; "": it compiles, or has a reason */
+    char error[KERNEL_REASON_BYTES];
+    void *cubin; /* owned; NULL: there is a reason, or an error */
     size_t cubin_bytes;
     bool on_cpu; /* it is compiled to a shared object for the processor: the cubin is that */
     bool cached; /* it was compiled before */
@@ -77,10 +80,15 @@ struct kernel_file {
  * takes them from the cache. nvcc compiles its case for the processor too; it is no error, but
  * noted, if that fails. STATUS_USAGE, logged, for a file that does not compile (the compiler's
  * messages, with the file's lines) and for one that has no case or several. The same for memory
- * spaces or tables that it does not know. STATUS_ENVIRONMENT, logged, without a compiler, and for
- * one that was killed, crashed, hung, wrote nothing or found no room on the disk. On success the
- * caller closes *out, which stays where it is: its builds point to it. */
+ * spaces or tables that it does not know, and for a case whose body says what is wrong, or that
+ * launches another kernel than it is called, as far as the processor tells. STATUS_ENVIRONMENT,
+ * logged, without a compiler, and for one that was killed, crashed, hung, wrote nothing or found no
+ * room on the disk. On success the caller closes *out, which stays where it is: its builds point to
+ * it. */
 enum status kernel_file_open(const struct kernel_request *request, struct kernel_file *out);
+
+/* STATUS_USAGE, logged, if a kernel file cannot be read. */
+enum status kernel_file_readable(const char *path);
 
 /* Adds the files that a compile of a kernel file may read: what its directives can mean, whatever
  * #if says, .npy files that a text names, and files that are named among `words`, the compiler's
@@ -94,6 +102,15 @@ void kernel_file_close(struct kernel_file *file);
  * that the case gives, below the folder of the kernel file. */
 bool kernel_data_read(const struct kernel_file *file, const char *path, const void *data,
                       size_t bytes);
+
+/* Why a described case cannot be launched on any GPU: grid, block, or more elements than memory.
+ * False: there is nothing against it. */
+bool kernel_case_obstacle(const struct cbank_case_report *report, char reason[KERNEL_REASON_BYTES]);
+
+/* Reads the .npy file of a buffer, or of a table, into `out`. STATUS_USAGE, logged, if it cannot be
+ * read, if the hash of the kernel file does not cover it, or if it has other elements. */
+enum status kernel_case_file(const struct kernel_file *file, const char *name,
+                             const struct cbank_buffer_report *elements, void *out);
 
 /* The name of the user's kernel in a cubin: the only kernel but cbank_case_call, or the one of the
  * case's name. NULL, with the reason, if it is not clear. The text lies in the cubin. */

@@ -88,6 +88,10 @@ enum status kernel_compile(struct kernel_compiler *compiler, struct kernel_build
  * assembler, and writes the reason that it gives. False: the messages are about other errors. */
 bool kernel_reason(const char *messages, char reason[KERNEL_REASON_BYTES]);
 
+/* Writes the first error of messages about a kernel file in one line: "k.cu:20: what is wrong".
+ * `path`: as the compiler names the file. False: the messages have no error. */
+bool kernel_user_error(const char *messages, const char *path, char out[KERNEL_REASON_BYTES]);
+
 /* Whether a call of a compiler failed for another cause than the source: `code` is the status from
  * waitpid, `made` whether it wrote what it should, `folder` is that of its files. Writes the cause,
  * and what to do about it. */
@@ -184,3 +188,15 @@ enum status kernel_info_read(const void *cubin, size_t bytes, struct kernel_file
  * each choice once. Their memory spaces, names and as_written are set. STATUS_USAGE, logged, for a
  * table or a space that is unknown. */
 enum status kernel_choices_read(const char *spaces, struct kernel_file *file);
+
+/* -- the case ---------------------------------------------------------------------------------- */
+
+/* The last of the names in a mangled name, `name` of "_ZN5outer4nameI...", and its length; another
+ * text as it is. Whether it is that one. */
+const char *kernel_last_name(const char *symbol, size_t *length);
+bool kernel_is_named(const char *symbol, const char *name);
+
+/* Asks the case of a file what it launches, on the processor. STATUS_USAGE, logged, if its body
+ * says what is wrong, or if it launches another kernel than it is called. STATUS_OK also where the
+ * processor cannot tell. */
+enum status kernel_case_check(const struct kernel_file *file);

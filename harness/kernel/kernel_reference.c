@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * A case's check on the processor. The user's library is loaded from memory, in a child process
- * that may crash, exit or hang; its output comes back through memory that both processes share, and
- * counts only when its last byte says that it is done. */
+ * A case on the processor. The user's library is loaded from memory, in a child process that may
+ * crash, exit or hang; its output comes back through memory that both processes share, and counts
+ * only when its last byte says that it is done. */
 #include "kernel_reference.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,21 +24,36 @@ struct work {
     const struct kernel_file *file;
     struct cbank_request request;
     uint64_t elements;
-    unsigned char *done; /* in memory that both processes share */
-    void (*reference)(const struct cbank_request *request, uint64_t first, uint64_t end);
+    struct cbank_case_report *report; /* in memory that both processes share; NULL: not described */
+    unsigned char *done; /* likewise */
+    void (*reference)(const struct cbank_request *request, struct cbank_case_report *report,
+                      uint64_t first, uint64_t end);
 };
 
 static void run_range(void *context, uint64_t first, uint64_t count)
 {
     const struct work *work = context;
 
-    work->reference(&work->request, first, first + count);
+    work->reference(&work->request, NULL, first, first + count);
 }
 
 /* The user's code may call exit(): what this process does at its end is not for the child to do. */
 static void end_now(void)
 {
     _exit(CHILD_NOT_STARTED);
+}
+
+/* The address of the kernel becomes one in the library. */
+static void describe(struct work *work)
+{
+    Dl_info library;
+    unsigned char *kernel;
+
+    work->reference(&work->request, work->report, 0, 0);
+    kernel = work->report->kernel;
+    work->report->kernel = kernel && dladdr(*(void **)&work->reference, &library)
+                               ? (void *)(kernel - (unsigned char *)library.dli_fbase)
+                               : NULL;
 }
 
 /* In the child. */
@@ -61,32 +77,120 @@ static void run(void *context)
         *(void **)&work->reference = dlsym(library, "cbank_case_reference");
     if (!work->reference || atexit(end_now) != 0)
         _exit(CHILD_NOT_STARTED);
-    parallel_ranges(work->elements, 1, run_range, work);
+    if (work->report)
+        describe(work);
+    else
+        parallel_ranges(work->elements, 1, run_range, work);
     *work->done = 1;
 }
 
-bool kernel_reference_run(const struct kernel_file *file, const struct cbank_request *request,
-                          uint64_t elements, void *expected, size_t bytes,
-                          char reason[KERNEL_REASON_BYTES])
+/* Runs the work in a child, which writes to `shared`. False, with the reason, if it did not end as
+ * it should. */
+static bool run_apart(struct work *work, char reason[KERNEL_REASON_BYTES])
 {
-    struct work work = {.file = file, .request = *request, .elements = elements};
-    bool done = false;
-    void *shared;
     int code = 0;
 
     snprintf(reason, KERNEL_REASON_BYTES, "it cannot run");
-    shared = mmap(NULL, bytes + 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED)
+    if (!child_call(run, work, &code) || !WIFSIGNALED(code))
+        return WIFEXITED(code) && WEXITSTATUS(code) == 0 && *work->done == 1;
+    snprintf(reason, KERNEL_REASON_BYTES, "%s",
+             WTERMSIG(code) == SIGALRM ? "it takes more than 30 s" : strsignal(WTERMSIG(code)));
+    return false;
+}
+
+/* Memory that both processes share, of zeros, with a byte behind it. NULL: there is none. */
+static void *share(size_t bytes)
+{
+    void *const shared =
+        mmap(NULL, bytes + 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    return shared == MAP_FAILED ? NULL : shared;
+}
+
+bool kernel_reference_run(const struct kernel_file *file, const struct cbank_request *request,
+                          uint64_t elements, void *out, size_t bytes,
+                          char reason[KERNEL_REASON_BYTES])
+{
+    struct work work = {.file = file, .request = *request, .elements = elements};
+    unsigned char *const shared = share(bytes);
+    bool done;
+
+    snprintf(reason, KERNEL_REASON_BYTES, "out of memory");
+    if (!shared)
         return false;
-    work.request.expected = shared;
-    work.done = (unsigned char *)shared + bytes;
-    if (child_call(run, &work, &code) && WIFSIGNALED(code))
-        snprintf(reason, KERNEL_REASON_BYTES, "%s",
-                 WTERMSIG(code) == SIGALRM ? "it takes more than 30 s" : strsignal(WTERMSIG(code)));
+    if (request->call == CBANK_CALL_FILL)
+        work.request.buffers[request->number] = shared;
+    else if (request->call == CBANK_CALL_ENTRIES)
+        work.request.tables[request->number] = shared;
     else
-        done = WIFEXITED(code) && WEXITSTATUS(code) == 0 && *work.done == 1;
+        work.request.expected = shared;
+    work.done = shared + bytes;
+    done = run_apart(&work, reason);
     if (done)
-        memcpy(expected, shared, bytes);
+        memcpy(out, shared, bytes);
     munmap(shared, bytes + 1);
     return done;
+}
+
+bool kernel_reference_describe(const struct kernel_file *file, uint64_t size,
+                               struct cbank_case_report *out, char reason[KERNEL_REASON_BYTES])
+{
+    struct work work = {.file = file, .request = {.call = CBANK_CALL_DESCRIBE, .size = size}};
+    struct cbank_case_report *const shared = share(sizeof(*shared));
+    bool done;
+
+    snprintf(reason, KERNEL_REASON_BYTES, "out of memory");
+    if (!shared)
+        return false;
+    work.report = shared;
+    work.done = (unsigned char *)(shared + 1);
+    done = run_apart(&work, reason);
+    if (done)
+        memcpy(out, shared, sizeof(*out));
+    munmap(shared, sizeof(*shared) + 1);
+    return done;
+}
+
+/* -- names ------------------------------------------------------------------------------------- */
+
+/* A part of the library that lies in it; NULL: it does not. */
+static const void *part(const struct kernel_file *file, uint64_t offset, uint64_t bytes)
+{
+    return offset <= file->reference_bytes && bytes <= file->reference_bytes - offset
+               ? (const unsigned char *)file->reference + offset
+               : NULL;
+}
+
+/* The function of a table of symbols that begins at an address. */
+static const char *symbol_at(const struct kernel_file *file, const Elf64_Shdr *table,
+                             const Elf64_Shdr *strings, uint64_t address)
+{
+    const Elf64_Sym *const symbols = part(file, table->sh_offset, table->sh_size);
+    const char *const names = part(file, strings->sh_offset, strings->sh_size);
+
+    if (!symbols || !names || strings->sh_size == 0 || names[strings->sh_size - 1] != '\0')
+        return NULL;
+    for (size_t i = 0; i < table->sh_size / sizeof(*symbols); i++) {
+        Elf64_Sym symbol;
+
+        memcpy(&symbol, &symbols[i], sizeof(symbol));
+        if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_value == address &&
+            symbol.st_name < strings->sh_size)
+            return names + symbol.st_name;
+    }
+    return NULL;
+}
+
+const char *kernel_reference_symbol(const struct kernel_file *file,
+                                    const struct cbank_case_report *report)
+{
+    const Elf64_Ehdr *const header = part(file, 0, sizeof(*header));
+    const Elf64_Shdr *const sections =
+        header ? part(file, header->e_shoff, (uint64_t)header->e_shnum * sizeof(*sections)) : NULL;
+
+    for (size_t i = 0; sections && report->kernel && i < header->e_shnum; i++)
+        if (sections[i].sh_type == SHT_SYMTAB && sections[i].sh_link < header->e_shnum)
+            return symbol_at(file, &sections[i], &sections[sections[i].sh_link],
+                             (uint64_t)(uintptr_t)report->kernel);
+    return NULL;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Ranks the memory spaces of a user's kernel: which is the fastest, and which differ from it by
- * more than noise. */
+ * more than noise. Without a GPU it says what compilers make of it; it also writes a first kernel
+ * file. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +16,21 @@
 #include "plan_kernels.h"
 #include "run.h"
 #include "side.h"
+#include "spaces_check.h"
 #include "text.h"
 #include "user_cell.h"
 
-#define MEMBER(name) .offset = offsetof(struct run_options, name)
+struct spaces_options {
+    struct run_options run;
+    bool compile_only, first;
+    struct integers architectures;
+};
+
+/* The kernel file that --new writes. */
+extern const char spaces_first_kernel[];
+
+#define MEMBER(name) .offset = offsetof(struct spaces_options, run.name)
+#define OWN(name)    .offset = offsetof(struct spaces_options, name)
 
 static const struct option_row own_rows[] = {
     {.name = "json",
@@ -42,17 +54,39 @@ static const struct option_row own_rows[] = {
      .help = "print only errors and warnings",
      .kind = &option_flag,
      MEMBER(quiet)},
+    {.name = "compile-only",
+     .topic = TOPIC_KERNEL,
+     .help = "need no GPU: say what the compiler makes of each memory space, and run the case and "
+             "its check on the processor",
+     .kind = &option_flag,
+     OWN(compile_only)},
+    {.name = "arch",
+     .topic = TOPIC_KERNEL,
+     .argument = "LIST",
+     .help = "with --compile-only: the architectures to compile for, such as 75,90,120 (default "
+             "90)",
+     .kind = &option_integers,
+     OWN(architectures),
+     .low = 50,
+     .high = UINT8_MAX},
+    {.name = "new",
+     .topic = TOPIC_KERNEL,
+     .help =
+         "write a first kernel file, with its table and its case, as FILE, which must not exist",
+     .kind = &option_flag,
+     OWN(first)},
 };
 
 static const struct option_group groups[] = {
     /* Without the first, --kernel, which FILE stands for; and the last, --cache-state, of those
      * that choose cells. */
-    {kernel_option_rows + 1, KERNEL_OPTION_COUNT - 1, offsetof(struct run_options, plan.kernel)},
-    {plan_option_rows + PLAN_OPTION_COUNT - 1, 1, offsetof(struct run_options, plan)},
-    OPTION_GROUP(measure_option_rows, offsetof(struct run_options, measure)),
+    {kernel_option_rows + 1, KERNEL_OPTION_COUNT - 1,
+     offsetof(struct spaces_options, run.plan.kernel)},
+    {plan_option_rows + PLAN_OPTION_COUNT - 1, 1, offsetof(struct spaces_options, run.plan)},
+    OPTION_GROUP(measure_option_rows, offsetof(struct spaces_options, run.measure)),
     OPTION_GROUP(own_rows, 0),
-    OPTION_GROUP(threshold_option_rows, offsetof(struct run_options, threshold_percent)),
-    OPTION_GROUP(output_option_rows, offsetof(struct run_options, look)),
+    OPTION_GROUP(threshold_option_rows, offsetof(struct spaces_options, run.threshold_percent)),
+    OPTION_GROUP(output_option_rows, offsetof(struct spaces_options, run.look)),
 };
 
 /* -- reasons ----------------------------------------------------------------------------------- */
@@ -297,19 +331,81 @@ static enum status print_result(const struct result *result, const struct run_op
 
 /* -- the command ------------------------------------------------------------------------------- */
 
-static enum status spaces(const void *parsed, const struct invocation *invocation)
+static enum status put_first(FILE *stream, const void *context)
 {
-    struct run_options options = *(const struct run_options *)parsed;
-    const char *file = invocation->arguments[0], *point = strrchr(file, '.');
-    const bool quiet = options.quiet, measured = point && strcmp(point, ".json") == 0;
-    struct result result;
+    (void)context;
+    fputs(spaces_first_kernel, stream);
+    return STATUS_OK;
+}
+
+/* Writes the first kernel file. */
+static enum status write_first(const char *path)
+{
     enum status status;
 
-    if (measured && (options.json_path || options.resume_path))
+    if (access(path, F_OK) == 0)
+        return log_error(STATUS_USAGE, "--new: %s is there; name a file that is not", path);
+    status = file_write(path, put_first, NULL);
+    if (status != STATUS_OK)
+        return status;
+    log_note(false,
+             "%s: put your table, kernel and data there; cbank spaces %s --compile-only checks "
+             "it, and without that option a GPU measures it",
+             path, path);
+    return STATUS_OK;
+}
+
+/* Checks a kernel file without a GPU. */
+static enum status check_file(const char *path, const struct spaces_options *options)
+{
+    uint64_t newest = 90;
+    const struct integers default_one = {.values = &newest, .count = 1};
+    const struct integers *const architectures =
+        options->architectures.count ? &options->architectures : &default_one;
+    const struct run_options *const run = &options->run;
+    const struct print_style look = output_style(&run->look);
+
+    if (run->json_path || run->resume_path)
+        return log_error(STATUS_USAGE, "--compile-only measures nothing; leave out --json and "
+                                       "--resume");
+    return spaces_check(path, &run->plan.kernel, architectures, run->measure.card_path, &look);
+}
+
+static enum status check_options(const struct spaces_options *options, const char *file,
+                                 bool measured)
+{
+    if (options->first && options->compile_only)
+        return log_error(STATUS_USAGE,
+                         "--new writes a file and --compile-only checks one; give one "
+                         "of them");
+    if (options->architectures.count && !options->compile_only)
+        return log_error(STATUS_USAGE, "--arch goes with --compile-only: a GPU has its own");
+    if (measured && (options->first || options->compile_only))
+        return log_error(STATUS_USAGE,
+                         "%s is a result; --new and --compile-only take a kernel file", file);
+    if (measured && (options->run.json_path || options->run.resume_path))
         return log_error(STATUS_USAGE,
                          "--json and --resume go with a kernel file, whose result they keep; %s is "
                          "a result",
                          file);
+    return STATUS_OK;
+}
+
+static enum status spaces(const void *parsed, const struct invocation *invocation)
+{
+    const struct spaces_options *const given = parsed;
+    struct run_options options = given->run;
+    const char *file = invocation->arguments[0], *point = strrchr(file, '.');
+    const bool quiet = options.quiet, measured = point && strcmp(point, ".json") == 0;
+    struct result result;
+    enum status status = check_options(given, file, measured);
+
+    if (status != STATUS_OK)
+        return status;
+    if (given->first)
+        return write_first(file);
+    if (given->compile_only)
+        return check_file(file, given);
     if (!measured) {
         options.plan.kernel.paths = file;
         if (!options.json_path && !options.resume_path)
@@ -334,12 +430,21 @@ const struct command spaces_command = {
     .arguments_max = 1,
     .reads = kernels_read,
     OPTION_GROUPS(groups),
-    .options_bytes = sizeof(struct run_options),
+    .options_bytes = sizeof(struct spaces_options),
     .common =
-        "space,size,compiler-options,against,cache-state,device,max-noise,threshold,json,quiet",
-    .details = "FILE is a kernel file (.cu), or a result (.json) of one. Memory spaces are ranked "
-               "by the time of the kernel. One that is\n"
-               "slower is so by more than --threshold, as compare judges it. The last line is what "
-               "to write into the kernel file.",
+        "space,size,compiler-options,against,cache-state,device,max-noise,threshold,json,quiet,"
+        "compile-only,new",
+    .details =
+        "FILE is a kernel file (.cu), or a result (.json) of one. Memory spaces are ranked "
+        "by the time of the kernel. One that is\n"
+        "slower is so by more than --threshold, as compare judges it. The last line is what "
+        "to write into the kernel file.\n"
+        "\n"
+        "--new writes a first kernel file. --compile-only checks one on a machine without a "
+        "GPU: of each memory space it prints\n"
+        "whether the tables fit there, registers, local and shared memory of the code, its "
+        "loads, and what the analysis of cbank\n"
+        "advise says of the tables. It runs the case on the processor: what it launches, and "
+        "its check. Exit code 1: a finding.",
     .run = spaces,
 };

@@ -141,6 +141,8 @@ SETS = {
     ),
     # another build of the same kernels
     "run spaces calibrate gate advise": "against",
+    # code for other chips than the one that is here
+    "spaces advise": "arch",
     # what was ended goes on
     "run spaces characterize": "resume",
     # runs of a day to come

@@ -13,7 +13,7 @@ import time
 import unittest
 
 from common import ROOT, read_json
-from kernel_file import CRC32, QUICK_RUN, Kernels, source
+from kernel_file import CHECK, CRC32, QUICK_RUN, Kernels, source
 from simulated import CBANK
 
 
@@ -135,6 +135,35 @@ class Ranks(Kernels):
         self.assertRegex(
             said, r"(?m)^shared_copies +11.00 us +(±\S+ +)?- +ok .*\n +the output was not verified"
         )
+
+    def test_a_kernel_file_is_checked_without_a_gpu(self):
+        """Each memory space, the launch, and the check. A kernel file that is not there is
+        exit 2."""
+        first = self.path("first.cu")
+        self.cbank("spaces", first, "--new")
+        self.assertIn(
+            "is there; name a file", self.cbank("spaces", first, "--new", status=2).stderr
+        )
+        words = ("spaces", first, "--compile-only", "--arch", "75,90", "--size", "1000")
+        said = self.cbank(*words).stdout
+        self.assertEqual(re.findall(r"(?m)^tone_map, sm_(\d+), ", said), ["75", "90"])
+        self.assertEqual(len(re.findall(r"(?m)^\w+ (?:\(as written\) )?+ *ok ", said)), 18)
+        self.assertEqual(len(re.findall(r"(?m)^\w+ +skipped ", said)), 6)
+        self.assertIn("size 1000: grid 4, block 256; buffers of 5000 bytes", said)
+        self.assertRegex(said, r"check: buffer 2 should begin with \d")
+        for command in (("spaces", "absent.cu"), ("run", "--kernel", "absent.cu")):
+            done = self.cbank(*command, status=2)
+            self.assertIn("cannot read absent.cu: No such file", done.stderr)
+
+    def test_what_is_told_before_a_gpu_is_asked(self):
+        for edit, words in (
+            ((f"{CHECK};", "accept(out, {0, 0});"), None),
+            (("CBANK_CASE(tidy", "CBANK_CASE(tidier"), r"called tidier and launches tidy; write"),
+            (("output<float>(size)", "scratch<float>(size)"), "nothing could be checked"),
+        ):
+            path = self.write("k.cu", source("tidy").replace(*edit))
+            done = self.cbank("spaces", path, "--compile-only", status=2 if words else 0)
+            self.assertRegex(done.stderr, words or r"k\.cu:\d+: the case checks nothing: ")
 
     def test_usage(self):
         builtin = os.path.join(ROOT, "tests/data/show/measured.json")

@@ -440,13 +440,14 @@ TEST_WITH(files_that_cannot_be_compiled_are_refused, open_folder, close_folder)
     snprintf(message, sizeof(message), "%s(4): error: expected a ;", folder->kernel);
     put_text(folder->kernel, message);
     expect_refused(&request, STATUS_USAGE, message);
-    expect_refused(&request, STATUS_USAGE, "does not compile with its tables as they are written");
+    expect_refused(&request, STATUS_USAGE, "error: kernel.cu:4: expected a ;\n");
     put_text(folder->kernel, "k.cu(3): error: static assertion failed with \"cbank: too large\"\n");
     expect_refused(&request, STATUS_USAGE,
                    "as they are written: too large; write another memory space");
     put_text(folder->kernel, "BROKEN\n");
     expect_refused(&request, STATUS_USAGE, "kernel.cu(9): error: identifier is undefined");
-    expect_refused(&request, STATUS_USAGE, "does not compile with its tables in select");
+    expect_refused(&request, STATUS_USAGE,
+                   "error: kernel.cu:9: identifier is undefined (with its tables in select)\n");
     put_text(folder->kernel, "nvcc fatal   : Unsupported gpu architecture 'compute_90'\n");
     expect_refused(&request, STATUS_ENVIRONMENT, "nvcc 13.0.88 cannot compile for sm_90");
     put_text(folder->kernel, "nvcc fatal   : Value 'c++99' is not defined for option 'std'\n");
@@ -498,7 +499,7 @@ TEST_WITH(cubins_without_a_case_or_of_another_version_are_refused, open_folder, 
     end_elf(elf);
     file_put(folder->cubin, (char *)elf, sizeof(*elf));
     expect_refused(&request, STATUS_USAGE,
-                   "a cbank.cuh of version 99, and this program has version 2; remove the copy");
+                   "a cbank.cuh of version 99, and this program has version 3; remove the copy");
     file_put(folder->cubin, (char *)elf, 100);
     expect_refused(&request, STATUS_USAGE, "the compiler made no cubin of it");
 }

@@ -103,7 +103,8 @@ static bool expect(struct cuda_device *device, struct case_check *state,
         return false;
     if (file) {
         state->how = REFERENCE_FILE;
-        *status = case_file(by, report->expected_file, report, state->expected[number]);
+        *status = kernel_case_file(by->build->file, report->expected_file, report,
+                                   state->expected[number]);
         return *status == STATUS_OK;
     }
     state->how = REFERENCE_CPU;

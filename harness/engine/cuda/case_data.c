@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "log.h"
-#include "npy.h"
-#include "text.h"
 
 /* -- calls of the case ------------------------------------------------------------------------- */
 
@@ -54,52 +52,6 @@ bool case_describe(struct cuda_device *device, struct case_build *by, struct cba
            cuda_device_wait(device);
 }
 
-/* -- files ------------------------------------------------------------------------------------- */
-
-enum status case_file(const struct case_build *by, const char *name,
-                      const struct cbank_buffer_report *elements, void *out)
-{
-    static const char *const types[] = {[CBANK_TYPE_BYTES] = "values",
-                                        [CBANK_TYPE_UNSIGNED] = "unsigned integers",
-                                        [CBANK_TYPE_SIGNED] = "signed integers",
-                                        [CBANK_TYPE_FLOAT] = "floats"};
-    const char *kernel = by->build->file->path;
-    const int folder = name[0] == '/' ? 0 : (int)(text_file_name(kernel) - kernel);
-    enum cbank_type type = CBANK_TYPE_UNSIGNED;
-    struct npy_file file;
-    enum status status;
-    char path[1024];
-    bool fits;
-
-    snprintf(path, sizeof(path), "%.*s%s", folder, kernel, name);
-    status = npy_open(path, true, &file);
-    if (status != STATUS_OK)
-        return status;
-    if (!kernel_data_read(by->build->file, name, file.mapping, file.bytes)) {
-        npy_close(&file);
-        return log_error(STATUS_USAGE,
-                         "%s: the hash of %s does not cover it; write its name as one literal that "
-                         "ends with .npy, and run again if the file changes",
-                         path, kernel);
-    }
-    if (file.array.is_float || file.array.is_signed)
-        type = file.array.is_float ? CBANK_TYPE_FLOAT : CBANK_TYPE_SIGNED;
-    /* A struct is saved as an array of its members. */
-    fits = file.array.count * file.array.bytes == elements->elements * elements->element_bytes &&
-           (elements->type == CBANK_TYPE_BYTES ||
-            (elements->type == type && file.array.bytes == elements->element_bytes));
-    if (fits)
-        memcpy(out, file.array.values, elements->elements * elements->element_bytes);
-    else
-        status = log_error(STATUS_USAGE,
-                           "%s: it has %" PRIu64 " %s of %" PRIu32
-                           " bytes; the case of %s takes %" PRIu64 " %s of %" PRIu32 " bytes",
-                           path, file.array.count, types[type], file.array.bytes, kernel,
-                           elements->elements, types[elements->type], elements->element_bytes);
-    npy_close(&file);
-    return status;
-}
-
 /* -- contents ---------------------------------------------------------------------------------- */
 
 /* Gives elements their contents, of a file or by the request: those of a buffer, or of a table,
@@ -120,8 +72,8 @@ static bool fill(struct cuda_device *device, const struct case_data *data,
         return case_call(device, by, request, elements->elements) &&
                (!table || cuda_device_read(device, table, home, bytes)) && cuda_device_wait(device);
     read = table ? table : malloc(bytes + 1);
-    *status =
-        read ? case_file(by, elements->file, elements, read) : log_memory("%s", elements->file);
+    *status = read ? kernel_case_file(by->build->file, elements->file, elements, read)
+                   : log_memory("%s", elements->file);
     filled = *status == STATUS_OK && cuda_device_write(device, home, read, bytes) &&
              cuda_device_wait(device);
     if (read != table)

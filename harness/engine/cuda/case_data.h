@@ -44,11 +44,6 @@ struct case_data *case_data_of(const struct launchable *launchable);
 struct case_data *case_data_find(struct cuda_device *device, const struct case_build *by,
                                  uint64_t size);
 
-/* Copies a .npy file that the case names to *out, which is as large as the elements. STATUS_USAGE,
- * logged, if the file has other elements. */
-enum status case_file(const struct case_build *by, const char *name,
-                      const struct cbank_buffer_report *elements, void *out);
-
 /* A call of cbank_case_call with the addresses of a buffer set; the caller may change it. */
 struct cbank_request case_request(const struct case_data *data, uint32_t buffer_set,
                                   enum cbank_call call, uint32_t number);

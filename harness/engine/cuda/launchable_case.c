@@ -71,16 +71,8 @@ static bool load(struct cuda_device *device, struct launchable *launchable,
 
 /* -- what a case says -------------------------------------------------------------------------- */
 
-/* Limits of CUDA, the same on all GPUs. */
-static const uint64_t grid_most[] = {INT32_MAX, 65535, 65535}, block_most[] = {1024, 1024, 64};
-
-/* Whether some GPU may have memory for so many elements. */
-static bool is_possible(uint64_t elements, uint64_t bytes)
-{
-    return bytes > 0 && elements <= (UINT64_C(1) << 42) / bytes;
-}
-
-/* Whether the launch, or a buffer, is one that no GPU has; then writes the reason. */
+/* Whether the launch, or a buffer, is one that no GPU has, or this kernel; then writes the
+ * reason. */
 static bool launch_obstacle(struct cuda_device *device, const struct launchable *launchable,
                             char reason[CELL_REASON_BYTES])
 {
@@ -89,30 +81,13 @@ static bool launch_obstacle(struct cuda_device *device, const struct launchable 
     const uint32_t most = cuda_function_attribute(device, launchable->code[0][0].function,
                                                   CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
 
-    for (uint32_t i = 0; i < 3; i++)
-        if (report->grid[i] < 1 || report->grid[i] > grid_most[i] || report->block[i] < 1 ||
-            report->block[i] > block_most[i])
-            return cell_refuse(reason,
-                               "the case asks for a grid of %" PRIu32 " x %" PRIu32 " x %" PRIu32
-                               " and blocks of %" PRIu32 " x %" PRIu32 " x %" PRIu32
-                               ", which CUDA does not have",
-                               report->grid[0], report->grid[1], report->grid[2], report->block[0],
-                               report->block[1], report->block[2]);
-    if (most > 0 && threads > most)
-        return cell_refuse(reason,
-                           "the case asks for blocks of %" PRIu64
-                           " threads; this kernel can have %" PRIu32,
-                           threads, most);
-    for (uint32_t i = 0; i < report->buffer_count; i++)
-        if (!is_possible(report->buffers[i].elements, report->buffers[i].element_bytes))
-            return cell_refuse(reason,
-                               "buffer %" PRIu32 " has %" PRIu64
-                               " elements: more than memory has; ask for a smaller --size",
-                               i + 1, report->buffers[i].elements);
-    for (uint32_t k = 0; k < report->table_count; k++)
-        if (!is_possible(report->tables[k].entries, report->tables[k].entry_bytes))
-            return cell_refuse(reason, "table %.60s is larger than memory", report->tables[k].name);
-    return false;
+    if (kernel_case_obstacle(report, reason))
+        return true;
+    return most > 0 && threads > most &&
+           cell_refuse(reason,
+                       "the case asks for blocks of %" PRIu64
+                       " threads; this kernel can have %" PRIu32,
+                       threads, most);
 }
 
 static bool is_addressed(enum cbank_space space)
