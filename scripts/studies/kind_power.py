@@ -62,7 +62,7 @@ def checking():
                 for last in ("-first", "-last")
             )
         ]
-        for name in most[len(most) // 2 :]
+        for name in most[process_deviation.CHOOSING :]
     ]
 
 

@@ -19,8 +19,8 @@ with that correlation.
 Boards have the most degrees, in tenths, with which intervals of 95 % hold as many differences of
 two boards.
 
-A kind of boards is that of results/h200/boards which has the most. The half that was seen first
-chooses: relative and ns by likelihood, with the degrees of that many boards, since the cells of a
+A kind of boards is that of results/h200/boards which has the most. The eight that were seen first
+choose: relative and ns by likelihood, with the degrees of that many boards, since the cells of a
 board go together. So few boards tell little, so both are then taken at the upper end of the 95 %
 interval of such a deviation. The other boards check it, by how many differences of two boards
 intervals of 95 % hold.
@@ -61,6 +61,7 @@ OCCASION_SECONDS = 60  # of harness/compare/deviation.h
 DEFAULT_PLAN = {"hot": ("core-matrix", "second-process"), "cold": ("core-matrix-cold",)}  # results
 LATER = (0.0005, 0, 100)  # assumed, and taken as known
 SAME_CLOCK = 0.003
+CHOOSING = 8  # boards of a kind, those that were seen first; all that came later check
 BOARDS = [
     f"h200/processes/{name}.json"
     for name in (
@@ -377,13 +378,13 @@ def of_kind(names):
 def chosen_boards():
     """Short names of the boards that choose the deviation of a kind."""
     most = kinds_of_boards()[0]
-    return [short(name) for name in most[: len(most) // 2]]
+    return [short(name) for name in most[:CHOOSING]]
 
 
 def derive_kind(processes):
     """The deviation of boards of a kind, and what it rests on."""
     most, *others = kinds_of_boards()
-    choose, check = most[: len(most) // 2], most[len(most) // 2 :]
+    choose, check = most[:CHOOSING], most[CHOOSING:]
     degrees = len(choose) - 1
     relative, ns, _ = fit(of_kind(choose)[0], known_of(processes["hot"]), degrees=degrees)
     upper = math.sqrt(degrees / chi2.ppf(0.05, degrees))
