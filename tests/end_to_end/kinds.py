@@ -229,20 +229,24 @@ class Normal(KindCase):
             for row in rows.values():
                 self.assertTrue(row["low_ns"] <= row["time_ns"] <= row["high_ns"], row)
 
-    def test_boards_that_were_measured_later_are_inside(self):
+    def test_of_boards_that_were_measured_later_cells_are_inside(self):
+        """One board in twenty has a cell outside by chance, so not all are: 19 of 20 cells."""
         normal = read_json(os.path.join(ROOT, "results/normals/h200.json"))
         kinds = {
             (kind["board"]["part_number"], *kind["board"]["constant_cache_groups"])
             for kind in normal["kinds"]
         }
-        later = 0
+        rows = []
         for path in glob.glob(os.path.join(BOARDS, "*.json")):
             device = read_json(path)["device"]
             kind = device["board"]["part_number"], *device["board"]["constant_cache_groups"]
             if device["uuid"] not in measured() and kind in kinds:
-                self.cbank("normal", path)
-                later += 1
-        self.assertGreaterEqual(later, 2)
+                said = self.cbank("normal", path, "--json", status=None).stdout
+                rows += json.loads(said)
+        self.assertGreaterEqual(len(rows), 48)
+        outside = [row["beyond"] for row in rows if row["verdict"] != "inside"]
+        self.assertLessEqual(len(outside), len(rows) / 20, rows)
+        self.assertLess(max(map(abs, outside), default=0), 0.005)
 
     def test_what_is_outside_is_named_with_its_size_and_cause(self):
         rows, said = self.normal(slower(board(ONE), 1.03, GLOBAL), status=1)
