@@ -142,6 +142,7 @@ KERNELS_LONG = (
     "space_instructions.py",
     "compilers.py",
     "toolkit.py",
+    "kernel_files.py",
 )
 # Files of tests/end_to_end that take long for what a change most often breaks: `all` and `long` run
 # them.

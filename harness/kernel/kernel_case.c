@@ -21,22 +21,26 @@ enum { THREADS_MAX = 1024 };
 const char *kernel_last_name(const char *symbol, size_t *length)
 {
     const char *last = symbol;
+    bool nested, more = strncmp(symbol, "_Z", 2) == 0;
 
     *length = strlen(symbol);
-    if (strncmp(symbol, "_Z", 2) != 0)
-        return last;
-    for (symbol += 2;;) {
+    symbol += more ? 2 : 0;
+    nested = *symbol == 'N'; /* else one name, and what begins with N is a type of a parameter */
+    symbol += nested;
+    while (more) {
         unsigned long bytes;
         char *end;
 
-        symbol += strspn(symbol, "NKL"); /* nested, const, of this file alone */
+        symbol += strspn(symbol, "KL"); /* const, of this file alone */
         bytes = strtoul(symbol, &end, 10);
         if (end == symbol || bytes > strlen(end))
             return last;
         last = end;
         *length = bytes;
         symbol = end + bytes;
+        more = nested;
     }
+    return last;
 }
 
 bool kernel_is_named(const char *symbol, const char *name)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "kernel_parts.h"
 #include "parallel.h"
 
 enum { SECONDS_MAX = 30 };
@@ -161,12 +162,14 @@ static const void *part(const struct kernel_file *file, uint64_t offset, uint64_
                : NULL;
 }
 
-/* The function of a table of symbols that begins at an address. */
+/* The function of a table of symbols that begins at an address. Compilers give kernels that are
+ * alike one place with several names: that of the case comes first. */
 static const char *symbol_at(const struct kernel_file *file, const Elf64_Shdr *table,
                              const Elf64_Shdr *strings, uint64_t address)
 {
     const Elf64_Sym *const symbols = part(file, table->sh_offset, table->sh_size);
     const char *const names = part(file, strings->sh_offset, strings->sh_size);
+    const char *found = NULL;
 
     if (!symbols || !names || strings->sh_size == 0 || names[strings->sh_size - 1] != '\0')
         return NULL;
@@ -175,10 +178,11 @@ static const char *symbol_at(const struct kernel_file *file, const Elf64_Shdr *t
 
         memcpy(&symbol, &symbols[i], sizeof(symbol));
         if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_value == address &&
-            symbol.st_name < strings->sh_size)
-            return names + symbol.st_name;
+            symbol.st_name < strings->sh_size &&
+            (!found || kernel_is_named(names + symbol.st_name, file->info.name)))
+            found = names + symbol.st_name;
     }
-    return NULL;
+    return found;
 }
 
 const char *kernel_reference_symbol(const struct kernel_file *file,

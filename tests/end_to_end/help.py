@@ -155,7 +155,7 @@ SETS = {
 
 # The commands of output formats, which are lines of these headers.
 FORMATS = {
-    "harness/document/grid.h": "show counters list",
+    "harness/document/grid.h": "show counters list normal",
     "harness/compare/report.h": "compare gate",
 }
 
