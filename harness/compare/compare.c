@@ -368,22 +368,20 @@ static enum status set_times(struct comparison_cell *cell)
     return STATUS_OK;
 }
 
-/* Reads the normal of the model, if the sides are boards that may be of two kinds which it knows.
- */
+/* Reads the normal of the model, if the sides are boards of two kinds which it knows. */
 static enum status read_kinds(const struct comparison *comparison, struct normal *out)
 {
     const struct judge_options *options = &comparison->options.judge;
+    const struct device_info *base = &comparison->sides[BASE]->identity.device,
+                             *new_one = &comparison->sides[NEW]->identity.device;
     enum status status = STATUS_OK;
-    bool found, seen = options->boards_differ && !options->same_kind;
+    bool found, seen = options->boards_differ && !options->same_kind &&
+                       strcmp(base->name, new_one->name) == 0;
 
     *out = (struct normal){.kinds = NULL};
     if (seen)
-        status = normal_read(NULL, comparison->sides[BASE]->identity.device.name, out, &found);
-    for (size_t i = 0; i < SIDES; i++) {
-        const struct board *board = &comparison->sides[i]->identity.device.board;
-
-        seen = seen && (board_kinds(board, board) == KINDS_UNKNOWN || normal_kind_of(out, board));
-    }
+        status = normal_read(NULL, base->name, out, &found);
+    seen = seen && normal_kind_of(out, &base->board) && normal_kind_of(out, &new_one->board);
     if (!seen)
         normal_close(out);
     return status;

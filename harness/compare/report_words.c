@@ -194,11 +194,14 @@ static void remark_outcomes(const struct comparison *comparison, const struct re
 
 char *kinds_words(const struct comparison *comparison, char line[LINE_BYTES])
 {
-    const struct board *base = &comparison->sides[BASE]->identity.device.board,
-                       *new_one = &comparison->sides[NEW]->identity.device.board;
+    const struct device_info *const devices[] = {&comparison->sides[BASE]->identity.device,
+                                                 &comparison->sides[NEW]->identity.device};
+    const struct board *base = &devices[BASE]->board, *new_one = &devices[NEW]->board;
     char text[BOARD_TEXT_BYTES];
 
-    if (comparison->kinds == KINDS_ONE)
+    if (strcmp(devices[BASE]->name, devices[NEW]->name) != 0)
+        snprintf(line, LINE_BYTES, "of two models");
+    else if (comparison->kinds == KINDS_ONE)
         snprintf(line, LINE_BYTES, "boards of one kind (%s)", board_kind(base, text));
     else if (comparison->kinds == KINDS_TWO)
         snprintf(line, LINE_BYTES, "boards of two kinds (NEW has %s)",

@@ -93,15 +93,11 @@ class Compare(KindCase):
             self.assertGreater(of[cell]["ratio"]["value"], 1.02)
             self.assertGreater(of[cell]["kinds_apart"], 0.02)
 
-    def test_a_kind_that_is_not_known_may_be_any(self):
-        """Healthy boards pass, and what no known kind explains is found."""
-        found, said = self.compare(without_record(board(GROUPS)))
+    def test_a_kind_that_is_not_known_gets_the_widest_interval(self):
+        found, said = self.compare(without_record(board(GROUPS)), status=4)
         self.assertIn("their kinds are not known", said)
         self.assertEqual(found["counts"]["regressed"], 0)
-        found, _ = self.compare(slower(without_record(board(TWO)), 1.03, GLOBAL))
-        self.assertEqual(found["counts"]["regressed"], 0)
-        found, _ = self.compare(slower(without_record(board(TWO)), 1.1, GLOBAL), status=1)
-        self.assertEqual(found["counts"]["regressed"], 1)
+        self.assertEqual({cell["kinds_apart"] for cell in found["cells"]}, {None})
 
     def test_a_kind_that_was_never_seen_gets_the_widest_interval(self):
         new = board(TWO)
