@@ -12,7 +12,7 @@ import tempfile
 import unittest
 import unittest.mock
 
-from common import CBANK, FULL, ROOT, read_json
+from common import CBANK, FULL, NOT_QUICK, QUICK, ROOT, read_json
 from simulated import HERE, Case
 
 EXAMPLES = os.path.join(ROOT, "examples")
@@ -185,6 +185,7 @@ class Spaces(Kernels):
         self.assertEqual(self.compilations(), runs)
         self.assertIn("12 same of 12 cells", self.cbank("compare", first, self.file).stdout)
 
+    @unittest.skipIf(QUICK, NOT_QUICK)
     def test_faults_of_asynchronous_copies(self):
         """Headers next to the kernel file, in which a copy is not waited for, has another size, or
         goes to no multiple of 16 bytes. The table has a rest of 8 bytes."""

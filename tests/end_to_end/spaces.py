@@ -12,7 +12,7 @@ import sys
 import time
 import unittest
 
-from common import ROOT, read_json
+from common import FULL, ROOT, read_json
 from kernel_file import CHECK, CRC32, QUICK_RUN, Kernels, source
 from simulated import CBANK
 
@@ -383,6 +383,7 @@ by_hand,0,crc32,500,global,No,24371,5.9e-05,0.2,2.2e-05,0.01,24398,2.05e-05
             )
 
 
+@unittest.skipUnless(FULL, "takes long: make test-long")
 class SpacesByHand(Kernels):
     """scripts/studies/spaces_by_hand.py of short launches, beside a program that prints what
     kernels written by hand print."""
