@@ -18,7 +18,7 @@
 
 enum { POLL_NS = 20000000 };
 
-static const double grace_seconds = 0.5; /* for a call, after a signal */
+static const double grace_seconds = 0.8; /* for a call, after a signal */
 static const double stopped_seconds = 0.25; /* between two polls: the process itself did not run */
 
 void watch_begin(struct watchdog *watchdog, const char *call, double seconds)
@@ -81,7 +81,8 @@ static void *watch(void *argument)
         watched = turn;
         if (isinf(asked_since) && watchdog->then.asked && watchdog->then.asked())
             asked_since = now;
-        if (turn % 2 == 0 || (now - stopped < deadline && now < asked_since + grace_seconds))
+        if (turn % 2 == 0 ||
+            (now - stopped < deadline && now < fmax(asked_since, began) + grace_seconds))
             continue;
         /* If the turn is unchanged, this deadline is that of the current call, which has not come
          * back. */
