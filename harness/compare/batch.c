@@ -289,8 +289,31 @@ static cJSON *answer_of(const struct judged_cell *cells, size_t count)
     return root;
 }
 
+/* The normal of the model that was asked for last: questions of one fleet have one model. */
+struct last_normal {
+    char model[DEVICE_TEXT_BYTES];
+    struct normal normal; /* owned */
+    bool read;
+};
+
+/* Reads the normal of a model, unless it was asked for last. */
+static enum status read_normal(struct last_normal *last, const char *model)
+{
+    enum status status;
+    bool found;
+
+    if (last->read && strcmp(last->model, model) == 0)
+        return STATUS_OK;
+    normal_close(&last->normal);
+    status = normal_read(NULL, model, &last->normal, &found);
+    snprintf(last->model, sizeof(last->model), "%s", model);
+    last->read = status == STATUS_OK;
+    return status;
+}
+
 /* Judges the cells of a question, and sets the answer. */
-static enum status answer_question(struct question *question, cJSON **answer)
+static enum status answer_question(struct question *question, struct last_normal *last,
+                                   cJSON **answer)
 {
     const struct judge_options options = {
         .threshold = isnan(question->threshold) ? threshold_default : question->threshold,
@@ -302,28 +325,28 @@ static enum status answer_question(struct question *question, cJSON **answer)
     struct judged_cell *cells = calloc(count + 1, sizeof(*cells));
     struct judged_cell **pointers = calloc(count + 1, sizeof(*pointers));
     enum status status = cells && pointers ? STATUS_OK : log_memory("a comparison");
-    struct normal normal = {.kinds = NULL};
-    bool found;
+    const bool kinds_differ = question->boards_differ && !question->same_kind;
 
-    if (status == STATUS_OK && question->boards_differ && !question->same_kind)
-        status = normal_read(NULL, question->device, &normal, &found);
+    if (status == STATUS_OK && kinds_differ)
+        status = read_normal(last, question->device);
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
         pointers[i] = &cells[i];
         status = ask_cell(&question->cells[i], question, &cells[i]);
-        cells[i].kinds_apart = normal_apart(&normal, question->cells[i].identity);
+        cells[i].kinds_apart =
+            kinds_differ ? normal_apart(&last->normal, question->cells[i].identity) : NAN;
     }
     if (status == STATUS_OK)
         status = judge(pointers, count, &options);
     if (status == STATUS_OK)
         *answer = answer_of(cells, count);
-    normal_close(&normal);
     free(cells);
     free(pointers);
     return status;
 }
 
 /* Reads a line, and sets its answer. An error is the text of `error`. */
-static enum status answer_line(size_t number, const char *line, size_t bytes, cJSON **answer)
+static enum status answer_line(size_t number, const char *line, size_t bytes,
+                               struct last_normal *last, cJSON **answer)
 {
     char name[LINE_NAME_BYTES], error[ERROR_BYTES];
     struct reader reader = {.file = name};
@@ -343,7 +366,7 @@ static enum status answer_line(size_t number, const char *line, size_t bytes, cJ
     log_capture(NULL, 0);
     json_free(tree);
     if (status == STATUS_OK)
-        status = answer_question(&question, answer);
+        status = answer_question(&question, last, answer);
     else if (status == STATUS_USAGE) {
         *answer = cJSON_CreateObject();
         json_add_text(*answer, "error", error);
@@ -354,6 +377,7 @@ static enum status answer_line(size_t number, const char *line, size_t bytes, cJ
 
 enum status batch_answer(FILE *questions, FILE *answers)
 {
+    struct last_normal last = {.read = false};
     enum status worst = STATUS_OK;
     size_t room = 0, number = 0;
     char *line = NULL;
@@ -362,11 +386,12 @@ enum status batch_answer(FILE *questions, FILE *answers)
     while (worst != STATUS_ENVIRONMENT && (bytes = getline(&line, &room, questions)) >= 0) {
         cJSON *answer = NULL;
 
-        worst = status_worse(worst, answer_line(++number, line, (size_t)bytes, &answer));
+        worst = status_worse(worst, answer_line(++number, line, (size_t)bytes, &last, &answer));
         if (!answer || json_put_owned(answers, json_line(answer)) != STATUS_OK ||
             fflush(answers) != 0)
             worst = STATUS_ENVIRONMENT;
     }
+    normal_close(&last.normal);
     free(line);
     return worst;
 }

@@ -374,15 +374,14 @@ static enum status read_kinds(const struct comparison *comparison, struct normal
     const struct judge_options *options = &comparison->options.judge;
     const struct device_info *base = &comparison->sides[BASE]->identity.device,
                              *new_one = &comparison->sides[NEW]->identity.device;
-    enum status status = STATUS_OK;
-    bool found, seen = options->boards_differ && !options->same_kind &&
-                       strcmp(base->name, new_one->name) == 0;
+    enum status status;
+    bool found;
 
     *out = (struct normal){.kinds = NULL};
-    if (seen)
-        status = normal_read(NULL, base->name, out, &found);
-    seen = seen && normal_kind_of(out, &base->board) && normal_kind_of(out, &new_one->board);
-    if (!seen)
+    if (!options->boards_differ || comparison->kinds != KINDS_TWO)
+        return STATUS_OK;
+    status = normal_read(NULL, base->name, out, &found);
+    if (!normal_kind_of(out, &base->board) || !normal_kind_of(out, &new_one->board))
         normal_close(out);
     return status;
 }
@@ -398,7 +397,6 @@ static enum status judge_cells(struct comparison *out, uint32_t allowed)
 
     if (status == STATUS_OK)
         status = read_kinds(out, &normal);
-
     for (size_t i = 0; status == STATUS_OK && i < out->cell_count; i++) {
         struct comparison_cell *cell = &out->cells[i];
 
@@ -474,7 +472,8 @@ static void conclude_all(struct comparison *out, uint32_t allowed)
     share_note(out);
 }
 
-/* Whether both are boards of one kind: of one model, part number and groups of SMs. */
+/* Whether both are boards of one kind: of one model, part number and groups of SMs. Two models are
+ * two kinds, and no normal knows both. */
 static enum board_kinds kinds_of(const struct device_info *base, const struct device_info *new_one)
 {
     return strcmp(base->name, new_one->name) == 0 ? board_kinds(&base->board, &new_one->board)
