@@ -157,7 +157,7 @@ static void say_why_not_held(const struct answer *answer, struct normal_row *row
         add(row, known ? "its code is another than on the boards" : "no board has this cell");
 }
 
-/* What is known to cause a time that is outside. */
+/* Adds the known causes of a time outside the range. */
 static void say_cause(const struct answer *answer, struct normal_row *row,
                       const struct range *nearest)
 {
@@ -180,7 +180,7 @@ static void say_cause(const struct answer *answer, struct normal_row *row,
         add(row, "cause not known");
 }
 
-/* Of a board that may be of any kind: which kinds take such a time, if others do not. */
+/* Adds the kinds whose range holds the time, unless all do. The kind of the board is not known. */
 static void say_kinds(const struct answer *answer, struct normal_row *row)
 {
     size_t fits = 0;
@@ -264,8 +264,8 @@ static enum status answer_open(const struct normal *normal, const struct side *s
     return status;
 }
 
-/* The exit code, by the table of docs/comparing.md. Of a kind that was never seen nothing is known
- * that could be worse. */
+/* The exit code, by the table of docs/comparing.md. A slower cell of a new kind is inconclusive: no
+ * board of that kind was measured. */
 static enum status answer_status(const struct answer *answer)
 {
     enum status status = STATUS_OK;

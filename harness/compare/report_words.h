@@ -13,7 +13,8 @@ enum { LINE_BYTES = 1024 };
 /* The outcome, and the number of cells with each verdict. */
 void summary_line(const struct comparison *comparison, char line[LINE_BYTES]);
 
-/* What is known of the kinds of the boards of two sides that are of two GPUs. Returns line. */
+/* Writes how two GPUs are related: two models, one kind, two kinds and their difference, or kinds
+ * that are not known. Returns line. */
 char *kinds_words(const struct comparison *comparison, char line[LINE_BYTES]);
 
 /* How many processes would decide every cell that more processes can decide; 0: there is no such

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What is wrong with a kernel file's case, as far as it can be told without a GPU: what its body
- * says, limits of CUDA, files of data, and a kernel that is another one than the case is called. */
+ * Finds mistakes of a kernel file's case without a GPU. These are errors that its body reports,
+ * launches beyond the limits of CUDA, wrong files of data, and a case that is named for another
+ * kernel than it launches. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

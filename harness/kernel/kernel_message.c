@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * What a compiler's messages say of a mistake in a kernel file, in one line, at the user's line:
  *
- *   the first error is in the kernel file   ->  its line
- *   it is in cbank.cuh, and nvcc tells      ->  the line of the file that called: "at line 20 of
- * k.cu" where it was instantiated the same of gcc                         ->  "k.cu:20:" before the
- * error
+ *   an error in the kernel file                its line
+ *   one in cbank.cuh, of nvcc                  the line that instantiated it: "at line 20 of k.cu"
+ *   one in cbank.cuh, of gcc                   the same, before the error: "k.cu:20:"
  *
  * Some errors are known: what a compiler says of them is far from what is to be done. */
 #include <stdio.h>

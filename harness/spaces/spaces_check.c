@@ -35,7 +35,7 @@ struct row {
     const char *finding; /* what is wrong with its code; NULL: nothing that is seen */
 };
 
-/* What is checked of a file. */
+/* The check of a kernel file for one architecture. */
 struct checking {
     const struct kernel_file *file;
     const struct cbank_case_report *report; /* of the case; NULL: the processor cannot tell */

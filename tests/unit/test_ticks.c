@@ -8,7 +8,7 @@
 #include "test.h"
 #include "ticks.h"
 
-/* Six samples of one stratum, of which the ends are moved in: values 32 32 32 64 64 64. */
+/* Six samples of one stratum. The mean moves the least and the greatest of them in. */
 TEST(an_interval_holds_a_tick_more_than_its_samples)
 {
     static const double alike[] = {64, 64, 64, 64, 64, 64}, two[] = {32, 64, 32, 64, 32, 64},
