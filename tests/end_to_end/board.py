@@ -13,7 +13,7 @@ import unittest
 
 import jsonschema
 
-from common import NOT_QUICK, QUICK, ROOT, Scratch, kept_folder, read_json
+from common import NOT_QUICK, QUICK, ROOT, Scratch, kept_folder, read_json, repetitions
 
 CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/tests/simulated/cbank")))
 PLAN = [
@@ -84,7 +84,7 @@ class Board(Scratch):
 
     @unittest.skipIf(QUICK, NOT_QUICK)
     def test_a_run_finds_the_groups_that_characterize_finds(self):
-        for settings, sizes in list(SIZES.items())[:2]:
+        for settings, sizes in list(SIZES.items())[: repetitions(2, 1)]:
             self.assert_board(self.measured(settings)[0]["device"]["board"], sizes)
             path = self.path("characterization.json")
             self.simulated(settings, "characterize", "--quiet", "--json", path)
