@@ -344,6 +344,14 @@ enum status characterization_parse(const char *name, const char *text, size_t by
     return STATUS_OK;
 }
 
+void characterization_warn(const char *file, const struct characterization *characterization)
+{
+    if (characterization->interrupted)
+        log_warning("%s was interrupted after %zu experiments; cbank characterize --resume makes "
+                    "the rest into it",
+                    file, characterization->count);
+}
+
 void characterization_close(struct characterization *characterization)
 {
     for (size_t i = 0; i < characterization->count; i++) {

@@ -96,6 +96,9 @@ enum status characterization_parse(const char *name, const char *text, size_t by
                                    struct characterization *out);
 #define characterization_read(path, out) characterization_parse(path, NULL, 0, out)
 
+/* Warns, in the name of the file, where it lacks experiments as it was interrupted. */
+void characterization_warn(const char *file, const struct characterization *characterization);
+
 /* Releases; accepts a zeroed struct. */
 void characterization_close(struct characterization *characterization);
 

@@ -341,6 +341,7 @@ enum status characterization_show(const char *file, bool all)
 
     if (status != STATUS_OK)
         goto out;
+    characterization_warn(file, &recorded);
     record.source = probe_replay_source(&recorded.replay);
     made.device = recorded.device;
     status = characterize(&record, &recorded, true, NULL, &made);

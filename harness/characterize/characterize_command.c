@@ -190,6 +190,7 @@ static enum status answers_open(const struct characterize_options *options, stru
 
     if (options->replay_path) {
         status = characterization_read(options->replay_path, &answers->recorded);
+        characterization_warn(options->replay_path, &answers->recorded);
         *source = probe_replay_source(&answers->recorded.replay);
         *device = answers->recorded.device;
         return status;

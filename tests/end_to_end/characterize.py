@@ -288,6 +288,16 @@ class Records(Case):
             "nothing was measured: every experiment was skipped, the first is", done.stderr
         )
 
+    def test_who_reads_one_that_did_not_end_is_told(self):
+        path = self.record(lambda record: record.update(interrupted=True))
+        said = f"{path} was interrupted after {len(read_json(path)['experiments'])} experiments"
+        done = self.cbank("--quiet", "--replay", path, "--json", "again.json")
+        shown = cbank("show", path, folder=self.folder)
+        for one in (done, shown):
+            self.assertIn(said, one.stderr)
+            self.assertIn("--resume", one.stderr)
+        self.assertEqual(shown.returncode, 0)
+
     def test_records_that_cannot_answer_are_refused(self):
         for what, change in (
             (
