@@ -66,6 +66,11 @@ def is_measured(kind: str, content: dict) -> bool:
 
 def wrong_of(kind: str, content: dict) -> tuple[str, str] | None:
     """(what, remedy) of a document that the instrument reads."""
+    if kind == "characterization" and content.get("interrupted"):
+        return (
+            f"was interrupted after {len(content['experiments'])} experiments",
+            "cbank characterize --resume FILE makes the rest",
+        )
     if kind != "result":
         return None
     differing = sum(

@@ -77,13 +77,13 @@ class Contribution:
             )
         return code
 
-    def load(self, name: str) -> dict:
-        """The content of a result of the folder."""
+    def load(self, name: str, kind: str = "result") -> dict:
+        """The content of a document of the folder."""
         path = os.path.join(self.folder, name)
         document = documents.load(path)
-        if document.kind != "result":
+        if document.kind != kind:
             raise Failure(
-                f"{path} is a {document.kind}, not a result; remove it, or name another folder"
+                f"{path} is a {document.kind}, not a {kind}; remove it, or name another folder"
             )
         return document.content
 
@@ -92,7 +92,10 @@ class Contribution:
         words = chips.words_of(step, self.brief)
         if not self.there(step.file):
             return words
-        if step.kind != "result":
+        if step.kind == "characterization":
+            ended = not self.load(step.file, step.kind).get("interrupted")
+            return None if ended else f"characterize --quiet --resume {step.file}"
+        if step.kind != "result":  # which is written whole or not at all
             return None
         result = self.load(step.file)
         if not chips.is_of_step(step, self.brief, result):

@@ -91,6 +91,7 @@ class Facts:
     """What a verdict on documents rests on."""
 
     results: list[One]
+    interrupted: list[str]  # labels of documents
     fleets: list[tuple[One, str]]  # each with its summary
     comparisons: list[tuple[str, dict]]  # (summary, content)
     cells: list[dict]
@@ -118,7 +119,6 @@ class Facts:
 
     def doubts(self) -> Said:
         modelled = [one.label for one in self.results if not one.measured]
-        incomplete = [one.label for one in self.results if not one.content["complete"]]
         flagged = sum(bool(cell["flags"]) for cell in self.cells)
         said = [
             (text, "#comparison")
@@ -130,8 +130,8 @@ class Facts:
         ]
         if modelled:
             said.append((f"modelled, not measured: {', '.join(modelled)}", "#environment"))
-        if incomplete:
-            said.append((f"interrupted: {', '.join(incomplete)}", "#environment"))
+        if self.interrupted:
+            said.append((f"interrupted: {', '.join(self.interrupted)}", "#environment"))
         if flagged:
             share = tables.of_all(flagged, len(self.cells))
             said.append((f"{share} cells are flagged", "#findings"))
@@ -157,6 +157,11 @@ def verdict_of(
     results = [one for one in ones if one.kind == "result"]
     facts = Facts(
         results,
+        [
+            one.label
+            for one in ones
+            if one.content.get("complete") is False or one.content.get("interrupted")
+        ],
         [(one, sections.fleet_section(one)["summary"]) for one in ones if one.kind == "fleet"],
         [
             (f"{name}: {document.content['summary']}", document.content)

@@ -211,8 +211,15 @@ class Contribute(Case):
         first = times(self.path("new"))["core-matrix.json"]
         self.stopped(signal.SIGKILL, "5 of 11")
         self.stopped(signal.SIGTERM, "9 of 11")
+        # as a signal in the tenth leaves it
+        part = read_json(self.path("chip/characterization.json"))
+        part.update(interrupted=True, experiments=part["experiments"][:9])
+        self.write("new/characterization.json", part)
         done = self.cbank("contribute", "new", "--brief")
         self.assertIn(WHOLE, " ".join(done.stdout.split()))
+        ended = read_json(self.path("new/characterization.json"))
+        self.assertFalse(ended["interrupted"])
+        self.assertIn("--resume", ended["tool"]["argv"])
         self.assertEqual(times(self.path("new"))["core-matrix.json"], first)
         self.assertEqual(sorted(os.listdir(self.path("new"))), sorted(os.listdir(self.chip)))
 
@@ -280,6 +287,11 @@ FAULTS = (
         "is of commit 0123456789",
     ),
     ("characterization", lambda found: found.update(replayed="a.json"), "nothing was measured"),
+    (
+        "characterization",
+        lambda found: found.update(interrupted=True),
+        r"was interrupted after \d+ experiments",
+    ),
     (
         "widths",
         lambda found: found["tool"].update(argv="cbank run"),

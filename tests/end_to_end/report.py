@@ -295,6 +295,11 @@ class Verdicts(Case):
             below=("doubt: modelled, not measured", "skipped: constant per_block (no room)"),
         )
 
+    def test_a_characterization_that_did_not_end(self):
+        part = read_json(CHARACTERIZATION)
+        part.update(interrupted=True, experiments=part["experiments"][:2])
+        self.verdict("^With care: interrupted: part", self.write("part.json", part))
+
     def test_a_regression_is_the_instruments(self):
         self.verdict(
             "^Worse: core-matrix and slow: .*24 regressed",
