@@ -89,19 +89,24 @@ void kernel_groups_close(struct kernel_groups *groups)
 
 /* -- words ------------------------------------------------------------------------------------- */
 
+static void conditions_add(struct conditions *conditions, const char *text)
+{
+    size_t known = 0;
+
+    if (!text)
+        return;
+    while (known < conditions->count && strcmp(conditions->texts[known], text) != 0)
+        known++;
+    if (known == conditions->count && known < CONDITIONS_MAX)
+        conditions->texts[conditions->count++] = text;
+}
+
 void conditions_find(const struct user_code *code, struct conditions *out)
 {
     *out = (struct conditions){0};
     for (size_t k = 0; k < code->count; k++)
-        for (size_t i = 0; i < code->kernels[k].access_count; i++) {
-            const char *text = code->kernels[k].accesses[i].condition;
-            size_t known = 0;
-
-            while (text && known < out->count && strcmp(out->texts[known], text) != 0)
-                known++;
-            if (text && known == out->count && known < CONDITIONS_MAX)
-                out->texts[out->count++] = text;
-        }
+        for (size_t i = 0; i < code->kernels[k].access_count; i++)
+            conditions_add(out, code->kernels[k].accesses[i].condition);
 }
 
 const char *condition_mark(const struct conditions *conditions, const char *text)
@@ -178,10 +183,14 @@ static int compare_tables(const struct item *a, const struct item *b)
     return order != 0 ? order : strcmp(a->table->load.memory, b->table->load.memory);
 }
 
-static int compare_better(const struct item *a, const struct item *b)
+/* Whether two tables of one verdict are told alike: 0. Where there is something to do, reasons have
+ * numbers, and what to do is the same. */
+static int compare_told(const struct item *a, const struct item *b)
 {
-    return strcmp(a->table->better ? a->table->better : "",
-                  b->table->better ? b->table->better : "");
+    if (a->verdict->open)
+        return strcmp(a->table->better ? a->table->better : "",
+                      b->table->better ? b->table->better : "");
+    return strcmp(a->table->why, b->table->why);
 }
 
 static int compare_items(const void *left, const void *right)
@@ -193,8 +202,8 @@ static int compare_items(const void *left, const void *right)
         return order;
     if (a->verdict != b->verdict)
         return a->verdict < b->verdict ? -1 : 1;
-    if (compare_better(a, b) != 0)
-        return compare_better(a, b);
+    if (compare_told(a, b) != 0)
+        return compare_told(a, b);
     return (a->group > b->group) - (a->group < b->group);
 }
 
@@ -229,6 +238,7 @@ static void add_item(struct table_row *row, const struct item *item, size_t grou
     const double addresses = item->table->counts.addresses;
 
     row->reasons_differ |= strcmp(row->table->why, item->table->why) != 0;
+    conditions_add(&row->conditions, item->table->load.condition);
     if (gain_of(item->table) > gain_of(row->table))
         row->table = item->table;
     row->kernels++;
@@ -240,14 +250,33 @@ static void add_item(struct table_row *row, const struct item *item, size_t grou
         row->addresses_low = row->addresses_high = NAN;
 }
 
+/* Of the rows of one table, from `first` on: the worst, which is of the verdict with most to do
+ * and of the greatest gain. */
+static void mark_worst(struct table_rows *out, size_t first)
+{
+    struct table_row *worst = &out->rows[first];
+
+    for (size_t i = first + 1; i < out->count; i++)
+        if (out->rows[i].verdict == worst->verdict &&
+            gain_of(out->rows[i].table) > gain_of(worst->table))
+            worst = &out->rows[i];
+    worst->worst = true;
+}
+
 /* Makes the rows of sorted items. */
 static enum status merge_items(const struct item *items, size_t count, struct table_rows *out)
 {
+    size_t first = 0; /* row of a table */
+
     for (size_t i = 0; i < count; i++) {
         const struct item *item = &items[i];
         const bool same = i > 0 && compare_tables(item - 1, item) == 0;
 
-        if (!same || item[-1].verdict != item->verdict || compare_better(item - 1, item) != 0) {
+        if (!same && i > 0) {
+            mark_worst(out, first);
+            first = out->count;
+        }
+        if (!same || item[-1].verdict != item->verdict || compare_told(item - 1, item) != 0) {
             if (!memory_grow(&out->rows, out->count, sizeof(*out->rows)))
                 return log_memory("the tables of a file");
             out->rows[out->count++] =
@@ -256,13 +285,14 @@ static enum status merge_items(const struct item *items, size_t count, struct ta
                                    .group = item->group,
                                    .addresses_low = item->table->counts.addresses,
                                    .addresses_high = item->table->counts.addresses,
-                                   .declared = item->declared,
-                                   .worst = !same};
+                                   .declared = item->declared};
             add_item(&out->rows[out->count - 1], item, SIZE_MAX);
         } else {
             add_item(&out->rows[out->count - 1], item, item[-1].group);
         }
     }
+    if (count > 0)
+        mark_worst(out, first);
     return STATUS_OK;
 }
 

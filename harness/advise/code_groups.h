@@ -64,6 +64,7 @@ struct table_row {
     bool declared; /* a variable */
     bool worst; /* of the rows of this table, the one that counts in sums of tables */
     bool reasons_differ; /* among the kernels */
+    struct conditions conditions; /* of the answers about all these kernels */
 };
 
 struct table_rows {

@@ -192,10 +192,13 @@ static void print_table(const struct answer *answer, const struct table_row *row
 {
     const struct user_table *table = row->table;
     char name[NAME_BYTES], kernels[NAME_BYTES], line[LINE_BYTES] = "", bytes[64] = "";
-    char memory[128] = "";
+    char memory[128] = "", marks[64] = "";
 
     name_table(answer, row, name);
     name_kernels(answer, row, kernels);
+    for (size_t i = 0; i < row->conditions.count; i++)
+        text_join(marks, sizeof(marks), i > 0 ? "," : "", "%s",
+                  condition_mark(&answer->conditions, row->conditions.texts[i]));
     if (table->load.table_bytes.known)
         snprintf(bytes, sizeof(bytes), ", %" PRIu64 " bytes", table->load.table_bytes.value);
     say_addresses(row, line);
@@ -209,7 +212,7 @@ static void print_table(const struct answer *answer, const struct table_row *row
     if (load_is_named(&table->load))
         snprintf(memory, sizeof(memory), " (%s%s)", table->load.memory, bytes);
     advise_put(answer->stream, answer->look, "  %s%s%s%s%s", name, memory, line[0] ? ": " : "",
-               line, condition_mark(&answer->conditions, table->load.condition));
+               line, marks);
 }
 
 /* Whether a table is worth reading in a library. */

@@ -204,6 +204,46 @@ class Verdicts(Compiled):
             self.assertEqual(text.count(condition), 1 if said else 0)
 
 
+# One variable, in kernels of as many answers.
+ANSWERS = """
+__constant__ float c[64];
+extern "C" __global__ void loop(float *o)
+{
+    float s = 0;
+    for (int k = 0; k < 64; k++)
+        s += c[k] * o[k];
+    o[threadIdx.x] = s;
+}
+extern "C" __global__ void row(float *o) { o[threadIdx.x] = c[threadIdx.y]; }
+extern "C" __global__ void once(float *o, int *in) { o[threadIdx.x] = c[in[threadIdx.x] & 63]; }
+extern "C" __global__ void pairs(float *o) { o[threadIdx.x] = c[threadIdx.x / 16]; }
+extern "C" __global__ void lanes(float *o, int n)
+{
+    float s = 0;
+    for (int k = threadIdx.x; k < n; k += blockDim.x)
+        s += c[k & 63];
+    o[threadIdx.x] = s;
+}
+"""
+
+
+class Several(Compiled):
+    def test_a_variable_of_several_kernels_has_the_reason_and_condition_of_each(self):
+        """And the summary names the kernel with the most to gain."""
+        cubin = self.compile(ANSWERS)
+        said = " ".join(cbank("advise", "--kernel", cubin, "--card", "h200").stdout.split())
+        self.assertRegex(said, r"5 kernels, \d+ tables? 1 would be faster elsewhere: c in lanes ")
+        table = r" c \(constant, 256 bytes\): "
+        for reason, row in (
+            ("a load of a warp takes 32 addresses: .*?", r"32 addresses .*?; in lanes \*"),
+            ("a load of a warp takes 2 addresses: .*?", r"2 addresses .*?; in pairs \*\*"),
+            (".*? give --source or --indices", "in once"),
+            ("a warp has one address: nothing is serialized", "1 address a load; in loop"),
+            (".*? little besides these lookups", r"1 address a load; in row \*"),
+        ):
+            self.assertRegex(said, f": {reason}{table}{row} ")
+
+
 class Measured(unittest.TestCase):
     def test_equals_are_taken_in_the_measured_order(self):
         """load_cost.h says so of small tables where a warp has several addresses."""
