@@ -507,7 +507,7 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
     if (status == STATUS_OK)
         status = put_advice(options, &look, &session);
     if (status == STATUS_OK && options->fail)
-        status = user_code_fail(&session.code, options->threshold_percent / 100);
+        status = user_code_fail(&session.code, &session.card, options->threshold_percent / 100);
     session_close(&session);
     return status;
 }

@@ -192,9 +192,10 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
     enum status status;
 
     if (advice->code) {
-        status = advice->comparison
-                     ? code_comparison_print(stream, advice->comparison, look)
-                     : user_code_print(stream, advice->code, advice->all_loads, look);
+        status =
+            advice->comparison
+                ? code_comparison_print(stream, advice->comparison, &advice->card, look)
+                : user_code_print(stream, advice->code, &advice->card, advice->all_loads, look);
         if (status != STATUS_OK || !advice->facts.given)
             return status;
         fputc('\n', stream);

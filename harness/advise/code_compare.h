@@ -3,6 +3,7 @@
  * It compares what was said of each; nothing is analysed again. */
 #pragma once
 
+#include "card.h"
 #include "user_code.h"
 
 /* What differs in one kernel: a number, or the verdict on a table. */
@@ -38,10 +39,10 @@ struct code_comparison {
 enum status code_comparison_open(const struct user_code *before, const struct user_code *after,
                                  struct code_comparison *out);
 
-/* Prints it; kernels of one template with the same changes, once. STATUS_ENVIRONMENT, logged, when
- * out of memory. */
+/* Prints it; kernels of one template with the same changes, once. card: what the tables were judged
+ * by. STATUS_ENVIRONMENT, logged, when out of memory. */
 enum status code_comparison_print(FILE *stream, const struct code_comparison *comparison,
-                                  const struct print_style *look);
+                                  const struct card *card, const struct print_style *look);
 
 /* Releases; accepts a zeroed struct. */
 void code_comparison_close(struct code_comparison *comparison);

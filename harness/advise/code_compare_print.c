@@ -128,7 +128,7 @@ static void print_variants(FILE *stream, const struct variant *variants, size_t 
 }
 
 enum status code_comparison_print(FILE *stream, const struct code_comparison *comparison,
-                                  const struct print_style *look)
+                                  const struct card *card, const struct print_style *look)
 {
     struct variant *variants = NULL;
     size_t count = 0;
@@ -140,8 +140,9 @@ enum status code_comparison_print(FILE *stream, const struct code_comparison *co
               comparison->after->architecture);
     advise_put(stream, look,
                "%zu kernel%s in both, %zu of them changed: loads by the number of instructions, "
-               "tables by their verdicts and wavefronts",
-               comparison->both, comparison->both == 1 ? " is" : "s are", comparison->changed);
+               "tables by their verdicts, with cycles by the card of %s, and wavefronts",
+               comparison->both, comparison->both == 1 ? " is" : "s are", comparison->changed,
+               card->name);
     print_lone(stream, comparison, true, look);
     print_lone(stream, comparison, false, look);
     for (size_t i = 0, end; status == STATUS_OK && i < comparison->change_count; i = end) {

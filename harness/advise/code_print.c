@@ -24,6 +24,7 @@ struct answer {
     FILE *stream;
     const struct print_style *look;
     const struct user_code *code;
+    const struct card *card; /* what cycles are of */
     struct kernel_groups groups;
     struct table_rows tables;
     struct compared_rows arrays;
@@ -116,6 +117,23 @@ static void summarize_verdict(const struct answer *answer, const struct verdict_
               names[0] ? ": " : "", names);
 }
 
+/* Whose cycles the answer has. Another architecture's may be others. */
+static void print_card(const struct answer *answer)
+{
+    const struct card *card = answer->card;
+    const uint32_t architecture = 10 * card->cc_major + card->cc_minor;
+
+    if (architecture == answer->code->architecture)
+        advise_put(answer->stream, answer->look, "cycles: by the card of %s; nothing was measured",
+                   card->name);
+    else
+        advise_put(answer->stream, answer->look,
+                   "cycles: by the card of %s, sm_%" PRIu32
+                   "; nothing was measured. Those of sm_%" PRIu32
+                   " may be others: --card names a card of it (cbank list cards), if there is one",
+                   card->name, architecture, answer->code->architecture);
+}
+
 static void print_summary(const struct answer *answer)
 {
     const struct user_code *code = answer->code;
@@ -158,6 +176,8 @@ static void print_summary(const struct answer *answer)
     advise_put(answer->stream, answer->look,
                "constant bank: %s%" PRIu64 " bytes of %d in use by __constant__ variables",
                least < most ? "up to " : "", most, CBANK_TABLE_BYTES);
+    if (tables > 0)
+        print_card(answer);
 }
 
 /* -- tables ------------------------------------------------------------------------------------ */
@@ -276,10 +296,10 @@ static void print_rest(const struct answer *answer, size_t left_out)
                "FILE has everything");
 }
 
-enum status user_code_print(FILE *stream, const struct user_code *code, bool all,
-                            const struct print_style *look)
+enum status user_code_print(FILE *stream, const struct user_code *code, const struct card *card,
+                            bool all, const struct print_style *look)
 {
-    struct answer answer = {.stream = stream, .look = look, .code = code};
+    struct answer answer = {.stream = stream, .look = look, .code = code, .card = card};
     enum status status = answer_open(&answer);
     size_t left_out;
 
@@ -305,9 +325,9 @@ out:
     return status;
 }
 
-enum status user_code_fail(const struct user_code *code, double share)
+enum status user_code_fail(const struct user_code *code, const struct card *card, double share)
 {
-    struct answer answer = {.code = code};
+    struct answer answer = {.code = code, .card = card};
     enum status status = answer_open(&answer);
 
     for (size_t i = 0; status <= STATUS_FINDING && i < answer.tables.count; i++) {
@@ -320,9 +340,9 @@ enum status user_code_fail(const struct user_code *code, double share)
         name_table(&answer, row, name);
         name_kernels(&answer, row, kernels);
         status = log_message("--fail: ", STATUS_FINDING,
-                             "%s%s%s: %s keeps its unit busy %s or more as long as %s; the limit "
-                             "is %s",
-                             name, kernels[0] ? " " : "", kernels, table->load.memory,
+                             "%s%s%s: by the card of %s, %s keeps its unit busy %s or more as long "
+                             "as %s; the limit is %s",
+                             name, kernels[0] ? " " : "", kernels, card->name, table->load.memory,
                              text_of(text_ratio, table->low).text, table->better,
                              text_of(text_ratio, 1 + share).text);
     }

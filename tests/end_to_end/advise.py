@@ -1467,8 +1467,8 @@ __constant__ float4 q[256];
         done = cbank(*command, "--fail")
         self.assertRegex(
             done.stderr,
-            r"^cbank: --fail: c: constant keeps its unit busy \d+\.\d+x or more as long as"
-            r" global; the limit is 1\.10x\n$",
+            r"^cbank: --fail: c: by the card of H200, constant keeps its unit busy \d+\.\d+x or"
+            r" more as long as global; the limit is 1\.10x\n$",
         )
         done = cbank(*command, "--fail", "--json", "-")
         self.assertEqual((done.returncode, len(json.loads(done.stdout)["code"]["kernels"])), (1, 1))

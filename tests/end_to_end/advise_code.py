@@ -223,7 +223,9 @@ class Answer(Scratch):
         done = cbank("advise", "--kernel", self.CUBIN, "--fail")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(
-            done.stderr, r"\Acbank: --fail: lut in 2 kernels of scale<...>: constant keeps .*x\n\Z"
+            done.stderr,
+            r"\Acbank: --fail: lut in 2 kernels of scale<...>: by the card of H200, constant keeps"
+            r" .*x\n\Z",
         )
         self.assertEqual(done.stdout, cbank("advise", "--kernel", self.CUBIN).stdout)
         done = cbank("advise", "--kernel", self.CUBIN, "--fail", "--kernel-name", "mean")

@@ -243,6 +243,18 @@ class Several(Compiled):
         ):
             self.assertRegex(said, f": {reason}{table}{row} ")
 
+    def test_it_is_said_whose_cycles_they_are(self):
+        cubin = self.compile(ANSWERS, 75)
+        for card, said in (
+            (
+                "h200",
+                "cycles: by the card of H200, sm_90; nothing was measured. Those of sm_75 may",
+            ),
+            ("t4", "cycles: by the card of Tesla T4; nothing was measured\n"),
+        ):
+            text = cbank("advise", "--kernel", cubin, "--card", card).stdout
+            self.assertIn(said, text.replace("\n    ", " "))
+
 
 class Measured(unittest.TestCase):
     def test_equals_are_taken_in_the_measured_order(self):
