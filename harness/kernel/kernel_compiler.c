@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -29,25 +30,47 @@ const struct kernel_header kernel_headers[KERNEL_HEADERS] = {
     {"cbank_case.h", cbank_header_case},
 };
 
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 static const double say_seconds = 30; /* between two lines that say what is waited for */
-static const double version_seconds = 60; /* for nvcc --version */
+static const double version_seconds = 60; /* for nvcc --version, at most */
 
 /* -- finding ----------------------------------------------------------------------------------- */
 
+enum { WHY_BYTES = 2 * KERNEL_REASON_BYTES };
+
+/* Says that a version is waited for. */
+static void say_no_version(void *context, const struct child_job *job, double seconds)
+{
+    log_note(false, "%s has not said its version for %.0f s; it is ended after %.0f s",
+             job->words[0], seconds, *(const double *)context);
+}
+
 /* Takes an nvcc: its version is "nvcc 13.0.88" where --version says "..., V13.0.88". False if it
- * does not run. */
-static bool take_nvcc(const char *path, struct kernel_compiler *out)
+ * does not run: then `why` says how it ended, by no fault of who named it; "": it is no nvcc. */
+static bool take_nvcc(const char *path, struct kernel_compiler *out, char why[WHY_BYTES])
 {
     char output[NAME_BYTES], *words[] = {out->path, "--version", NULL}, *text, *version;
     struct child_job job = {.words = words, .output = output, .folder = out->scratch.path};
-    const struct child_patience patience = {.seconds = version_seconds};
+    double most = out->seconds > 0 ? fmin(out->seconds, version_seconds) : version_seconds;
+    const struct child_patience patience = {.seconds = most,
+                                            .each = most / 3,
+                                            .still = say_no_version,
+                                            .context = &most};
     size_t bytes;
+    bool ran;
 
     snprintf(out->path, sizeof(out->path), "%s", path);
     snprintf(output, sizeof(output), "%s/version", out->scratch.path);
-    text =
-        children_run(&job, 1, 1, &patience) && job.code == 0 ? kernel_read(output, &bytes) : NULL;
-    version = text ? strstr(text, ", V") : NULL;
+    ran = children_run(&job, 1, 1, &patience);
+    text = ran ? kernel_read(output, &bytes) : NULL;
+    why[0] = '\0';
+    if (ran && job.late)
+        snprintf(why, WHY_BYTES, "did not end in %.0f s, and was ended; name another nvcc", most);
+    else if (ran && job.code != 0 &&
+             !(WIFEXITED(job.code) && WEXITSTATUS(job.code) == CHILD_NOT_STARTED))
+        kernel_not_at_fault(text ? text : "", job.code, true, out->scratch.path, why);
+    version = text && job.code == 0 ? strstr(text, ", V") : NULL;
     if (version)
         snprintf(out->version, sizeof(out->version), "nvcc %.*s", (int)strcspn(version + 3, "\n"),
                  version + 3);
@@ -60,29 +83,37 @@ static bool take_nvcc(const char *path, struct kernel_compiler *out)
 enum status kernel_compiler_open(const char *name, struct kernel_compiler *out)
 {
     const char *const asked = name ? name : getenv("CBANK_NVCC");
+    static const char *const usual[] = {"nvcc", "/usr/local/cuda/bin/nvcc"};
     const bool named = asked && asked[0], nvrtc = named && strcmp(asked, "nvrtc") == 0;
     const enum status status = scratch_open(&out->scratch);
-    char why[KERNEL_WHY_BYTES];
+    char unsafe[KERNEL_WHY_BYTES], why[WHY_BYTES];
 
     if (status != STATUS_OK)
         return status;
-    if (!kernel_folder_is_safe(out->scratch.path, why))
+    if (!kernel_folder_is_safe(out->scratch.path, unsafe))
         return log_error(STATUS_ENVIRONMENT,
                          "%s: no kernel is compiled there; TMPDIR=FOLDER names another folder",
-                         why);
+                         unsafe);
     if (kernel_disk_full(out->scratch.path))
         return log_error(STATUS_ENVIRONMENT,
                          "no room is left on the disk of %s, for what a compiler writes; make room "
                          "there, or name another folder by TMPDIR",
                          out->scratch.path);
-    if (!nvrtc && (named ? take_nvcc(asked, out)
-                         : take_nvcc("nvcc", out) || take_nvcc("/usr/local/cuda/bin/nvcc", out)))
-        return STATUS_OK;
-    if (interrupted())
-        return STATUS_ENVIRONMENT;
-    if (named && !nvrtc)
-        return log_error(STATUS_ENVIRONMENT,
-                         "cannot run %s, or it is no nvcc; name an nvcc, or nvrtc", asked);
+    for (size_t i = 0; !nvrtc && i < (named ? 1 : COUNT(usual)); i++) {
+        const char *const path = named ? asked : usual[i];
+
+        if (take_nvcc(path, out, why))
+            return STATUS_OK;
+        if (interrupted())
+            return STATUS_ENVIRONMENT;
+        if (named && why[0])
+            return log_error(STATUS_ENVIRONMENT, "%s --version %s", path, why);
+        if (named)
+            return log_error(STATUS_ENVIRONMENT,
+                             "cannot run %s, or it is no nvcc; name an nvcc, or nvrtc", path);
+        if (why[0])
+            log_warning("%s --version %s; another compiler is looked for", path, why);
+    }
     if (kernel_nvrtc_open(out))
         return STATUS_OK;
     return log_error(STATUS_ENVIRONMENT,

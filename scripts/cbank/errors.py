@@ -100,12 +100,14 @@ class Parser(argparse.ArgumentParser):
         self.paths.written[added.dest] = (added.option_strings or [added.metavar])[-1]
 
     def parse_args(self, args=None, namespace=None):
-        """--help=all is --help: no short help leaves options out. Raises Failure where a file
-        that is read would be written."""
+        """--help=all is --help: no short help leaves options out. Options may stand between the
+        files. Raises Failure where a file that is read would be written."""
         words = list(args or [])
         end = words.index("--") if "--" in words else len(words)
         shown = ["--help" if word == "--help=all" else word for word in words[:end]]
-        options = super().parse_args(shown + words[end:], namespace)
+        # what stands behind -- is no option, and argparse takes it for one where they are mixed
+        parse = super().parse_args if "--" in words else super().parse_intermixed_args
+        options = parse(shown + words[end:], namespace)
         self.paths.check(options)
         return options
 

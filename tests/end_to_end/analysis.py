@@ -107,6 +107,13 @@ class Start(Scratch):
                 self.assertRegex(self.started("help", name).stdout, f"^usage: cbank {name} ")
                 self.assertRegex(analysis(name, "--help").stdout, f"^usage: cbank {name} ")
 
+    def test_options_may_stand_between_files(self):
+        result, odd = os.path.join(ROOT, "tests/corpus/result/measured.json"), "--later"
+        shutil.copy(result, self.path(odd))
+        for words in (["s.db", "--quiet", result], ["--quiet", "t.db", "--", odd]):
+            done = analysis("ingest", *words, folder=self.folder)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_missing_packages_are_named(self):
         with mock.patch(
             "importlib.util.find_spec", lambda name: None if name in ("pandas", "jinja2") else True

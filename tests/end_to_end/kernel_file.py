@@ -408,6 +408,20 @@ class Refused(Kernels):
                     "was killed by signal 9", 3, STAND_IN_ENDS="9", STAND_IN_ENDS_AT=option
                 )
         self.refused(
+            r"nvcc --version was killed by signal 11 \(Segmentation fault\)",
+            3,
+            STAND_IN_ENDS="11",
+            STAND_IN_ENDS_AT="--version",
+        )
+        self.refused(
+            r"nvcc has not said its version for \d s; it is ended after 1 s.*"
+            r"nvcc --version did not end in 1 s, and was ended",
+            3,
+            arguments=("--compiler-seconds", "1"),
+            STAND_IN_ENDS="hang",
+            STAND_IN_ENDS_AT="--version",
+        )
+        self.refused(
             r"nvcc has been compiling the tables as written for \d s; it is ended after 1 s .*"
             r"plain\.cu: \S+nvcc did not end in 1 s, and was ended; --compiler-seconds N waits",
             3,
