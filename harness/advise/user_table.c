@@ -76,7 +76,7 @@ const struct user_access *user_code_largest(const struct user_code *code, const 
             const bool open = access->variation >= VARIATION_THREAD,
                        before = found && found->variation >= VARIATION_THREAD;
 
-            if (strcmp(access->memory, memory) == 0 && access->table_bytes.value > 0 &&
+            if (access->table_bytes.value > 0 && strcmp(access->memory, memory) == 0 &&
                 (!found || open > before ||
                  (open == before && access->table_bytes.value > found->table_bytes.value)))
                 found = access;

@@ -92,31 +92,26 @@ static const struct block_state *next_return(const struct analysis *analysis, ui
     return NULL;
 }
 
-/* The value of register or slot `i` behind a call that comes back. */
-static struct value value_behind_call(struct analysis *analysis, uint32_t caller, unsigned i)
+/* Value number `u` of those that are used, behind a call that comes back. */
+static struct value value_behind_call(struct analysis *analysis, uint32_t caller, unsigned u)
 {
     const struct divergence divergence = {LEVEL_WARP, WHY_BRANCH, FLAG_DATA};
+    const struct block_state *const calling = &analysis->blocks[caller], *state;
     const struct flow *flow = analysis->flow;
-    const struct value *const before = analysis->blocks[caller].out;
-    const struct block_state *state;
-    struct instruction in;
     struct value out;
     size_t k = 0;
 
-    if (!analysis->functions[function_called(flow, caller)][i])
-        return before[i];
+    if (!analysis->functions[function_called(flow, caller)][analysis->used[u]])
+        return calling->out[u];
     state = next_return(analysis, caller, &k);
-    out = state ? state->out[i] : before[i];
+    out = state ? state->out[u] : calling->out[u];
     while ((state = next_return(analysis, caller, &k)))
         out =
-            join_values(&analysis->machine.lanes, out, state->out[i], RESULT | caller, divergence);
+            join_values(&analysis->machine.lanes, out, state->out[u], RESULT | caller, divergence);
     out.from = RESULT | caller;
     if (!flow->blocks[caller].conditional)
         return out;
-    instruction_decode(flow->code, (size_t)flow->blocks[caller].last * INSTRUCTION_BYTES,
-                       flow->architecture, &in);
-    out = value_select(&analysis->machine.lanes, machine_condition(&analysis->machine, before, &in),
-                       out, before[i]);
+    out = value_select(&analysis->machine.lanes, calling->condition, out, calling->out[u]);
     out.from = RESULT | caller;
     return out;
 }
@@ -151,9 +146,9 @@ static bool join_callers(struct analysis *analysis, uint32_t block, bool found)
             struct value before = analysis->in[i];
 
             if (!found)
-                analysis->in[i] = out[i];
+                analysis->in[i] = out[u];
             else
-                join_into(analysis, i, &out[i], block, divergence);
+                join_into(analysis, i, &out[u], block, divergence);
             if (found && !range_equal(before.range, analysis->in[i].range))
                 analysis->in[i].range = (struct range){0};
         }
@@ -195,7 +190,7 @@ static bool join_path(struct analysis *analysis, uint32_t from, uint32_t block, 
 
         if (kept && !analysis->loops[loop].written[i])
             continue;
-        value = calls ? value_behind_call(analysis, from, i) : analysis->blocks[from].out[i];
+        value = calls ? value_behind_call(analysis, from, u) : analysis->blocks[from].out[u];
         left = leaves ? temporal_divergence(analysis, value, i, from, block) : value;
         if (!found)
             analysis->in[i] = left;
@@ -261,28 +256,28 @@ bool analysis_enter(struct analysis *analysis, uint32_t block)
 
 /* -- what is written --------------------------------------------------------------------------- */
 
-/* Marks what a block writes. */
+/* Decodes a block, and marks what it writes. */
 static void block_writes(struct analysis *analysis, const struct flow_block *block,
                          value_set written)
 {
     const struct flow *flow = analysis->flow;
 
     for (uint32_t index = block->first; index <= block->last; index++) {
-        struct instruction in;
+        struct instruction *in = &analysis->instructions[index];
 
-        instruction_decode(flow->code, (size_t)index * INSTRUCTION_BYTES, flow->architecture, &in);
-        if (in.transfer == TRANSFER_SPECIAL &&
-            (instruction_field(&in, FIELD_SPECIAL) == SPECIAL_TID_Y ||
-             instruction_field(&in, FIELD_SPECIAL) == SPECIAL_TID_Z))
+        instruction_decode(flow->code, (size_t)index * INSTRUCTION_BYTES, flow->architecture, in);
+        if (in->transfer == TRANSFER_SPECIAL &&
+            (instruction_field(in, FIELD_SPECIAL) == SPECIAL_TID_Y ||
+             instruction_field(in, FIELD_SPECIAL) == SPECIAL_TID_Z))
             analysis->machine.flat = false;
-        for (unsigned i = 0; i < in.results; i++)
-            for (unsigned n = in.result[i].first;
-                 n < in.result[i].first + in.result[i].count && n < REGISTER_COUNT; n++)
+        for (unsigned i = 0; i < in->results; i++)
+            for (unsigned n = in->result[i].first;
+                 n < in->result[i].first + in->result[i].count && n < REGISTER_COUNT; n++)
                 written[n] = true;
-        if (in.transfer == TRANSFER_STORE)
+        if (in->transfer == TRANSFER_STORE)
             memset(written + REGISTER_COUNT, true, SLOTS);
-        analysis->blocks[block - flow->blocks].exchanges |= in.opcode == OPCODE_SHFL;
-        if (in.transfer == TRANSFER_UNKNOWN || block->end == FLOW_CALL_OUT)
+        analysis->blocks[block - flow->blocks].exchanges |= in->opcode == OPCODE_SHFL;
+        if (in->transfer == TRANSFER_UNKNOWN || block->end == FLOW_CALL_OUT)
             memset(written, true, sizeof(value_set));
     }
 }
@@ -341,33 +336,31 @@ static void find_written(struct analysis *analysis)
 
 /* -- the fixed point --------------------------------------------------------------------------- */
 
-/* How threads diverge by the last instruction of a block: by the predicates, or the address, that
- * it goes by. */
+/* How threads diverge by the last instruction of a block, which has been executed: by the
+ * predicates, or the address, that it goes by. */
 static struct divergence branch_divergence(struct analysis *analysis, uint32_t block)
 {
-    const struct flow *flow = analysis->flow;
-    const uint32_t last = flow->blocks[block].last;
-    const struct value *out = analysis->blocks[block].out;
+    const uint32_t last = analysis->flow->blocks[block].last;
+    const struct instruction *in = &analysis->instructions[last];
+    const struct value *out = analysis->in;
     struct machine *machine = &analysis->machine;
-    struct instruction in;
     struct value values[6], all;
     size_t count = 0;
 
-    instruction_decode(flow->code, (size_t)last * INSTRUCTION_BYTES, flow->architecture, &in);
-    values[count++] = machine_predicate(machine, out, in.guard, false);
-    values[count++] = machine_inputs(machine, out, &in);
+    values[count++] = machine_predicate(machine, out, in->guard, false);
+    values[count++] = machine_inputs(machine, out, in);
     /* Where threads of a warp have diverged, BRA.DIV leads all of them to a copy of what follows.
      */
-    if (in.opcode == OPCODE_BRA && in.form == FORM_IMMEDIATE_C)
+    if (in->opcode == OPCODE_BRA && in->form == FORM_IMMEDIATE_C)
         values[count++] =
             machine_register(machine, out,
-                             UNIFORM_PREDICATE_FIRST + instruction_field(&in, FIELD_BRANCH_NUMBER));
-    else if (in.opcode == OPCODE_BRA &&
-             (instruction_field(&in, FIELD_DIVERGED) || instruction_field(&in, FIELD_BRANCH_KIND)))
+                             UNIFORM_PREDICATE_FIRST + instruction_field(in, FIELD_BRANCH_NUMBER));
+    else if (in->opcode == OPCODE_BRA &&
+             (instruction_field(in, FIELD_DIVERGED) || instruction_field(in, FIELD_BRANCH_KIND)))
         values[count++] =
-            value_of_both(value_uniform(LEVEL_WARP), machine_handle(machine, out, &in));
-    for (unsigned word = 0; word < 2 && in.source[SOURCE_A].kind != OPERAND_NONE; word++)
-        values[count++] = machine_source(machine, out, &in, last, SOURCE_A, word);
+            value_of_both(value_uniform(LEVEL_WARP), machine_handle(machine, out, in));
+    for (unsigned word = 0; word < 2 && in->source[SOURCE_A].kind != OPERAND_NONE; word++)
+        values[count++] = machine_source(machine, out, in, last, SOURCE_A, word);
     all = value_function(values, count);
     if (all.lanes == LANES_UNIFORM)
         return (struct divergence){all.level, WHY_NONE, all.flags & (FLAG_RELIED | FLAG_DATA)};
@@ -384,19 +377,20 @@ static enum status keep_out(struct analysis *analysis, uint32_t block, bool *cha
     struct block_state *state = &analysis->blocks[block];
 
     *changed = !state->out;
-    if (!state->out) {
-        state->out = malloc(sizeof(analysis->in));
-        if (!state->out)
-            return log_memory("the registers of %zu blocks", analysis->flow->reached);
-        memcpy(state->out, analysis->in, sizeof(analysis->in));
-    }
-    for (unsigned k = 0; k < analysis->used_count; k++) {
-        const unsigned i = analysis->used[k];
+    if (!state->out)
+        state->out = calloc(analysis->used_count, sizeof(*state->out));
+    if (!state->out)
+        return log_memory("the registers of %zu blocks", analysis->flow->reached);
+    for (unsigned u = 0; u < analysis->used_count; u++) {
+        const unsigned i = analysis->used[u];
 
         if (all || analysis->functions[row->function][i])
-            *changed |= memcmp(&state->out[i], &analysis->in[i], sizeof(analysis->in[i])) != 0;
-        state->out[i] = analysis->in[i];
+            *changed |= memcmp(&state->out[u], &analysis->in[i], sizeof(analysis->in[i])) != 0;
+        state->out[u] = analysis->in[i];
     }
+    if (row->end == FLOW_CALL && row->conditional)
+        state->condition =
+            machine_condition(&analysis->machine, analysis->in, &analysis->instructions[row->last]);
     return STATUS_OK;
 }
 
@@ -505,6 +499,7 @@ static void analysis_close(struct analysis *analysis)
     free(analysis->returns);
     free(analysis->calls);
     free(analysis->waiting);
+    free(analysis->instructions);
     free(analysis->deciding);
     lane_tables_close(&analysis->machine.lanes);
     free(analysis);
@@ -520,7 +515,6 @@ static struct analysis *analysis_open(const struct flow *flow, const struct code
         return NULL;
     }
     analysis->flow = flow;
-    analysis->machine.code = flow->code;
     analysis->machine.architecture = flow->architecture;
     analysis->machine.facts = facts;
     analysis->machine.flat = true;
@@ -532,9 +526,11 @@ static struct analysis *analysis_open(const struct flow *flow, const struct code
     analysis->returns = calloc(flow->block_count + 1, sizeof(*analysis->returns));
     analysis->calls = calloc(flow->block_count + 1, sizeof(*analysis->calls));
     analysis->waiting = calloc(flow->block_count + 1, sizeof(*analysis->waiting));
+    analysis->instructions = calloc(flow->instructions + 1, sizeof(*analysis->instructions));
     analysis->deciding = calloc(flow->instructions + 1, sizeof(*analysis->deciding));
+    analysis->machine.instructions = analysis->instructions;
     if (analysis->blocks && analysis->loops && analysis->functions && analysis->returns &&
-        analysis->calls && analysis->waiting && analysis->deciding)
+        analysis->calls && analysis->waiting && analysis->instructions && analysis->deciding)
         return analysis;
     log_memory("%zu blocks", flow->block_count);
 out:

@@ -24,7 +24,8 @@ struct divergence {
 };
 
 struct block_state {
-    struct value *out; /* at its end; NULL: not yet visited */
+    struct value *out; /* those that are used, at its end; NULL: not yet visited */
+    struct value condition; /* of a call at its end that is conditional */
     value_set phis; /* values that differed at its begin once: they stay its own */
     struct divergence join; /* of the branches whose disjoint paths join here */
     struct divergence branch; /* of its own branch, as far as joins were marked for it */
@@ -49,6 +50,7 @@ struct analysis {
     value_set *functions; /* what each writes */
     uint32_t *returns, *calls; /* the blocks that end so */
     uint32_t *waiting; /* room for all blocks */
+    struct instruction *instructions; /* by number: those of blocks that are reached */
     uint32_t *deciding; /* of each instruction: the one that made what decided its operands */
     size_t return_count, call_count;
     uint32_t searches;

@@ -275,12 +275,11 @@ void loads_visit(struct analysis *analysis, uint32_t block, load_visit *visit, v
     analysis->machine.visit++;
     analysis->machine.whole = convergence_is_whole(analysis, block);
     for (uint32_t index = flow->blocks[block].first; index <= flow->blocks[block].last; index++) {
+        const struct instruction *in = &analysis->instructions[index];
         struct analysed_load load = {.instruction = index, .block = block};
-        struct instruction in;
 
-        instruction_decode(flow->code, (size_t)index * INSTRUCTION_BYTES, flow->architecture, &in);
-        analysis->deciding[index] = decided_by(analysis, &in);
-        if (analyse_load(analysis, &in, index, &load)) {
+        analysis->deciding[index] = decided_by(analysis, in);
+        if (analyse_load(analysis, in, index, &load)) {
             add_evidence(analysis, &load);
             visit(&load, context);
         }

@@ -143,49 +143,47 @@ static void write_register(const struct step *step, const struct value *guard, s
 
 void machine_execute(struct machine *machine, struct value *state, uint32_t index)
 {
+    const struct instruction *in = &machine->instructions[index];
     struct value guard, results[RESULTS_MAX][RESULT_WORDS_MAX];
     struct quotient quotient;
     struct exchange exchange;
     bool divided;
-    struct instruction in;
-    const struct step step = {machine, state, &in, index};
+    const struct step step = {machine, state, in, index};
 
-    instruction_decode(machine->code, (size_t)index * INSTRUCTION_BYTES, machine->architecture,
-                       &in);
-    guard = machine_predicate(machine, state, in.guard, in.guard_negated);
+    guard = machine_predicate(machine, state, in->guard, in->guard_negated);
     if (value_is_number(&guard) && !(guard.known & 1))
         return;
-    if (in.transfer == TRANSFER_UNKNOWN) {
+    if (in->transfer == TRANSFER_UNKNOWN) {
         for (unsigned i = 0; i < VALUES; i++)
             state[i] = value_divergent(WHY_OPERATION);
         machine->visit++;
         return;
     }
-    machine->partial |= waits_for_part(&step) || (machine->diverged && reads_active_mask(&in));
+    machine->partial |= waits_for_part(&step) || (machine->diverged && reads_active_mask(in));
     /* All is read before anything is written. */
-    machine_exchange(machine, state, &in);
-    if (in.transfer == TRANSFER_STORE)
+    machine_exchange(machine, state, in);
+    if (in->transfer == TRANSFER_STORE)
         store(&step, &guard, state);
-    for (unsigned i = 0; i < in.results; i++)
-        for (unsigned k = 0; k < in.result[i].count && k < RESULT_WORDS_MAX; k++)
-            results[i][k] = in.result[i].first >= PREDICATE_FIRST
+    for (unsigned i = 0; i < in->results; i++)
+        for (unsigned k = 0; k < in->result[i].count && k < RESULT_WORDS_MAX; k++)
+            results[i][k] = in->result[i].first >= PREDICATE_FIRST
                                 ? transfer_predicate(&step, i == 0)
                                 : transfer_register(&step, k);
-    divided = !is_guarded(&in) && transfer_quotient(&step, &quotient);
-    machine_exchange(machine, state, &in);
-    for (unsigned i = 0; i < in.results; i++)
-        for (unsigned k = 0; k < in.result[i].count; k++)
-            write_register(&step, &guard, state, in.result[i].first + k,
+    divided = !is_guarded(in) && transfer_quotient(&step, &quotient);
+    machine_exchange(machine, state, in);
+    for (unsigned i = 0; i < in->results; i++)
+        for (unsigned k = 0; k < in->result[i].count; k++)
+            write_register(&step, &guard, state, in->result[i].first + k,
                            results[i][k < RESULT_WORDS_MAX ? k : RESULT_WORDS_MAX - 1]);
-    if (!is_guarded(&in) && in.results > 0 && in.result[0].count == 1 &&
+    if (!is_guarded(in) && in->results > 0 && in->result[0].count == 1 &&
         transfer_exchange(&step, &exchange)) {
         exchange.visit = machine->visit;
-        exchange.written = machine->written[in.result[0].first];
-        machine->exchanges[in.result[0].first] = exchange;
+        exchange.written = machine->written[in->result[0].first];
+        machine->exchanges[in->result[0].first] = exchange;
     }
-    if (divided && in.results > 0) {
+    if (divided && in->results > 0) {
         quotient.visit = machine->visit;
         quotient.from = index;
-        machine->quotients[in.result[0].first + in.result[0].count - 1] = quotient;
+        machine->quotients[in->result[0].first + in->result[0].count - 1] = quotient;
     }
 }

@@ -42,7 +42,7 @@ struct exchange {
 };
 
 struct machine {
-    const unsigned char *code;
+    const struct instruction *instructions; /* by number: those that are reached */
     uint32_t architecture;
     const struct code_facts *facts;
     struct lane_tables lanes;

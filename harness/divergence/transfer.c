@@ -34,12 +34,16 @@ static struct value signed_source(const struct step *step, unsigned i)
 /* Some function of all that is read. */
 static struct value function_of_all(const struct step *step)
 {
-    struct value out = machine_inputs(step->machine, step->state, step->in);
+    struct value values[INPUTS_MAX + 2 * OPERANDS_MAX];
+    size_t count = 0;
 
+    for (unsigned i = 0; i < INPUTS_MAX; i++)
+        if (step->in->input[i].number != PREDICATE_TRUE) /* a number decides nothing */
+            values[count++] = step_input(step, i);
     for (unsigned i = 0; i < OPERANDS_MAX; i++)
         for (unsigned word = 0; word < step->in->source[i].words && word < 2; word++)
-            out = value_of_both(out, step_source(step, i, word));
-    return out;
+            values[count++] = step_source(step, i, word);
+    return value_function(values, count);
 }
 
 /* -- sums, products, shifts -------------------------------------------------------------------- */

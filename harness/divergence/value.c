@@ -201,6 +201,16 @@ bool value_lanes_stay(const struct lane_tables *tables, const struct value *valu
     return stay || value_is_uniform(value);
 }
 
+bool value_is_followed(const struct value *value)
+{
+    return value->lanes == LANES_UNIFORM || value->lanes >= LANES_TABLE;
+}
+
+unsigned lanes_apart(const struct value *value)
+{
+    return value->lanes < LANES_TABLE ? 1 : WARP_LANES;
+}
+
 enum why worse(enum why a, enum why b)
 {
     return a == WHY_DATA || b == WHY_DATA ? WHY_DATA : a ? a : b;
@@ -329,14 +339,18 @@ static struct value sum_of(struct lane_tables *tables, struct value a, struct va
 
 struct value value_add(struct lane_tables *tables, struct value a, struct value b)
 {
-    const struct value_low low_a = value_low_of(tables, &a), low_b = value_low_of(tables, &b);
-    struct value_low low = {.bits = low_a.bits < low_b.bits ? low_a.bits : low_b.bits};
     struct value sum = sum_of(tables, a, b);
+    struct value_low low_a, low_b;
 
-    for (unsigned i = 0; i < WARP_LANES; i++)
-        low.lanes[i] = low_a.lanes[i] + low_b.lanes[i];
     sum = value_in_range(sum, range_added(value_range(tables, &a), value_range(tables, &b)));
-    return value_with_low(tables, sum, &low);
+    if (value_is_followed(&sum) || value_low_bits(&a) == 0 || value_low_bits(&b) == 0)
+        return sum;
+    low_a = value_low_of(tables, &a);
+    low_b = value_low_of(tables, &b);
+    for (unsigned i = 0; i < WARP_LANES; i++)
+        low_a.lanes[i] += low_b.lanes[i];
+    low_a.bits = low_a.bits < low_b.bits ? low_a.bits : low_b.bits;
+    return value_with_low(tables, sum, &low_a);
 }
 
 /* The low bits of a product with a number that is not 0. */
@@ -356,11 +370,17 @@ static struct value_low low_of_product(const struct lane_tables *tables, const s
 static struct value lanes_multiplied(struct lane_tables *tables, struct value out,
                                      const struct value *factor, uint32_t number)
 {
-    const struct value_low low = low_of_product(tables, factor, number);
     uint32_t lanes[WARP_LANES];
 
-    if (factor->lanes < LANES_TABLE)
-        return value_with_low(tables, value_leveled(out), &low);
+    if (factor->lanes < LANES_TABLE) {
+        const struct value product = value_leveled(out);
+        struct value_low low;
+
+        if (value_is_followed(&product))
+            return product;
+        low = low_of_product(tables, factor, number);
+        return value_with_low(tables, product, &low);
+    }
     for (unsigned i = 0; i < WARP_LANES; i++)
         lanes[i] = lane_of(tables, factor, i) * number;
     return value_leveled(value_with_lanes(tables, out, lanes));

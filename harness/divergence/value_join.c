@@ -11,19 +11,23 @@ struct value value_function(const struct value *values, size_t count)
 
     out.alike = ALL_ALIKE;
     for (size_t i = 0; i < count; i++) {
-        const struct value plain = value_plain(values[i]);
+        const struct value *plain = &values[i];
+        struct value high;
 
-        out.alike &= value_alike(&plain);
-
-        if (!value_is_uniform(&plain)) {
-            out.why =
-                (uint8_t)worse((enum why)out.why, plain.why ? (enum why)plain.why : WHY_ARITHMETIC);
+        if (plain->flags & FLAG_HIGH) {
+            high = value_plain(*plain);
+            plain = &high;
+        }
+        out.alike &= value_alike(plain);
+        if (!value_is_uniform(plain)) {
+            out.why = (uint8_t)worse((enum why)out.why,
+                                     plain->why ? (enum why)plain->why : WHY_ARITHMETIC);
             shared = false;
-        } else if (plain.why == WHY_DATA) {
+        } else if (plain->why == WHY_DATA) {
             out.why = WHY_DATA;
         }
-        out.level = out.level > plain.level ? out.level : plain.level;
-        out = value_relied(out, plain.flags);
+        out.level = out.level > plain->level ? out.level : plain->level;
+        out.flags |= plain->flags & (FLAG_RELIED | FLAG_DATA);
     }
     return shared ? value_leveled(out)
                   : value_not_followed(out, !(out.flags & FLAG_DATA), WHY_NONE);

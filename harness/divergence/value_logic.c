@@ -20,12 +20,12 @@ static uint32_t bits_of_rows(unsigned rows, const uint32_t ones[3], const uint32
 static uint32_t bits_of(const struct lane_tables *tables, const struct value *value, uint32_t *ones,
                         uint32_t *zeros)
 {
-    const bool followed = value->lanes == LANES_UNIFORM || value->lanes >= LANES_TABLE;
+    const bool followed = value_is_followed(value);
     const uint32_t above = ~low_bits(value->bits);
     uint64_t carries = !followed;
 
     *ones = *zeros = followed ? above : UINT32_MAX;
-    for (unsigned i = 0; i < WARP_LANES; i++) {
+    for (unsigned i = 0; i < lanes_apart(value); i++) {
         const uint64_t sum = (uint64_t)value->known + lane_of(tables, value, i);
 
         *ones |= (uint32_t)sum;
@@ -71,6 +71,10 @@ static struct value logic_of(struct lane_tables *tables, const struct value oper
     either = known & bits_of_rows(~results, ones, zeros);
     out.bits = (uint8_t)(either ? __builtin_ctz(either) : WORD_BITS);
     for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+        if (lane > 0 && !differ) {
+            lanes[lane] = lanes[0];
+            continue;
+        }
         for (unsigned i = 0; i < 3; i++) {
             ones[i] = operands[i].known + lane_of(tables, &operands[i], lane);
             zeros[i] = ~ones[i];
@@ -83,17 +87,15 @@ static struct value logic_of(struct lane_tables *tables, const struct value oper
     return value_leveled(out);
 }
 
-struct value value_logic(struct lane_tables *tables, const struct value operands[3],
-                         unsigned results)
+/* The low bits of a result, of which `bits` are known. */
+static struct value_low logic_low(const struct lane_tables *tables, const struct value operands[3],
+                                  unsigned results, unsigned bits)
 {
-    struct value_low low[3], all = {.bits = WORD_BITS};
-    struct value out;
+    struct value_low low[3], all = {.bits = bits};
     uint32_t ones[3], zeros[3];
 
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3; i++)
         low[i] = value_low_of(tables, &operands[i]);
-        all.bits = low[i].bits < all.bits ? low[i].bits : all.bits;
-    }
     for (unsigned lane = 0; lane < WARP_LANES; lane++) {
         for (unsigned i = 0; i < 3; i++) {
             ones[i] = low[i].lanes[lane];
@@ -101,12 +103,27 @@ struct value value_logic(struct lane_tables *tables, const struct value operands
         }
         all.lanes[lane] = bits_of_rows(results, ones, zeros);
     }
+    return all;
+}
+
+struct value value_logic(struct lane_tables *tables, const struct value operands[3],
+                         unsigned results)
+{
+    unsigned bits = WORD_BITS;
+    struct value out;
+    struct value_low low;
+    uint32_t ones[3], zeros[3];
+
     for (unsigned i = 0; i < 3; i++) {
         ones[i] = range_ones(value_range(tables, &operands[i]));
         zeros[i] = value_is_number(&operands[i]) ? ~operands[i].known : UINT32_MAX;
         ones[i] &= value_is_number(&operands[i]) ? operands[i].known : UINT32_MAX;
+        bits = value_low_bits(&operands[i]) < bits ? value_low_bits(&operands[i]) : bits;
     }
     out = value_in_range(logic_of(tables, operands, results),
                          range_of(0, bits_of_rows(results, ones, zeros)));
-    return value_with_low(tables, out, &all);
+    if (value_is_followed(&out) || bits == 0)
+        return out;
+    low = logic_low(tables, operands, results, bits);
+    return value_with_low(tables, out, &low);
 }

@@ -4,16 +4,22 @@
 
 #include "value_parts.h"
 
-static bool is_followed(const struct value *value)
+/* The value itself has its low bits. */
+static bool is_whole(const struct value *value)
 {
-    return value->lanes == LANES_UNIFORM || value->lanes >= LANES_TABLE;
+    return value_is_followed(value) && !(value->flags & (FLAG_HALF | FLAG_HIGH));
+}
+
+unsigned value_low_bits(const struct value *value)
+{
+    return is_whole(value) ? value->bits : value->low_bits;
 }
 
 struct value_low value_low_of(const struct lane_tables *tables, const struct value *value)
 {
     const struct value stored = {.lanes = value->low_lanes};
-    const bool followed = is_followed(value) && !(value->flags & (FLAG_HALF | FLAG_HIGH));
-    struct value_low out = {.bits = followed ? value->bits : value->low_bits};
+    const bool followed = is_whole(value);
+    struct value_low out = {.bits = value_low_bits(value)};
 
     for (unsigned i = 0; i < WARP_LANES; i++)
         out.lanes[i] = followed ? value->known + lane_of(tables, value, i)
@@ -27,12 +33,12 @@ struct value value_with_low(struct lane_tables *tables, struct value value,
     uint32_t lanes[WARP_LANES];
     struct value known;
 
-    if (is_followed(&value) || low->bits == 0)
+    if (value_is_followed(&value) || low->bits == 0)
         return value;
     for (unsigned i = 0; i < WARP_LANES; i++)
         lanes[i] = low->lanes[i] & low_bits(low->bits);
     known = value_with_lanes(tables, value_number(0), lanes);
-    if (!is_followed(&known))
+    if (!value_is_followed(&known))
         return value;
     value.low_bits = (uint8_t)low->bits;
     value.low_lanes = known.lanes;

@@ -10,6 +10,9 @@ struct value_low {
     uint32_t lanes[WARP_LANES];
 };
 
+/* How many low bits are known of each lane of a value. */
+unsigned value_low_bits(const struct value *value);
+
 struct value_low value_low_of(const struct lane_tables *tables, const struct value *value);
 
 /* The value, with these low bits, if its lanes are not known. */

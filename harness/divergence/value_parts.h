@@ -7,6 +7,12 @@
 /* The reason that counts of two. */
 enum why worse(enum why a, enum why b);
 
+/* Whether what lanes add is known. */
+bool value_is_followed(const struct value *value);
+
+/* How many lanes are to be looked at: one, where all add the same. */
+unsigned lanes_apart(const struct value *value);
+
 /* The low bits of a word. */
 uint32_t low_bits(unsigned bits);
 
