@@ -17,7 +17,8 @@
 /* -- making ------------------------------------------------------------------------------------ */
 
 /* What the processes say of a cell: its noise and median, and the evidence of its deviation. */
-static enum status calibrate_cell(const struct side_cell *from, struct calibrated_cell *to,
+static enum status calibrate_cell(const struct side_identity *identity,
+                                  const struct side_cell *from, struct calibrated_cell *to,
                                   struct deviation_evidence *evidence)
 {
     double least = INFINITY, greatest = 0;
@@ -43,8 +44,9 @@ static enum status calibrate_cell(const struct side_cell *from, struct calibrate
      * it is. */
     if (isnan(estimate.within))
         return STATUS_OK;
-    evidence->before = deviation_default(CAUSE_PROCESS, evidence->flush,
-                                         cell_copied_bytes(&from->cell) > 0, estimate.ns);
+    evidence->before =
+        deviation_default(side_unmeasured(identity, &from->cell) ? CAUSE_WIDEST : CAUSE_PROCESS,
+                          evidence->flush, cell_copied_bytes(&from->cell) > 0, estimate.ns);
     evidence->before.value = fmax(evidence->before.value, estimate.within);
     return STATUS_OK;
 }
@@ -85,7 +87,7 @@ enum status calibration_of(const struct sides *sides, struct calibration *out)
     }
     out->cell_count = side->cell_count;
     for (size_t i = 0; i < out->cell_count; i++) {
-        status = calibrate_cell(&side->cells[i], &out->cells[i], &evidence[i]);
+        status = calibrate_cell(identity, &side->cells[i], &out->cells[i], &evidence[i]);
         if (status != STATUS_OK)
             goto out;
         timed += side->cells[i].process_count > 0;

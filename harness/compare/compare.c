@@ -263,6 +263,9 @@ static enum status prepare(const struct comparison *comparison, struct compariso
     judged->later = cell->gpu->later;
     judged->cold = cell->cell.cache_state->flush;
     judged->copies = cell_copied_bytes(&cell->cell) > 0;
+    judged->of_user = cell->cell.kernel.name[0];
+    for (size_t i = 0; i < SIDES && !comparison->options.one_process; i++)
+        judged->unmeasured |= side_unmeasured(&cell->gpu->sides[i]->identity, &cell->cell);
     judged->same_data = side_same_data(sides[BASE], sides[NEW]);
     judged->doubtful = (sides[BASE]->flags | sides[NEW]->flags) & FLAGS_DOUBTFUL;
     /* Within one process both sides have the same neighbour. */
@@ -457,7 +460,9 @@ static void conclude_all(struct comparison *out, uint32_t allowed)
         out->lost_counter = out->lost_counter ? out->lost_counter : cell->lost_counter;
         out->decided += cell->timed && verdict_rows[cell->verdict].status != STATUS_INCONCLUSIVE &&
                         cell->verdict != VERDICT_INVALID;
-        out->held += cell->judged.held && cell->verdict == VERDICT_INCONCLUSIVE;
+        out->held +=
+            (cell->judged.held || cell->judged.withheld) && cell->verdict == VERDICT_INCONCLUSIVE;
+        out->withheld += cell->judged.withheld && cell->verdict == VERDICT_INCONCLUSIVE;
         out->unguarded += cell->timed && cell->sides[BASE]->flags & FLAGS_DOUBTFUL;
         out->counts[cell->verdict]++;
         cell->gpu->counts[cell->verdict]++;

@@ -100,8 +100,11 @@ struct comparison {
     uint32_t refused; /* those of them that are not allowed */
     bool comparable; /* a GPU is comparable, and both sides have a cell in common */
     bool plans_differ;
-    /* cells whose change lies beyond the threshold: only a flag keeps them from that verdict */
+    /* cells whose change lies beyond the threshold: only a flag keeps them from that verdict, or
+     * that they are withheld */
     size_t held;
+    /* cells of users' kernels with one process a side that changed by more than any noise known */
+    size_t withheld;
     size_t unguarded; /* judged cells whose BASE has a flag: its time is in doubt */
     size_t counters_lost; /* cells of which NEW lacks counters of BASE that may not be missing */
     const char *lost_counter; /* the first of those; NULL: none; one of a side's texts */
@@ -118,7 +121,8 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
 /* The exit code. STATUS_ENVIRONMENT: not comparable. Else STATUS_FINDING: a cell is regressed,
  * missing or invalid, or a program that measured a side exited with 1. Else STATUS_INCONCLUSIVE: a
  * cell is inconclusive and `strict` is set; NEW lacks a counter of BASE; no cell is decided at all,
- * as where all are skipped; a cell is contended; or a change beyond the threshold is flagged. */
+ * as where all are skipped; a cell is contended; a change beyond the threshold is flagged, or of a
+ * user's kernel with one process a side. */
 enum status comparison_status(const struct comparison *comparison, bool strict);
 
 /* Releases; accepts a zeroed struct. */

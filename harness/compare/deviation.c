@@ -3,6 +3,7 @@
 #include "deviation.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "schema.h"
 
@@ -15,11 +16,11 @@ enum { SCALE_STEPS = 30 };      /* until the scale moves by less than 1 % */
 static const char *const origin_names[] = {
     [DEVIATION_UNKNOWN] = "unknown",        [DEVIATION_DEFAULT] = "default",
     [DEVIATION_CALIBRATED] = "calibration", [DEVIATION_PROCESSES] = "processes",
-    [DEVIATION_BOARDS] = "boards",
+    [DEVIATION_BOARDS] = "boards",          [DEVIATION_WIDEST] = "widest",
 };
 
 static const struct names origins =
-    NAMES(origin_names, DEVIATION_ORIGINS, "default, calibration, processes or boards");
+    NAMES(origin_names, DEVIATION_ORIGINS, "default, calibration, processes, boards or widest");
 
 const struct field deviation_rows[DEVIATION_ROWS] = {
     {FIELD(field_number, struct deviation, "value", value, REQUIRED), .high = INFINITY,
@@ -31,7 +32,8 @@ const struct field deviation_rows[DEVIATION_ROWS] = {
     {FIELD(field_name, struct deviation, "origin", origin, REQUIRED), .names = &origins,
      .about = "what was known before the sides: the default of the program; a calibration of this "
               "GPU; processes: nothing, the sides say it alone; boards: other GPUs of the model, "
-              "with the default"},
+              "with the default; widest: the widest noise that is known, as nothing was measured "
+              "of this GPU model, kernel or memory space"},
 };
 
 /* -- deviations -------------------------------------------------------------------------------- */
@@ -56,6 +58,9 @@ static const struct known_deviation known_deviations[CAUSES][CELLS] = {
     [CAUSE_PROCESS][CELLS_HOT] = {0.00019, 0.27, 9.3},
     [CAUSE_PROCESS][CELLS_COLD] = {0.00022, 3.4, 15},
     [CAUSE_PROCESS][CELLS_COPIES] = {0, 48, 7.2},
+    [CAUSE_WIDEST][CELLS_HOT] = {0.0049, 0, 4},
+    [CAUSE_WIDEST][CELLS_COLD] = {0.0049, 0, 4},
+    [CAUSE_WIDEST][CELLS_COPIES] = {0.02, 0, 2},
     [CAUSE_OCCASION][CELLS_HOT] = {0, 0.31, 4},
     [CAUSE_OCCASION][CELLS_COLD] = {0, 0, 2},
     [CAUSE_OCCASION][CELLS_COPIES] = {0, 0.31, 4},
@@ -76,13 +81,90 @@ static const struct known_deviation known_deviations[CAUSES][CELLS] = {
     [CAUSE_FURTHEST][CELLS_COPIES] = {0.066, 0, 8},
 };
 
+/* What has data of its own, by scripts/studies/widest_noise.py: models of GPUs, and kernels in
+ * memory spaces. */
+struct measured {
+    const char *kernel;
+    enum cells cells;
+    const char *spaces;
+};
+
+static const char *const measured_models[] = {
+    "NVIDIA H100 80GB HBM3",
+    "NVIDIA H200",
+};
+static const struct measured measured[] = {
+    {"add", CELLS_COLD, "constant global readonly"},
+    {"add", CELLS_HOT,
+     "constant global global_l2 param readonly restrict shared shared_fill_only "
+     "texture"},
+    {"add_runtime", CELLS_HOT,
+     "constant global global_l2 param readonly restrict shared shared_fill_only "
+     "texture"},
+    {"add_switch", CELLS_HOT,
+     "constant global global_l2 param readonly restrict shared shared_fill_only "
+     "texture"},
+    {"conv_1d", CELLS_HOT,
+     "constant constant_uniform global global_l2 param readonly restrict shared "
+     "shared_fill_only texture"},
+    {"conv_2d", CELLS_HOT,
+     "constant constant_uniform global global_l2 param readonly restrict shared "
+     "shared_fill_only texture"},
+    {"conv_3d", CELLS_HOT,
+     "constant constant_uniform global global_l2 param readonly restrict shared "
+     "shared_fill_only texture"},
+    {"lookup", CELLS_HOT,
+     "constant global global_l2 param readonly restrict select_4 shared shared_copies "
+     "shared_fill_only shuffle texture"},
+    {"modules", CELLS_HOT,
+     "constant global global_l2 param readonly restrict shared shared_fill_only "
+     "texture"},
+    {"refill", CELLS_COPIES,
+     "constant global global_l2 readonly restrict shared shared_fill_only texture"},
+    {"refill", CELLS_HOT, "param"},
+    {"stencil_1d", CELLS_HOT,
+     "constant constant_uniform global global_l2 param readonly restrict shared "
+     "shared_fill_only texture"},
+};
+
+static enum cells cells_of(bool cold, bool copies)
+{
+    return copies ? CELLS_COPIES : cold ? CELLS_COLD : CELLS_HOT;
+}
+
+/* Whether a word is one of a text, with blanks between. */
+static bool has_word(const char *text, const char *word)
+{
+    const size_t length = strlen(word);
+
+    for (const char *next = text; next; next = strchr(next, ' ')) {
+        next += *next == ' ';
+        if (strncmp(next, word, length) == 0 && (next[length] == ' ' || next[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+bool deviation_measured(const char *model, const char *kernel, const char *space, bool cold,
+                        bool copies)
+{
+    const enum cells cells = cells_of(cold, copies);
+    bool known = false;
+
+    for (size_t i = 0; i < sizeof(measured_models) / sizeof(measured_models[0]); i++)
+        known |= strcmp(measured_models[i], model) == 0;
+    for (size_t i = 0; known && i < sizeof(measured) / sizeof(measured[0]); i++)
+        if (measured[i].cells == cells && strcmp(measured[i].kernel, kernel) == 0)
+            return has_word(measured[i].spaces, space);
+    return false;
+}
+
 struct deviation deviation_default(enum deviation_cause cause, bool cold, bool copies, double ns)
 {
-    const enum cells cells = copies ? CELLS_COPIES : cold ? CELLS_COLD : CELLS_HOT;
-    const struct known_deviation *known = &known_deviations[cause][cells];
+    const struct known_deviation *known = &known_deviations[cause][cells_of(cold, copies)];
 
     return (struct deviation){hypot(known->relative, known->ns / ns), known->degrees,
-                              DEVIATION_DEFAULT};
+                              cause == CAUSE_WIDEST ? DEVIATION_WIDEST : DEVIATION_DEFAULT};
 }
 
 struct deviation deviation_of(const double *values, size_t count)

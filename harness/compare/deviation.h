@@ -26,6 +26,7 @@ enum deviation_origin {
     DEVIATION_CALIBRATED,  /* a calibration of this GPU */
     DEVIATION_PROCESSES,   /* times of several processes */
     DEVIATION_BOARDS,      /* times of several GPUs of a model, or of a kind of it */
+    DEVIATION_WIDEST,      /* nobody calibrated, and nothing like it was measured */
     DEVIATION_ORIGINS
 };
 
@@ -43,6 +44,7 @@ extern const struct field deviation_rows[DEVIATION_ROWS];
 /* What differs between two times. */
 enum deviation_cause {
     CAUSE_PROCESS, /* the process, and with it all that its samples tell of its time */
+    CAUSE_WIDEST, /* the same where nothing like it was measured: the widest that is known */
     CAUSE_OCCASION, /* minutes have passed */
     CAUSE_LATER, /* more than that: another hour, day or boot */
     CAUSE_PLAN, /* the plan, and with it where buffers lie */
@@ -63,6 +65,11 @@ enum { OCCASION_SECONDS = 60, LATER_SECONDS = 600 };
 /* The default deviation for a cause, of a cell of `ns`. `cold`: caches are flushed
  * before every launch; `copies`: memory is copied. */
 struct deviation deviation_default(enum deviation_cause cause, bool cold, bool copies, double ns);
+
+/* Whether committed results have several processes of such cells on such a GPU: of a kernel of the
+ * program in that memory space, by the names of model, workload and path. */
+bool deviation_measured(const char *model, const char *kernel, const char *space, bool cold,
+                        bool copies);
 
 /* The deviation of the logarithms of `count` values from their mean: count - 1 degrees. */
 struct deviation deviation_of(const double *values, size_t count);

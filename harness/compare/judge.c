@@ -48,6 +48,7 @@ const struct judged_cell judged_unknown = {
     .clock_ratio = 1,
     .adjusted_p = NAN,
     .noise = NAN,
+    .assumed = NAN,
 };
 
 /* -- a side ------------------------------------------------------------------------------------ */
@@ -94,6 +95,12 @@ double judged_change(const struct judged_cell *cell)
 
     /* NaN where there is no ratio. */
     return by_time * by_cycles > 0 ? expm1(fmin(fabs(by_time), fabs(by_cycles))) : 0;
+}
+
+bool judged_noise_unknown(const struct judged_cell *cell)
+{
+    return cell->unmeasured && cell->side_degrees == 0 && cell->before.degrees <= 0 &&
+           !cell->same_data && !(cell->sides[BASE].modelled && cell->sides[NEW].modelled);
 }
 
 /* The deviation that other occasions add to a ratio. It is part of that of boards. */
@@ -253,6 +260,22 @@ static void correct(double **p, size_t family, unsigned other_analyses)
     }
 }
 
+/* The deviation of a cell with so many degrees of freedom from its sides. The widest noise is most
+ * likely not this cell's: it then weighs less. */
+static struct deviation of_more(const struct judged_cell *cell, double sides)
+{
+    struct deviation found = cell->deviation;
+    const double own = cell->side_deviation * cell->side_deviation,
+                 before = found.degrees - cell->side_degrees,
+                 taken =
+                     fmax(found.value * found.value * found.degrees - own * cell->side_degrees, 0);
+
+    found.degrees = before + sides;
+    if (found.origin == DEVIATION_WIDEST && cell->side_degrees > 0)
+        found.value = sqrt((taken + own * sides) / found.degrees);
+    return found;
+}
+
 /* Whether so many processes of each side that gets more would most likely decide a cell, one of
  * `family`: show that it is the same, or that it changed. */
 static bool settles(const struct judged_cell *cell, const struct judge_options *options,
@@ -263,16 +286,14 @@ static bool settles(const struct judged_cell *cell, const struct judge_options *
     const bool changed = size > threshold;
     const double p = changed ? significance / (double)family / (1 + options->other_analyses)
                              : judge_level(options);
-    struct deviation process = cell->deviation, error;
+    struct deviation process, error;
     size_t counts[SIDES];
     /* from the threshold, and in standard errors */
     double distance = log1p(size) - log1p(threshold), reach;
 
-    process.degrees -= cell->side_degrees;
-    for (size_t i = 0; i < SIDES; i++) {
+    for (size_t i = 0; i < SIDES; i++)
         counts[i] = i == BASE && options->base_fixed ? cell->sides[i].processes : processes;
-        process.degrees += (double)(counts[i] - 1);
-    }
+    process = of_more(cell, (double)(counts[BASE] - 1 + counts[NEW] - 1));
     error = error_of(cell, options, &process, &cell->board, counts);
     if (!changed) {
         const double time = fabs(log(cell->ratio.value)),
@@ -309,6 +330,13 @@ static double at_most(const struct deviation *own)
                             : 0;
 }
 
+/* What is taken of the deviation between processes where nobody calibrated. */
+static struct deviation usual_deviation(const struct judged_cell *cell)
+{
+    return deviation_default(cell->unmeasured ? CAUSE_WIDEST : CAUSE_PROCESS, cell->cold,
+                             cell->copies, cell->sides[BASE].estimate.ns);
+}
+
 /* What the sides of a cell say of the deviation between processes, and of that between boards. */
 static void find_evidence(const struct judged_cell *cell, const struct judge_options *options,
                           struct deviation_evidence *processes, struct deviation_evidence *boards)
@@ -327,9 +355,7 @@ static void find_evidence(const struct judged_cell *cell, const struct judge_opt
     processes->own = deviation_pool(&processes->own, &cell->seen);
     if (isnan(within)) /* too few samples: the default says nothing of such times */
         return;
-    processes->before = cell->before.degrees > 0
-                            ? cell->before
-                            : deviation_default(CAUSE_PROCESS, cell->cold, cell->copies, base->ns);
+    processes->before = cell->before.degrees > 0 ? cell->before : usual_deviation(cell);
     /* The prior may come from more samples. */
     processes->before.value = fmax(processes->before.value, within);
     if (options->nights)
@@ -391,10 +417,7 @@ static bool is_slower_alone(const struct judged_cell *cell, const struct judge_o
                  excess = fmin(by_time, by_time - log(cell->clock_ratio)) -
                           log1p(options->threshold) - kinds_apart(cell, options);
     /* What samples of a shared GPU vary by is no part of it. */
-    const struct deviation usual =
-        cell->before.degrees > 0
-            ? cell->before
-            : deviation_default(CAUSE_PROCESS, cell->cold, cell->copies, base->ns);
+    const struct deviation usual = cell->before.degrees > 0 ? cell->before : usual_deviation(cell);
     const struct deviation error = error_of(cell, options, &usual, &cell->board, counts);
 
     /* Samples of far fewer launches, which a neighbour makes of a plan, are of other launches. */
@@ -407,8 +430,8 @@ static bool is_slower_alone(const struct judged_cell *cell, const struct judge_o
 
 /* The verdict by the ratio and by the p that was corrected for all cells. `same` is said of the
  * cell alone: without a correction. */
-static enum cell_verdict verdict_of(const struct judged_cell *cell,
-                                    const struct judge_options *options, size_t family)
+static enum cell_verdict verdict_by_noise(const struct judged_cell *cell,
+                                          const struct judge_options *options, size_t family)
 {
     const struct ratio *ratio = &cell->ratio;
     const double wide = 1 + options->threshold;
@@ -425,6 +448,18 @@ static enum cell_verdict verdict_of(const struct judged_cell *cell,
     return is_slower_alone(cell, options, family) ? VERDICT_REGRESSED : VERDICT_CONTENDED;
 }
 
+/* The same. A user's kernel may have any noise: while nothing was measured of it, no change is
+ * told. */
+static enum cell_verdict verdict_of(struct judged_cell *cell, const struct judge_options *options,
+                                    size_t family)
+{
+    const enum cell_verdict verdict = verdict_by_noise(cell, options, family);
+
+    cell->withheld = cell->of_user && judged_noise_unknown(cell) &&
+                     (verdict == VERDICT_REGRESSED || verdict == VERDICT_IMPROVED);
+    return cell->withheld ? VERDICT_INCONCLUSIVE : verdict;
+}
+
 /* The least number of processes that most likely decides a cell, one of `family`; 0 where none up
  * to PROCESSES_TO_SETTLE_MOST does, or none is needed. More processes never do worse. */
 static size_t processes_to_settle(const struct judged_cell *cell,
@@ -434,8 +469,11 @@ static size_t processes_to_settle(const struct judged_cell *cell,
     size_t few = options->base_fixed || new_count > base ? new_count : base;
     size_t enough = PROCESSES_TO_SETTLE_MOST;
 
-    if (cell->verdict != VERDICT_INCONCLUSIVE || cell->error.degrees <= 0 || cell->doubtful ||
-        few >= enough || !settles(cell, options, family, enough))
+    if (cell->verdict != VERDICT_INCONCLUSIVE || cell->error.degrees <= 0 || cell->doubtful)
+        return 0;
+    if (judged_noise_unknown(cell))
+        return PROCESSES_TO_TELL_NOISE;
+    if (few >= enough || !settles(cell, options, family, enough))
         return 0;
     while (enough - few > 1) {
         const size_t middle = (few + enough) / 2;
@@ -443,6 +481,30 @@ static size_t processes_to_settle(const struct judged_cell *cell,
         *(settles(cell, options, family, middle) ? &enough : &few) = middle;
     }
     return enough;
+}
+
+/* The share of the variance of a ratio that is taken from other data than those of the sides, a
+ * calibration or other boards. What samples say of a time counts as measured, where that is more
+ * than what is taken. `noise`: of its processes. */
+static double assumed_share(const struct judged_cell *cell, const struct deviation_evidence *noise)
+{
+    const double error = cell->error.value * cell->error.value,
+                 process =
+                     noise->concluded.value * noise->concluded.value * noise->concluded.degrees;
+    const bool known = cell->before.degrees > 0 || noise->before.degrees <= 0 ||
+                       noise->before.value > usual_deviation(cell).value;
+    double measured = 0;
+
+    if (!(error > 0))
+        return NAN;
+    for (size_t i = 0; i < SIDES; i++)
+        measured += cell->sides[i].modelled ? 0 : deviation_of_median(cell->sides[i].processes);
+    measured *= noise->concluded.value * noise->concluded.value;
+    if (!known && process > 0)
+        measured *= noise->own.degrees * noise->own.value * noise->own.value / process;
+    if (cell->board.origin == DEVIATION_BOARDS && cell->has_board)
+        measured += boards_weight(cell) * cell->board.value * cell->board.value;
+    return fmax(0, 1 - measured / error);
 }
 
 enum status judge(struct judged_cell *const *cells, size_t count,
@@ -473,7 +535,9 @@ enum status judge(struct judged_cell *const *cells, size_t count,
         cell->has_board = options->boards_differ;
         cell->board = boards[i].concluded;
         cell->side_degrees = processes[i].own.degrees;
+        cell->side_deviation = processes[i].own.value;
         find_ratio(cell, options, &quantile);
+        cell->assumed = cell->same_data ? NAN : assumed_share(cell, &processes[i]);
         if (!isnan(cell->adjusted_p))
             p[family++] = &cell->adjusted_p;
     }

@@ -97,6 +97,9 @@ struct judged_cell {
     bool doubtful; /* a flag allows no conclusion from the time, except that it is the same, or
                     * slower by ten times the threshold */
     bool contended; /* another process used the GPU of NEW, and not in the same way that of BASE */
+    /* of a GPU model, kernel or memory space without data of its own (deviation_measured) */
+    bool unmeasured;
+    bool of_user; /* of a user's kernel */
     bool same_data; /* both sides are the same samples of the same processes */
     struct deviation before; /* between processes, from earlier data; no degrees: the default */
     /* between processes, from other data of the same time, such as of other GPUs; no degrees: none
@@ -116,12 +119,17 @@ struct judged_cell {
     enum cell_verdict verdict;
     bool held; /* a flag alone keeps a change from its verdict: it is significant beyond the
                   threshold */
+    /* One process a side of a user's kernel tells no change: it is beyond the threshold by the
+     * widest noise that is known, which is not this kernel's. */
+    bool withheld;
+    double assumed; /* the share of the interval's variance that is assumed, and not measured */
     struct ratio ratio;
     double clock_ratio; /* ratio of the SM clocks, base / new; 1 if they are equal */
     bool has_deviation;
     /* between processes: from earlier data, and from those of the sides */
     struct deviation deviation;
     double side_degrees; /* of freedom, from the processes of the sides */
+    double side_deviation; /* what these say alone */
     bool has_board; /* the sides are of two GPUs, and the next member is known */
     struct deviation board; /* between GPUs of the model */
     double occasion_error; /* standard error that other occasions add to the ratio's logarithm */
@@ -129,8 +137,8 @@ struct judged_cell {
     /* two-sided, for a change no larger than the threshold, after Holm and the interim analyses */
     double adjusted_p;
     double noise; /* half the interval's width, as a share of the ratio */
-    /* processes on each side that would decide an inconclusive cell; 0: more than the most
-     * advised */
+    /* processes on each side that would decide an inconclusive cell, or tell its noise first; 0:
+     * more than the most advised */
     uint64_t settle;
 };
 
@@ -150,6 +158,7 @@ struct judge_options {
 };
 
 enum { PROCESSES_TO_SETTLE_MOST = 50 }; /* on each side */
+enum { PROCESSES_TO_TELL_NOISE = 3 }; /* on each side, where nothing was measured of it */
 
 /* The probability with which an interval misses the truth. */
 double judge_level(const struct judge_options *options);
@@ -158,6 +167,10 @@ double judge_level(const struct judge_options *options);
  * memory. */
 enum status judge(struct judged_cell *const *cells, size_t count,
                   const struct judge_options *options);
+
+/* Whether nothing was measured of what processes of a cell differ by: nothing like it before, and
+ * one process a side does not tell. */
+bool judged_noise_unknown(const struct judged_cell *cell);
 
 /* The slowdown of the slower side: the smaller one of times and cycles, since the SM clocks may
  * explain the rest. 0 if the two disagree about the slower side, or if there is no ratio. */

@@ -69,6 +69,11 @@ static const struct field rows[] = {
      .about = "relative difference of the sides that 95 % of comparisons stay below where nothing "
               "changed; null where it is not known",
      .rules = AT_LEAST(0)},
+    {JUDGED(field_number, "assumed_share", assumed, LATER),
+     .about = "of the variance of the interval, what is taken from other data than the sides', a "
+              "calibration or other boards: of processes, occasions, plans and boards. null where "
+              "there is no interval",
+     .rules = AT_LEAST(0) ", " AT_MOST(1), .column = COLUMN(.frame = "assumed_share")},
     {JUDGED(field_object, "process_deviation", deviation, NULLABLE), .object = &deviation_object,
      .about = "between processes: as known before, and by the processes of the sides; null where "
               "neither says anything"},
@@ -87,8 +92,9 @@ static const struct field rows[] = {
      .about = "of those of process_deviation, how many are of the processes of the sides",
      .rules = AT_LEAST(0)},
     {JUDGED(field_uint64, "processes_to_decide", settle, NULLABLE),
-     .about = "processes a side that would most likely settle an inconclusive cell; null where it "
-              "is settled, or no number that is advised would",
+     .about = "processes a side that would most likely settle an inconclusive cell, or 3 where "
+              "nothing was measured of its noise: so many tell it; null where it is settled, or no "
+              "number that is advised would",
      .rules = AT_LEAST(2)},
     {JUDGED(field_bool, "same_data", same_data, REQUIRED),
      .about = "both sides are the same processes with the same samples: the ratio is 1"},

@@ -24,6 +24,12 @@ static void value_interval(const struct grid_column *column, const void *row,
     out->text = out->room;
 }
 
+/* A share as whole percent. */
+static void share_text(double share, char out[TEXT_NUMBER_BYTES])
+{
+    snprintf(out, TEXT_NUMBER_BYTES, "%.0f%%", 100 * share);
+}
+
 static void value_cell(const struct grid_column *column, const void *row, struct grid_value *out)
 {
     (void)column;
@@ -68,6 +74,11 @@ bool cell_note(const void *compared, size_t index, char *out, size_t bytes)
                      ? "another process used the GPU: measure again alone"
                  : judged->held
                      ? "beyond the threshold, and flagged (exit 4): see why, and measure again"
+                 : judged->withheld
+                     ? "beyond the threshold by the widest noise known (exit 4): its own is not "
+                       "known; measure three processes a side"
+                 : judged_noise_unknown(judged)
+                     ? "nothing was measured of its noise: measure three processes a side"
                  : judged->settle > 0     ? "more processes would settle it"
                  : !judged->has_deviation ? "too few samples to tell: take six or more in a process"
                  : judged->doubtful       ? "its time is flagged: see why, and measure again"
@@ -102,6 +113,10 @@ static const struct grid_column columns[] = {
      .value = grid_number,
      .member = OF(judged.ratio.value)},
     {.heading = "interval", .format = text_change, .value = value_interval},
+    {.heading = "assumed",
+     .format = share_text,
+     .value = grid_number,
+     .member = OF(judged.assumed)},
     {.heading = "verdict", .value = value_verdict},
 };
 

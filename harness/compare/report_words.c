@@ -35,8 +35,9 @@ void summary_line(const struct comparison *comparison, char line[LINE_BYTES])
     if (comparison_status(comparison, false) == STATUS_INCONCLUSIVE)
         add(line, "%s (exit 4)",
             comparison->counts[VERDICT_CONTENDED] > 0 ? ", as another process used the GPU"
-            : comparison->decided == 0                ? ", as no cell could be decided"
-            : comparison->counters_lost > 0           ? ", as it lacks counters of BASE"
+            : comparison->withheld > 0      ? ", as one process a side of a kernel tells no change"
+            : comparison->decided == 0      ? ", as no cell could be decided"
+            : comparison->counters_lost > 0 ? ", as it lacks counters of BASE"
                                             : ", as cells beyond the threshold are flagged");
     for (size_t i = 0; i < context_field_count; i++)
         if (comparison->refused >> i & 1)
@@ -97,8 +98,18 @@ void settle_line(const struct comparison *comparison, char line[LINE_BYTES])
 {
     const uint64_t processes = comparison_needs(comparison);
 
+    size_t unknown = 0;
+
     line[0] = '\0';
-    if (processes > 0)
+    for (size_t i = 0; i < comparison->cell_count; i++)
+        unknown += comparison->cells[i].verdict == VERDICT_INCONCLUSIVE &&
+                   judged_noise_unknown(&comparison->cells[i].judged);
+    if (unknown > 0)
+        add(line,
+            "measure three processes %s: nothing was measured of the noise of %zu cell%s; cbank "
+            "gate measures as many as it takes",
+            comparison->options.judge.base_fixed ? "of NEW" : "a side", unknown, plural(unknown));
+    else if (processes > 0)
         add(line,
             "%" PRIu64 " processes %s would settle what can be; cbank gate --processes %" PRIu64
             " measures them",
@@ -216,7 +227,8 @@ char *kinds_words(const struct comparison *comparison, char line[LINE_BYTES])
 /* Facts about all cells together. */
 struct cell_facts {
     const struct judged_cell *furthest; /* whose clock moved most; NULL: none moved */
-    size_t assumed, moved, by_boards, repeated; /* cells */
+    size_t assumed, widest, moved, by_boards, repeated; /* cells */
+    double noise; /* the most of what is the widest */
     double occasions, later; /* the most of any cell */
     /* of GPUs of the model: the most, and the fewest degrees */
     struct deviation board;
@@ -236,6 +248,10 @@ static struct cell_facts gather_facts(const struct comparison *comparison)
              fabs(log(judged->clock_ratio)) > fabs(log(facts.furthest->clock_ratio))))
             facts.furthest = judged;
         facts.assumed += judged->has_deviation && judged->deviation.origin == DEVIATION_DEFAULT;
+        if (judged->has_deviation && judged->deviation.origin == DEVIATION_WIDEST) {
+            facts.widest++;
+            facts.noise = fmax(facts.noise, judged->deviation.value);
+        }
         facts.occasions = fmax(facts.occasions, judged->occasion_error);
         facts.later = fmax(facts.later, judged->later);
         if (judged->has_board) {
@@ -287,6 +303,11 @@ static void remark_intervals(const struct comparison *comparison, const struct r
             "intervals of %zu cell%s rest on a default deviation between processes; cbank "
             "calibrate measures it",
             facts.assumed, plural(facts.assumed));
+    if (facts.widest > 0)
+        say(sink,
+            "of %zu cell%s the GPU model, the kernel or the memory space has no data of its own: "
+            "intervals rest on the widest noise that is known, here %.2g %% between processes",
+            facts.widest, plural(facts.widest), 100 * facts.noise);
     if (judge->other_analyses > 0)
         say(sink,
             "one of at most %u interim analyses: intervals are of %.4g %%, and p counts the "

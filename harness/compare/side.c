@@ -215,6 +215,13 @@ enum status judged_cell_of(const struct cell_result *base, const struct cell_res
     return status;
 }
 
+bool side_unmeasured(const struct side_identity *identity, const struct cell *cell)
+{
+    return cell->kernel.name[0] ||
+           !deviation_measured(identity->device.name, cell->workload->name, cell->path->name,
+                               cell->cache_state->flush, cell_copied_bytes(cell) > 0);
+}
+
 /* -- results ----------------------------------------------------------------------------------- */
 
 /* Adds what a result is of. Numbers of a device stay known while its name does. False out of

@@ -97,6 +97,10 @@ enum status sides_add_list(struct sides *sides, const char *paths);
 /* Like sides_add, for a result in memory, which the caller keeps; messages call it `path`. */
 enum status sides_take(struct sides *sides, const char *path, const struct result *result);
 
+/* Whether nothing was measured of what processes of a cell differ by on such a GPU: a user's
+ * kernel, or a model, kernel or memory space without data of its own. */
+bool side_unmeasured(const struct side_identity *identity, const struct cell *cell);
+
 /* The kernel file of that name; NULL if there is none. */
 const struct side_kernel *sides_kernel(const struct sides *sides, const char *name);
 

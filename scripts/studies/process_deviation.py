@@ -455,7 +455,7 @@ def main():
         numbers = ", ".join(f"{value:.2g}" for value in values)
         print(f"    [CAUSE_{cause.upper()}][CELLS_{cache_state.upper()}] = {{{numbers}}},")
     print("\n".join(basis))
-    have = trials.DEVIATIONS
+    have = {key: row for key, row in trials.DEVIATIONS.items() if key[0] != "widest"}
     with open(HEADER, encoding="utf-8") as header:
         said = re.findall('_BASIS +"(.*)"', header.read())
     if sys.argv[1:] and (

@@ -34,7 +34,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int device)
         .l2CacheSize = (int)chip.l2_bytes,
         .pciBusID = 16 + device,
     };
-    snprintf(out->name, sizeof(out->name), "Simulated %s", card.name);
+    snprintf(out->name, sizeof(out->name), "%s %s", settings.known ? "NVIDIA" : "Simulated",
+             card.name);
     memset(out->uuid.bytes, 0x10 + device, sizeof(out->uuid.bytes));
     out->uuid.bytes[0] = (char)(out->uuid.bytes[0] + DEVICES_MAX * (int)settings.host);
     out->uuid.bytes[1] = (char)(out->uuid.bytes[1] + (device == settings.swapped));

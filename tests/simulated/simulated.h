@@ -14,6 +14,7 @@
  *
  *   devices=N             1 to 8 (1)
  *   host=N                host N of a fleet: its boards are no other host's (0)
+ *   known=1               the name is that of a model whose noise was measured
  *   swapped=DEVICE        another board is in that device's slot
  *   capability=90         compute capability, as 10 x major + minor
  *   memory=BYTES          of each device (140e9); allocations beyond fail, or beyond free=BYTES of
@@ -120,7 +121,7 @@ struct grown {
     EACH(code_buffer_set) EACH(making_ms) EACH(drift) EACH(mode) EACH(neighbour_ms) EACH(clock) \
     EACH(throttle_ms) EACH(throttle_clock) EACH(slow_factor) EACH(slow_device) EACH(pace) \
     EACH(deny_counters) EACH(in_turn) EACH(keep_second) EACH(slices) EACH(wrong) EACH(xid) \
-    EACH(limit_ms) EACH(activity_tick) EACH(busy_sms)
+    EACH(limit_ms) EACH(activity_tick) EACH(busy_sms) EACH(known)
 #define GROWING(EACH) \
     EACH(ecc_corrected) EACH(ecc_uncorrected) EACH(retired) EACH(retired_pending) EACH(remapped) \
     EACH(remap_pending) EACH(remap_failure)

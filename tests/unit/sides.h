@@ -44,7 +44,7 @@ static inline void result_fill(struct result *result, size_t count, unsigned pro
     strcpy(result->argv, "cbank run");
     strcpy(result->counters_asked, "default");
     result->max_noise = 0.005;
-    strcpy(result->device.name, "NVIDIA Test");
+    strcpy(result->device.name, "NVIDIA H200");
     strcpy(result->device.uuid, "GPU-11111111-2222");
     strcpy(result->device.driver, "570");
     strcpy(result->device.vbios, "96");

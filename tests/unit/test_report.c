@@ -115,7 +115,7 @@ static void add_process(struct sides sides[SIDES], size_t i, unsigned k)
 
     result_fill(&result, 2, k);
     strcpy(result.device.driver, i == DRIVER && k ? "580" : "570");
-    strcpy(result.device.name, i == DEVICE && k ? "NVIDIA Other" : "NVIDIA Test");
+    strcpy(result.device.name, i == DEVICE && k ? "NVIDIA Other" : "NVIDIA H200");
     strcpy(result.host.name, "n17");
     snprintf(result.device.uuid, sizeof(result.device.uuid), "GPU-%u-x", i == DEVICE ? k : k / 2);
     for (size_t c = 0; c < 2; c++) {
@@ -138,7 +138,7 @@ TEST(test_what_is_said_of_other_comparisons)
                      "NEW cannot be compared with BASE, device differs, uuid differs: 2 "
                      "invalid of 2 cells"},
                     {&report_text,
-                     "NVIDIA Test -> NVIDIA Other; not comparable, unless --allow-diff device"},
+                     "NVIDIA H200 -> NVIDIA Other; not comparable, unless --allow-diff device"},
                     {&report_junit, "<error type=\"not comparable\""}},
         [GPU] = {{&report_text,
                   "NEW is the same: 2 new, 2 same of 4 cells of 2 GPUs (threshold 1 %)"},

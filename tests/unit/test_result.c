@@ -104,7 +104,7 @@ static void fill(struct result *result)
     result->max_noise = 0.005;
     strcpy(result->argv, "cbank run");
     strcpy(result->counters_asked, "default");
-    strcpy(result->device.name, "NVIDIA Test \xc3\xa4");
+    strcpy(result->device.name, "NVIDIA H200 \xc3\xa4");
     strcpy(result->device.driver, "570.86.15");
     result->device.cc_major = 12;
     result->device.cc_minor = 1;
