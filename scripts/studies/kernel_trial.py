@@ -11,10 +11,12 @@ usage: kernel_trial.py [--program build/cbank] [--processes 5] [--trials 20] [--
                        [RUN OPTION...]
        kernel_trial.py --show FILE
 
-One process compiles and is not counted. Each pair of the others is compared. Then as many trials
-follow as --trials says. In each, a process measures the kernels in one memory space alone, with 1.5
-% of work added (cbank run --slow, a developer option). It is compared with one that has no work
-added. --folder keeps the results. Exits 1 when a figure is not what is asked for (LIMITS).
+One process compiles and is not counted. The others calibrate: nothing else was measured of what
+processes of a kernel differ by, and without that one process a side tells no change. Each pair of
+them is compared. Then as many trials follow as --trials says. In each, a process measures the
+kernels in one memory space alone, with 1.5 % of work added (cbank run --slow, a developer option).
+It is compared with one that has no work added. --folder keeps the results. Exits 1 when a figure is
+not what is asked for (LIMITS).
 
 A change must show in times and in cycles. A process whose SM clock differs makes ranges of times
 wide and comparisons inconclusive. So the report also has ranges of cycles, the SM clock of each
@@ -109,8 +111,11 @@ def make(arguments, rest):
             return path
 
         only = ["--space", arguments.slow]
+        noise = os.path.join(folder, "calibration.json")
         measure("compiled")
         paths = [measure(f"process-{i}") for i in range(arguments.processes)]
+        trials.call(program, "calibrate", ",".join(paths), "--json", noise)
+        known = ["--calibration", noise]
         plain = [measure(f"plain-{i}", *only) for i in range(2)]
         slowed = [
             measure(f"slow-{i}", *only, "--slow", f"{arguments.slow}:{SLOW_PERCENT}")
@@ -133,9 +138,11 @@ def make(arguments, rest):
             "planted": list(times),
             "wrong": sorted(set().union(*map(wrong, results))),
             "cells": [describe(identity, results) for identity in cells],
-            "pairs": [trials.compare(program, *pair) for pair in itertools.combinations(paths, 2)],
+            "pairs": [
+                trials.compare(program, *pair, *known) for pair in itertools.combinations(paths, 2)
+            ],
             "slowed": [
-                trials.compare(program, plain[i % 2], path, planted=times)
+                trials.compare(program, plain[i % 2], path, *known, planted=times)
                 for i, path in enumerate(slowed)
             ],
         }

@@ -7,7 +7,9 @@ import functools
 import glob
 import itertools
 import json
+import math
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -266,6 +268,65 @@ class Verdicts(Case):
             f"{FIRST},{FIRST}", f"{SECOND},{FOLDER}/./second-process.json"
         )
         self.assertEqual(twice["cells"], once["cells"])
+
+
+class WidestNoise(Case):
+    """Of a GPU model, a kernel or a memory space without data of its own."""
+
+    KERNELS = os.path.join(FOLDER, "kernels/suite.json")
+
+    def kernels(self, name, rng, noise, factor=1):
+        """The suite's kernels in some memory spaces, each by a process of its own noise."""
+
+        def change(result):
+            result["started_utc"] = f"2026-01-01T00:00:{rng.randrange(60):02}Z"
+            result["cells"] = [cell for cell in result["cells"] if cell["status"] == "ok"][:24]
+            for cell in result["cells"]:
+                cell["flags"] = []
+                scale(cell, factor * math.exp(noise * rng.gauss(0, 1)))
+
+        return self.plant(change, self.KERNELS, name)
+
+    def test_a_model_of_gpu_that_was_not_measured(self):
+        renamed = {}
+        for name, source, factor in (("base", FIRST, 1), ("new", SECOND, 1.0125)):
+
+            def change(result, factor=factor):
+                slower(factor)(result)
+                result["device"]["name"] = "NVIDIA GeForce RTX 4090"
+
+            renamed[name] = self.plant(change, source, f"{name}.json")
+        self.compare(FIRST, self.plant(slower(1.0125), name="known.json"), status=1)
+        comparison = self.compare(renamed["base"], renamed["new"], status=4)
+        self.assertEqual(comparison["counts"]["inconclusive"], 24)
+        for cell in comparison["cells"]:
+            self.assertEqual(cell["process_deviation"]["origin"], "widest")
+            self.assertEqual(cell["processes_to_decide"], 3)
+            self.assertGreater(cell["assumed_share"], 0.99)
+            self.assertGreater(cell["noise"], 0.0125)
+        self.assertIn("measure three processes a side", comparison["to_decide"])
+
+    def test_kernels_of_a_user_with_own_noise(self):
+        rng = random.Random(57)
+        for number in range(25):
+            base, new = (
+                self.kernels(f"{side}-{number}.json", rng, 0.005) for side in ("base", "new")
+            )
+            self.assertEqual(self.compare(base, new, status=4)["counts"]["regressed"], 0)
+        slow = self.kernels("slow.json", rng, 0, 3)
+        self.assertEqual(self.compare(base, slow, status=4)["counts"]["inconclusive"], 24)
+        said = self.cbank("compare", base, slow, status=4).stdout
+        self.assertIn("as one process a side of a kernel tells no change (exit 4)", said)
+        sides = [
+            ",".join(
+                self.kernels(f"{side}-of-three-{number}.json", rng, 0.0005, factor)
+                for number in range(3)
+            )
+            for side, factor in (("base", 1), ("new", 1.015))
+        ]
+        cells = self.compare(*sides, status=1)["cells"]
+        self.assertEqual({cell["verdict"] for cell in cells}, {"regressed"})
+        self.assertLess(max(cell["assumed_share"] for cell in cells), 0.99)
 
 
 class Golden(Case):
@@ -883,6 +944,7 @@ class Simulation(Case):
 
     def test_the_default_deviations_are_what_the_committed_results_say(self):
         self.script("process_deviation.py", "--check")
+        self.script("widest_noise.py", "--check")
 
     def test_a_few_trials(self):
         path = os.path.join(self.folder, "simulation.json")

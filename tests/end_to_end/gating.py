@@ -25,7 +25,7 @@ CBANK = os.path.abspath(os.environ.get("CBANK", os.path.join(ROOT, "build/tests/
 ENVIRONMENT = {
     **os.environ,
     "CBANK_CUPTI_DIR": os.path.dirname(CBANK),
-    "CBANK_SIMULATED": "noise=0.001",
+    "CBANK_SIMULATED": "noise=0.001,known=1",
 }
 PLAN = [
     "--engine",

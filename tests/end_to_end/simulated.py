@@ -1210,7 +1210,7 @@ class Trials(Case):
             capture_output=True,
             text=True,
             check=False,
-            env={**os.environ, "CBANK_SIMULATED": "noise=0.0002"},
+            env={**os.environ, "CBANK_SIMULATED": "noise=0.0002,known=1"},
         )
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         again = subprocess.run(
@@ -1324,7 +1324,7 @@ class Trials(Case):
             capture_output=True,
             text=True,
             check=False,
-            env={**os.environ, "CBANK_SIMULATED": script(noise=0.0001)},
+            env={**os.environ, "CBANK_SIMULATED": script(noise=0.0001, known=1)},
         )
         self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
         found = read_json(report)

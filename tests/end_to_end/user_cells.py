@@ -270,14 +270,14 @@ class Resume(Case):
                     resume.append(f"--compiler-options={options}")
                     gate.append(f"--compiler-options={options}")
                 self.assertIn("8 verified", self.cbank(*resume))
-                self.cbank(*gate)
+                self.cbank(*gate, status=4)
 
 
 class Compare(Case):
     def test_cells_of_one_file_are_paired(self):
         again = self.path("again.json")
         self.cbank("run", "--kernel", self.file, *PLAN, "--json", again)
-        compared = json.loads(self.cbank("compare", self.base, again, "--json", "-"))
+        compared = json.loads(self.cbank("compare", self.base, again, "--json", "-", status=4))
         jsonschema.Draft202012Validator(
             read_json(os.path.join(ROOT, "results/comparison.schema.json"))
         ).validate(compared)
@@ -311,12 +311,29 @@ class Compare(Case):
             " document names it; name it by --kernel FILE",
             self.cbank(*words, status=2),
         )
-        self.cbank(*words, "--kernel", self.file)
+        self.cbank(*words, "--kernel", self.file, status=4)
         compared = read_json(path)
         self.assertEqual(
             (len(compared["cells"]), compared["counts"]["missing"] + compared["counts"]["new"]),
             (8, 0),
         )
+
+    def test_one_process_a_side_tells_no_change_and_a_gate_does(self):
+        """A gate measures three processes of NEW or more, which tell the noise of the kernel."""
+        slow = ["--kernel", self.file, "--counters", "none", "--slow", "constant:100"]
+        new = self.path("new.json")
+        self.cbank("run", *slow, *PLAN[:-2], "--json", new)
+        said = self.cbank("compare", self.base, new, status=4)
+        self.assertIn("as one process a side of a kernel tells no change (exit 4)", said)
+        self.assertIn("measure three processes a side", said)
+        slow[-1] = "constant:1.5"
+        gate = ["gate", self.base, "--json", self.path("gate.json")]
+        self.cbank(*gate, *slow, status=1)
+        cells = read_json(self.path("gate.json"))["cells"]
+        self.assertEqual(
+            {cell["path"] for cell in cells if cell["verdict"] == "regressed"}, {"constant"}
+        )
+        self.cbank(*gate, *slow[:-2])
 
     def test_a_gate_refuses_another_file_before_it_is_compiled(self):
         changed = self.changed("lookup.cu", KERNEL + "an error\n")
