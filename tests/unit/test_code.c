@@ -250,7 +250,8 @@ TEST(an_index_of_names_finds_what_a_search_finds)
     uint64_t place = 0, place_again = 0;
     size_t sections = 0;
 
-    assert_true(image_at(0, &image));
+    if (!image_at(0, &image)) /* no kernels were compiled in */
+        skip();
     assert_true(cubin_open(image.data, image.bytes, &plain, reason));
     indexed = plain;
     assert_true(cubin_index_open(&indexed, &index));
