@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "files.h"
+#include "log.h"
+#include "neighbour.h"
 #include "text.h"
 
 cJSON *document_to_json(const struct document *document, const void *base)
@@ -33,8 +35,20 @@ enum status document_write(const struct document *document, const void *base, co
     return status;
 }
 
-enum status document_take(const struct document *document, const char *name, const cJSON *tree,
-                          void *base)
+/* Logs what a file is that has no schema. */
+static enum status refuse_other(const char *name, const cJSON *tree)
+{
+    const char *says = neighbour_of_json(tree);
+
+    if (says)
+        return log_error(STATUS_USAGE, "%s is %s", name, says);
+    return log_error(STATUS_USAGE,
+                     "%s has no schema name of cbank; name a file that cbank wrote with --json",
+                     name);
+}
+
+static enum status take(const struct document *document, const char *name, const cJSON *tree,
+                        void *base)
 {
     struct reader reader = {.file = name};
     const struct node root = {.reader = &reader, .json = tree};
@@ -60,6 +74,14 @@ enum status document_take(const struct document *document, const char *name, con
     if (document->root.check && !node_failed(&root))
         document->root.check(&root, base);
     return reader.status;
+}
+
+enum status document_take(const struct document *document, const char *name, const cJSON *tree,
+                          void *base)
+{
+    if (!json_get(tree, "schema"))
+        return refuse_other(name, tree);
+    return take(document, name, tree, base);
 }
 
 enum status document_parse(const struct document *document, const char *name, const char *text,

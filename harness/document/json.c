@@ -16,6 +16,7 @@
 
 #include "files.h"
 #include "log.h"
+#include "neighbour.h"
 #include "text.h"
 
 #define QUOTE(text)       #text
@@ -332,8 +333,11 @@ static cJSON *make_tree(struct scan *scan, const char **wrong)
 /* Logs what is wrong where the scan stands: by line, and by column in characters, from 1. */
 static enum status refuse_text(const char *name, const struct scan *scan, const char *wrong)
 {
+    const char *says = neighbour_of_text(scan->text, (size_t)(scan->end - scan->text));
     size_t line = 1, column = 1;
 
+    if (says)
+        return log_error(STATUS_USAGE, "%s is %s", name, says);
     for (const char *c = scan->text; c < scan->cursor; c++) {
         column = *c == '\n' ? 1 : column + ((*c & 0xc0) != 0x80);
         line += *c == '\n';

@@ -131,11 +131,14 @@ def check_document(path: str) -> dict:
         kind, measured = document.kind, is_measured(document.kind, document.content)
         with documents.blamed([document]):
             wrong = wrong_of(kind, document.content)
-    except documents.Foreign:
-        wrong = (
-            "is no result, characterization, calibration or card",
-            "take a file that cbank wrote",
-        )
+    except documents.Foreign as failure:
+        what, _, remedy = str(failure).removeprefix(f"{path} ").partition("; ")
+        wrong = (what, remedy)
+        if not what.startswith("is "):  # no file of another program that is known
+            wrong = (
+                "is no result, characterization, calibration or card",
+                "take a file that cbank wrote",
+            )
     except documents.OtherKind:
         wrong = (
             "is another document than a result, characterization, calibration or card",

@@ -1,74 +1,38 @@
 # SPDX-License-Identifier: MIT
-"""`cbank convert`: results in the formats of other tools.
+"""`cbank convert`: results and cards in the formats of other tools, and a card of one.
 
   gbench        JSON of Google Benchmark, for its tools/compare.py: an entry a sample, then
                 aggregates of each cell
   bmf           Bencher Metric Format v0: the time and the counters of each cell; of several results
                 the median and the range
   kernel_tuner  T4 results of Kernel Tuner, schema 1.0.0: a configuration a cell, times in ms
+  nvbench       JSON of NVBench, 1.0.0, for its compare scripts: a state a cell, and its samples in
+                FILE-bin/ beside the FILE of --output
+  gpgpusim      of a card: lines for gpgpusim.config of GPGPU-Sim
+  accelsim      of a card: lines for trace.config of Accel-Sim
+  card          of MT4G's JSON: a card with its numbers as published ones
 
-Cells of several GPUs are several: the name of each begins with its GPU.
+Cells of several GPUs are several: the name of each begins with its GPU. For a simulator, the
+characterization of the same GPU may be named too: it knows more. A card named with MT4G's JSON
+keeps what it has, and is filled.
 
 `cbank show --csv` prints a row a cell; `cbank.load` gives a table with the samples.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import statistics
-import sys
 
-from . import documents
+from . import documents, files, mt4g, nvbench, simulators
+from .catalogue import Catalogue, samples_of, time_of
 from .documents import number
 from .errors import Failure, Parser, printable, say
-from .text import short_uuid
 
 MEASURE_LETTERS_MAX = 64  # of a name in the Bencher Metric Format
 NS_PER_MS = 1e6
-
-
-class Catalogue:
-    """Cells of several results, each once, in the order in which they come. With several GPUs,
-    each has its own, named after it."""
-
-    def __init__(self, results: list[dict]):
-        self.results = results
-        self.gpus = gpu_names(results)
-        self.cells = {}  # {identity: [(result, cell)]}
-        for result in results:
-            for cell in result["cells"]:
-                self.cells.setdefault(self.gpu(result) + cell["identity"], []).append(
-                    (result, cell)
-                )
-
-    def gpu(self, result: dict) -> str:
-        """The name of its GPU with a / behind it; "" where there is one GPU."""
-        return self.gpus[gpu_of(result)] + "/" if len(self.gpus) > 1 else ""
-
-
-def gpu_of(result: dict) -> tuple[str, str | None]:
-    return result["device"]["name"], result["device"]["uuid"]
-
-
-def gpu_names(results: list[dict]) -> dict[tuple, str]:
-    """{GPU: name}; where several have one name, with the UUID up to its first group."""
-    gpus = dict.fromkeys(map(gpu_of, results))
-    return {
-        (name, uuid): (
-            name if sum(its[0] == name for its in gpus) == 1 else f"{name} {short_uuid(uuid or '')}"
-        )
-        for name, uuid in gpus
-    }
-
-
-def time_of(cell: dict) -> float | None:
-    return number((cell["time_ns"] or {}).get("value"))
-
-
-def samples_of(cell: dict) -> list[float]:
-    """The samples of a cell, ns; of a computed time that time alone."""
-    samples = [number(sample) for sample in (cell["time_ns"] or {}).get("samples") or []]
-    return samples or [time for time in [time_of(cell)] if time is not None]
 
 
 def dump(value: object) -> str:
@@ -268,6 +232,72 @@ def tuner_result(result: dict, cell: dict, gpu: str) -> dict:
 # -- the command -----------------------------------------------------------------------------------
 
 FORMATS = {"gbench": gbench, "bmf": bmf, "kernel_tuner": kernel_tuner}
+SIMULATORS = {"gpgpusim": simulators.gpgpusim, "accelsim": simulators.trace}
+ALL = (*FORMATS, "nvbench", *SIMULATORS, "card")
+
+
+def results_of(paths: list[str]) -> list[documents.Document]:
+    found, _ = documents.read_all(paths)
+    chosen = [document for document in found if document.kind == "result"]
+    for document in found:
+        if document.kind != "result" and document.path in paths or not chosen:
+            raise Failure(f"{document.path} is not a result; name results, or folders of them")
+    return chosen
+
+
+def write_nvbench(paths: list[str], output: str | None) -> None:
+    """The files of samples first: the document names no file that is not there."""
+    if output in (None, "-"):
+        raise Failure("--to nvbench writes files of samples beside its JSON; name it by --output")
+    chosen = results_of(paths)
+    with documents.blamed(chosen):
+        made, samples = nvbench.convert(
+            Catalogue([document.content for document in chosen]), output
+        )
+    folder = os.path.dirname(output)
+    if samples:
+        files.make_folder(os.path.join(folder, os.path.basename(output) + "-bin"))
+    for name, data in samples.items():
+        files.write(os.path.join(folder, name), data)
+    files.write(output, dump(made))
+
+
+def simulated(form: str, paths: list[str]) -> str:
+    """The lines of a card, and of a characterization where one is named."""
+    found = {}
+    for path in paths:
+        document = documents.load(path)
+        if document.kind not in ("card", "characterization") or document.kind in found:
+            raise Failure(
+                f"{path} is a {document.kind}; --to {form} takes one card, and one"
+                " characterization at most"
+            )
+        found[document.kind] = document
+    if "card" not in found:
+        raise Failure(f"--to {form} takes a card, and none was named; results/cards/ has some")
+    record = found.get("characterization")
+    with documents.blamed(list(found.values())):
+        return SIMULATORS[form](simulators.Facts(found["card"].content, record and record.content))
+
+
+def card_of(paths: list[str]) -> str:
+    """The card of MT4G's file; of a card as well, that one filled."""
+    quoted, card = None, None
+    for path in paths:
+        data = documents.read_bytes(path)
+        content = documents.parsed(path, data)
+        if mt4g.is_one(content) and quoted is None:
+            quoted = (content, os.path.basename(path), hashlib.sha256(data).hexdigest())
+        elif card is None:
+            card = documents.load(path, {"cbank-card": "card"})
+        else:
+            raise Failure(f"--to card takes MT4G's JSON and one card; {path} is one too many")
+    if quoted is None:
+        raise Failure("--to card takes a file of MT4G, and none was named")
+    try:
+        return dump(mt4g.filled(*quoted, card and card.content))
+    except documents.NOT_SO as error:
+        raise Failure(f"{quoted[1]} is not as MT4G writes it: {error}; make it again") from None
 
 
 def main(words: list[str]) -> int:
@@ -279,18 +309,25 @@ def main(words: list[str]) -> int:
     parser.add_argument(
         "--to",
         required=True,
-        choices=FORMATS,
+        choices=ALL,
         metavar="FORMAT",
-        help=f"one of {', '.join(FORMATS)}",
+        help=f"one of {', '.join(ALL)}",
     )
-    parser.reads("files", metavar="FILE", nargs="+", help="results, or folders of results")
+    parser.writes("-o", "--output", metavar="FILE", help="write FILE; else standard output")
+    parser.reads(
+        "files", metavar="FILE", nargs="+", help="results, or folders of them; a card; see above"
+    )
     asked = parser.parse_args(words)
-    found, _ = documents.read_all(asked.files)
-    chosen = [document for document in found if document.kind == "result"]
-    for document in found:
-        if document.kind != "result" and document.path in asked.files or not chosen:
-            raise Failure(f"{document.path} is not a result: cbank convert takes results")
-    with documents.blamed(chosen):
-        text = FORMATS[asked.to](Catalogue([document.content for document in chosen]))
-    sys.stdout.write(text)
+    if asked.to == "nvbench":
+        write_nvbench(asked.files, asked.output)
+        return 0
+    if asked.to in SIMULATORS:
+        text = simulated(asked.to, asked.files)
+    elif asked.to == "card":
+        text = card_of(asked.files)
+    else:
+        chosen = results_of(asked.files)
+        with documents.blamed(chosen):
+            text = FORMATS[asked.to](Catalogue([document.content for document in chosen]))
+    files.write(asked.output or "-", text)
     return 0

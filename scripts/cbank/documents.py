@@ -183,8 +183,10 @@ def checked(path: str, data: bytes, kinds: dict[str, str], checks: Checks) -> Do
     the instrument reads it."""
     try:
         document = Document(path, data, kinds)
-    except (OtherKind, Foreign):
+    except OtherKind:
         raise
+    except Foreign as failure:  # the instrument knows files of other programs by name
+        raise Foreign(checks.failure(path) or failure) from None
     except Failure as failure:
         raise checks.failure(path) or failure from None
     if wrong := checks.failure(path):

@@ -150,7 +150,7 @@ SETS = {
     # two sides
     "compare gate": "allow-diff boards calibration",
     "calibrate gate": "processes",
-    "report plot": "output",
+    "convert plot report": "output",
 }
 
 # The commands of output formats, which are lines of these headers.
