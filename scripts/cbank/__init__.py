@@ -16,7 +16,7 @@ if sys.argv[:1] == ["-m"]:
     except FileNotFoundError:  # that folder was removed
         sys.path[:] = filter(None, sys.path)
 
-from .errors import TYPE_CHECKING, Failure  # noqa: E402
+from .errors import TYPE_CHECKING, Failure, need_modules  # noqa: E402
 
 if TYPE_CHECKING:
     import pandas
@@ -25,7 +25,9 @@ __all__ = ["Failure", "load"]
 
 
 def load(paths: "str | os.PathLike | list[str | os.PathLike]") -> "pandas.DataFrame":
-    """The rows of documents, as one pandas DataFrame; see `cbank.frames`."""
+    """The rows of documents, as one pandas DataFrame; see `cbank.frames`. Raises Failure, also
+    where pandas is missing."""
+    need_modules("cbank.load", ("pandas",))
     from . import frames  # pandas takes half a second: only who needs it pays
 
     return frames.load(paths)

@@ -15,7 +15,7 @@ import signal
 import sys
 from collections import namedtuple
 
-from .errors import ENVIRONMENT, USAGE, Failure, say
+from .errors import ENVIRONMENT, USAGE, Failure, need_modules, say
 
 # A command is a module with `main(words)`, which returns the exit code. `needs`: modules of the
 # distribution's packages.
@@ -54,17 +54,6 @@ COMMANDS = {
 USAGE_TEXT = "usage: python3 -I -m cbank COMMAND [OPTION...] [ARGUMENT...]\n\n"
 
 
-def need_modules(name: str, needs: tuple[str, ...]) -> None:
-    """Raises Failure, with the packages to install, where a module that the command needs is not
-    there."""
-    missing = sorted(module for module in needs if not importlib.util.find_spec(module))
-    if missing:
-        packages = " ".join(f"python3-{module}" for module in missing)
-        raise Failure(
-            f"cbank {name} needs Debian's {packages}; run: apt-get install {packages}", ENVIRONMENT
-        )
-
-
 def run(words: list[str]) -> int:
     """Runs the command line `words`; its exit code."""
     if not words or words[0] in ("help", "--help", "-h"):
@@ -79,7 +68,7 @@ def run(words: list[str]) -> int:
     command = COMMANDS[name]
     if not importlib.util.find_spec(f"{__package__}.{command.module}"):
         raise Failure(f"cbank {name} is not built yet", ENVIRONMENT)
-    need_modules(name, command.needs)
+    need_modules(f"cbank {name}", command.needs)
     # which reads its settings from the current folder, that may be a downloaded one
     if "matplotlib" in command.needs:
         here = os.open(".", os.O_PATH)

@@ -31,6 +31,20 @@ class Failure(Exception):
         self.status = status
 
 
+def need_modules(who: str, needs: tuple[str, ...]) -> None:
+    """Raises Failure, with the packages to install, where a module that is needed is not there."""
+    import importlib.util
+
+    missing = sorted(module for module in needs if not importlib.util.find_spec(module))
+    if missing:
+        packages = " ".join(f"python3-{module}" for module in missing)
+        raise Failure(
+            f"{who} needs Debian's {packages}; run: apt-get install {packages}, or in a virtual"
+            f" environment of its own: pip install {' '.join(missing)}",
+            ENVIRONMENT,
+        )
+
+
 def escaped(found: re.Match) -> str:
     """The bytes of a character, like \\x1b. A byte that is no UTF-8 is a half of a surrogate in
     Python's names of files."""

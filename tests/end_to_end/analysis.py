@@ -119,6 +119,8 @@ class Start(Scratch):
             "importlib.util.find_spec", lambda name: None if name in ("pandas", "jinja2") else True
         ):
             done = analysis("report", "-o", self.folder, RESULT)
+            with self.assertRaisesRegex(cbank.Failure, "cbank.load needs .* pip install pandas$"):
+                cbank.load(RESULT)
         self.assertEqual(done.returncode, 3)
         self.assertIn("apt-get install python3-jinja2 python3-pandas", done.stderr)
 
