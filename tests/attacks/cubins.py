@@ -98,7 +98,7 @@ def make_archive(chance, inner):
 
 
 def main():
-    campaign = Campaign(count=1500, quick=120)
+    campaign = Campaign(count=1500, quick=360)
     originals = [
         read(path) for path in sorted(glob.glob(os.path.join(ROOT, "tests/corpus/cubin/*")))
     ]

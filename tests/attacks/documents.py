@@ -211,7 +211,7 @@ def committed(campaign):
 
 def main():
     full = os.environ.get("CBANK_TEST") == "full"
-    campaign = Campaign(count=1200 if full else 400, quick=60)
+    campaign = Campaign(count=1200 if full else 400, quick=180)
     (committed if "--committed" in campaign.rest else mutants)(campaign)
     sys.exit(campaign.end())
 

@@ -323,7 +323,7 @@ def galleries(campaign, original):
 
 
 def main():
-    campaign = Campaign(count=64, quick=10)
+    campaign = Campaign(count=64, quick=30)
     os.environ["CBANK_PROGRAM"] = CBANK
     originals = []
     for name in NAMES:

@@ -188,7 +188,7 @@ def clocks(campaign, folder, chance):
 
 
 def main():
-    campaign = Campaign(count=24, quick=8)
+    campaign = Campaign(count=24, quick=24)
     base = os.path.join(campaign.folder, "base")
     make_base(base)
     classes = (outputs, no_files, no_files, clocks)

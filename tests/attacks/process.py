@@ -213,7 +213,7 @@ def limits(line, usual, chance):
 
 def main():
     global BASE
-    campaign = Campaign(30, quick=15)
+    campaign = Campaign(30, quick=30)
     BASE = os.path.join(campaign.folder, "base")
     os.mkdir(BASE)
     shutil.copy(

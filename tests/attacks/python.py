@@ -236,7 +236,7 @@ def attempt(campaign, number, sources, other):
 
 
 def main():
-    campaign = Campaign(count=170, quick=17)
+    campaign = Campaign(count=170, quick=51)
     sources, other = originals(), os.path.join(ROOT, "tests/corpus/result/measured.json")
     # A handler of contribute would take the signal that ends a process of a later plot.
     with unittest.mock.patch.object(

@@ -224,7 +224,7 @@ def plans(campaign):
 
 
 def main():
-    campaign = Campaign(count=40, quick=8)
+    campaign = Campaign(count=40, quick=24)
     os.environ["CBANK_PROGRAM"] = CBANK
     os.chdir(campaign.folder)
     for attack in (plans, numbers, counts, all_documents, files):
