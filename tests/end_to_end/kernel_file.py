@@ -183,7 +183,9 @@ class Spaces(Kernels):
         os.rename(self.file, first)
         self.kernel(CRC32, "--size", "500", seed=2)
         self.assertEqual(self.compilations(), runs)
-        self.assertIn("12 same of 12 cells", self.cbank("compare", first, self.file).stdout)
+        # One process a side decides no time; three cells were skipped.
+        said = self.cbank("compare", first, self.file, status=4).stdout
+        self.assertIn("9 inconclusive, 3 same of 12", " ".join(said.split()))
 
     @unittest.skipIf(QUICK, NOT_QUICK)
     def test_faults_of_asynchronous_copies(self):
@@ -253,22 +255,15 @@ class Spaces(Kernels):
             )
 
     def test_a_slowdown_in_one_memory_space(self):
-        """compare and gate find it, and nothing else."""
+        """gate finds it, and nothing else. compare of one process a side says that it takes
+        more."""
         spaces = ("--space", "constant,shared,global", "--size", "500", "--seed", "1")
         self.kernel(CRC32, *spaces)
         first = self.path("first.json")
         os.rename(self.file, first)
         self.kernel(CRC32, *spaces, slow="shared", slow_factor=1.03)
-        done = self.cbank(
-            "compare", "--json", self.path("compare.json"), first, self.file, status=1
-        )
-        pairs = {
-            pair["identity"].split("/")[1]: pair["verdict"]
-            for pair in read_json(self.path("compare.json"))["cells"]
-        }
-        self.assertEqual(
-            pairs, {"constant": "same", "global": "same", "shared": "regressed"}, done.stdout
-        )
+        said = self.cbank("compare", first, self.file, status=4).stdout
+        self.assertIn("measure three processes a side", " ".join(said.split()))
         self.cbank("gate", first, "--kernel", CRC32, "--json", self.path("gate.json"))
         self.cbank(
             "gate",
@@ -281,6 +276,11 @@ class Spaces(Kernels):
             slow="shared",
             slow_factor=1.03,
         )
+        pairs = {
+            pair["identity"].split("/")[1]: pair["verdict"]
+            for pair in read_json(self.path("gate.json"))["cells"]
+        }
+        self.assertEqual(pairs, {"constant": "same", "global": "same", "shared": "regressed"})
 
     def test_examples(self):
         """Two of them as written and in one other memory space; `make test-long` takes all in
