@@ -42,9 +42,8 @@ static enum status refuse_other(const char *name, const cJSON *tree)
 
     if (says)
         return log_error(STATUS_USAGE, "%s is %s", name, says);
-    return log_error(STATUS_USAGE,
-                     "%s has no schema name of cbank; name a file that cbank wrote with --json",
-                     name);
+    return log_error(STATUS_USAGE, "%s %s; name a file that cbank wrote with --json", name,
+                     cJSON_IsObject(tree) ? "has no schema name of cbank" : "holds no JSON object");
 }
 
 static enum status take(const struct document *document, const char *name, const cJSON *tree,

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Knows files of other programs about GPUs by the names of their members, or by how a text begins.
+ */
 #include "neighbour.h"
 
 #include <string.h>

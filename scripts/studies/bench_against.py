@@ -83,7 +83,8 @@ ROWS = (
     row(
         "plot",
         "`plot` of two chips",
-        "build/cbank plot -o {out} results/chips/h100/*.json results/chips/h200/*.json",
+        # not of manifest.json, which is no document with rows
+        "build/cbank plot -o {out} results/chips/h?00/[!m]*.json",
         0.5,
     ),
     row(

@@ -380,7 +380,7 @@ class Load(Scratch):
         other["schema"]["version"] = "9.0"
         for name, content, said in (
             ("text", "{", "is not JSON"),
-            ("list", "[]", "no schema name"),
+            ("list", "[]", "holds no JSON object"),
             ("nan", json.dumps({**read_json(RESULT), "max_noise": math.nan}), "unexpected text"),
             ("none", "{}", "no schema name"),
             ("kind", {"schema": {"name": "cbank-check"}}, "is a cbank-check"),

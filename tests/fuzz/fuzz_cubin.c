@@ -90,7 +90,7 @@ static void show_code(struct user_code *code, size_t bytes)
     require_loads(code, bytes);
     capture_begin(&fuzz_stdout);
     require(json && user_tables_judge(code, &card, bytes % 4 ? &indices : NULL) == STATUS_OK &&
-                user_code_print(stdout, code, bytes % 2, &look) == STATUS_OK,
+                user_code_print(stdout, code, &card, bytes % 2, &look) == STATUS_OK,
             "no verdict", "");
     capture_end(&fuzz_stdout);
     for (size_t i = 0; i < code->count; i++)
@@ -98,7 +98,7 @@ static void show_code(struct user_code *code, size_t bytes)
             require_table(&code->kernels[i].tables[t]);
     user_code_largest(code, "constant");
     capture_begin(&fuzz_stderr);
-    require(user_code_fail(code, 1) <= STATUS_FINDING, "tables that fail are not told", "");
+    require(user_code_fail(code, &card, 1) <= STATUS_FINDING, "tables that fail are not told", "");
     capture_end(&fuzz_stderr);
     fields_write(json, &user_code_fields, code);
     json_free(json);
