@@ -89,15 +89,20 @@ void kernel_groups_close(struct kernel_groups *groups)
 
 /* -- words ------------------------------------------------------------------------------------- */
 
+/* The number of a condition; that of all where it is none of them. */
+static size_t condition_number(const struct conditions *conditions, const char *text)
+{
+    size_t number = 0;
+
+    while (number < conditions->count && strcmp(conditions->texts[number], text) != 0)
+        number++;
+    return number;
+}
+
 static void conditions_add(struct conditions *conditions, const char *text)
 {
-    size_t known = 0;
-
-    if (!text)
-        return;
-    while (known < conditions->count && strcmp(conditions->texts[known], text) != 0)
-        known++;
-    if (known == conditions->count && known < CONDITIONS_MAX)
+    if (text && conditions->count < CONDITIONS_MAX &&
+        condition_number(conditions, text) == conditions->count)
         conditions->texts[conditions->count++] = text;
 }
 
@@ -112,13 +117,8 @@ void conditions_find(const struct user_code *code, struct conditions *out)
 const char *condition_mark(const struct conditions *conditions, const char *text)
 {
     static const char *const marks[CONDITIONS_MAX + 1] = {" *", " **", " ***", " ?"};
-    size_t known = 0;
 
-    if (!text || !conditions)
-        return "";
-    while (known < conditions->count && strcmp(conditions->texts[known], text) != 0)
-        known++;
-    return marks[known];
+    return text && conditions ? marks[condition_number(conditions, text)] : "";
 }
 
 /* Of memory that has no name. */
@@ -250,8 +250,8 @@ static void add_item(struct table_row *row, const struct item *item, size_t grou
         row->addresses_low = row->addresses_high = NAN;
 }
 
-/* Of the rows of one table, from `first` on: the worst, which is of the verdict with most to do
- * and of the greatest gain. */
+/* Marks the worst of the rows of one table, which are those from `first` on. The verdict of the
+ * first row has most to do. Of that verdict, the row with the greatest gain is the worst. */
 static void mark_worst(struct table_rows *out, size_t first)
 {
     struct table_row *worst = &out->rows[first];

@@ -330,7 +330,7 @@ static double at_most(const struct deviation *own)
                             : 0;
 }
 
-/* What is taken of the deviation between processes where nobody calibrated. */
+/* The deviation between processes that a cell has while nobody calibrated it. */
 static struct deviation usual_deviation(const struct judged_cell *cell)
 {
     return deviation_default(cell->unmeasured ? CAUSE_WIDEST : CAUSE_PROCESS, cell->cold,

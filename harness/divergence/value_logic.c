@@ -87,7 +87,7 @@ static struct value logic_of(struct lane_tables *tables, const struct value oper
     return value_leveled(out);
 }
 
-/* The low bits of a result, of which `bits` are known. */
+/* The low bits of a result. So many of them are known as `bits` says. */
 static struct value_low logic_low(const struct lane_tables *tables, const struct value operands[3],
                                   unsigned results, unsigned bits)
 {

@@ -30,8 +30,6 @@ const struct kernel_header kernel_headers[KERNEL_HEADERS] = {
     {"cbank_case.h", cbank_header_case},
 };
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static const double say_seconds = 30; /* between two lines that say what is waited for */
 static const double version_seconds = 60; /* for nvcc --version, at most */
 
@@ -99,7 +97,7 @@ enum status kernel_compiler_open(const char *name, struct kernel_compiler *out)
                          "no room is left on the disk of %s, for what a compiler writes; make room "
                          "there, or name another folder by TMPDIR",
                          out->scratch.path);
-    for (size_t i = 0; !nvrtc && i < (named ? 1 : COUNT(usual)); i++) {
+    for (size_t i = 0; !nvrtc && i < (named ? 1 : sizeof(usual) / sizeof(usual[0])); i++) {
         const char *const path = named ? asked : usual[i];
 
         if (take_nvcc(path, out, why))

@@ -23,7 +23,7 @@ NS_PER_S = 1e9
 HZ_PER_MHZ = 1e6
 SAMPLES_MIN = 5  # below, NVBench says that the noise is infinite
 
-# What is a time of a cell, by the state of its caches.
+# What one time of a cell is measured of, by the state of its caches.
 MEASURED = {
     "hot": "of one more launch in a stream of launches",
     "cold": "of a launch after the caches were flushed",

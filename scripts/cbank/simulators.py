@@ -74,7 +74,7 @@ def option(name: str, what: str, entry: dict | None) -> Iterator[str]:
 
 def head(facts: Facts, file: str) -> Iterator[str]:
     name = printable(facts.card["name"])
-    yield f"# {file}: lines of a card of cbank. What is not here stays as the template has it."
+    yield f"# {file}: lines of a card of cbank. An option that is not here keeps its value."
     yield f"# Device Name = {name}"
 
 
