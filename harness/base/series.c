@@ -235,6 +235,19 @@ static bool is_tie(const double *sorted, size_t i)
     return sorted[i + 1] - sorted[i] <= same_share * fabs(sorted[i]);
 }
 
+void series_set_medians(const double *samples, size_t count, size_t sets, double *sorted,
+                        double *medians)
+{
+    for (size_t k = 0; k < sets; k++) {
+        size_t n = 0;
+
+        for (size_t i = k; i < count; i += sets)
+            sorted[n++] = samples[i];
+        stats_sort(sorted, n);
+        medians[k] = stats_median(sorted, n);
+    }
+}
+
 void series_describe(const double *samples, size_t count, double apart, double *scratch,
                      struct series *series)
 {
@@ -244,15 +257,9 @@ void series_describe(const double *samples, size_t count, double apart, double *
     double low, high, squares = 0, mean = 0, step = apart;
 
     /* Subtract real effects of buffer sets. */
-    for (size_t p = 0; p < sets; p++) {
-        size_t n = 0;
-
-        for (size_t i = p; i < count; i += sets)
-            sorted[n++] = samples[i];
-        stats_sort(sorted, n);
-        effects[p] = stats_median(sorted, n);
+    series_set_medians(samples, count, sets, sorted, effects);
+    for (size_t p = 0; p < sets; p++)
         mean += effects[p] / (double)sets;
-    }
     for (size_t p = 0; p < sets; p++) {
         squares += (effects[p] - mean) * (effects[p] - mean);
         for (size_t i = p; i < count; i += sets)

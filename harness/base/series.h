@@ -53,6 +53,11 @@ void series_widen(struct summary *summary, double ns);
 void series_describe(const double *samples, size_t count, double apart, double *scratch,
                      struct series *series);
 
+/* medians[k]: of the samples of buffer set k, of `sets` <= count; sorted is room for
+ * (count + sets - 1) / sets doubles, overwritten. */
+void series_set_medians(const double *samples, size_t count, size_t sets, double *sorted,
+                        double *medians);
+
 /* The dip of sorted values that all differ: the greatest distance of their distribution to the
  * nearest one with a single mode. */
 double series_dip(const double *sorted, size_t count);

@@ -15,6 +15,7 @@
 #include "log.h"
 #include "plan_kernels.h"
 #include "run.h"
+#include "series.h"
 #include "side.h"
 #include "spaces_check.h"
 #include "text.h"
@@ -110,6 +111,11 @@ static double counted(const struct cell_result *cell, size_t reason)
 
 /* -- ranks ------------------------------------------------------------------------------------- */
 
+/* The greatest time by the least, of addresses that are told. */
+static const double addresses_apart = 1.05;
+/* Of pairs of addresses, one of each memory space: where fewer are slower, it is so on average. */
+static const double slower_share = 0.95;
+
 /* A memory space in the table of a size and a cache state. */
 struct rank {
     struct cell_row row; /* the first member, as the columns require */
@@ -129,6 +135,50 @@ static int compare_ranks(const void *left, const void *right)
     if (a->timed != b->timed)
         return a->timed ? -1 : 1;
     return !a->timed ? cell_order(a->row.cell, b->row.cell) : (a_ns > b_ns) - (a_ns < b_ns);
+}
+
+/* The times of a cell by the addresses of its buffers: the median of each buffer set. 0: it has
+ * fewer samples than buffer sets. */
+static size_t times_by_address(const struct cell_result *cell, double out[TABLE_BUFFER_SETS])
+{
+    const struct cell_time *time = &cell->time;
+    const size_t sets = time->series.buffer_sets;
+    double *const sorted = calloc(time->summary.count + 1, sizeof(*sorted));
+
+    if (!sorted || sets < 2 || sets > TABLE_BUFFER_SETS || time->summary.count < sets) {
+        free(sorted);
+        return 0;
+    }
+    series_set_medians(time->samples_ns, time->summary.count, sets, sorted, out);
+    free(sorted);
+    return sets;
+}
+
+/* What the address of its buffers does to a rank: a user's table has one address, and the time is
+ * the mean over many. Says so where it matters. */
+static void judge_addresses(struct rank *rank, const struct rank *best)
+{
+    double times[TABLE_BUFFER_SETS], best_times[TABLE_BUFFER_SETS], least = INFINITY, most = 0;
+    const size_t count = times_by_address(rank->row.found, times),
+                 best_count = times_by_address(best->row.found, best_times);
+    size_t slower = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        least = fmin(least, times[i]);
+        most = fmax(most, times[i]);
+        for (size_t k = 0; k < best_count; k++)
+            slower += times[i] > best_times[k];
+    }
+    if (count == 0 || most < addresses_apart * least)
+        return;
+    text_join(rank->why, sizeof(rank->why), "; ", "%s to %s by the address of its memory",
+              text_of(text_time, least).text, text_of(text_time, most).text);
+    if (rank->judged.verdict != VERDICT_REGRESSED || best_count == 0 ||
+        (double)slower >= slower_share * (double)(count * best_count))
+        return;
+    rank->verdict = "slower on average";
+    text_join(rank->why, sizeof(rank->why), "; ", "slower at %.0f %% of addresses",
+              100 * (double)slower / (double)(count * best_count));
 }
 
 /* Sorts the ranks, the fastest first, and judges the others against it. */
@@ -158,6 +208,8 @@ static enum status judge_ranks(struct rank *ranks, size_t count,
         ranks[i].verdict = !ranks[i].timed ? cell_status_names[found->status]
                            : i == 0        ? "fastest"
                                            : words[ranks[i].judged.verdict];
+        if (i < timed)
+            judge_addresses(&ranks[i], &ranks[0]);
         if (i == 0 || i >= timed || ranks[i].judged.verdict != VERDICT_REGRESSED)
             continue;
         /* Why it may be slower: what it does more often than the fastest. */

@@ -136,6 +136,29 @@ class Ranks(Kernels):
             said, r"(?m)^shared_copies +11.00 us +(±\S+ +)?- +ok .*\n +the output was not verified"
         )
 
+    def test_a_place_by_the_address_of_its_memory(self):
+        """At three of four addresses global memory is slower than shared memory, and so it is on
+        average. A user's table has one address."""
+        result = read_json(os.path.join(ROOT, "tests/data/show/kernel.json"))
+        for cell in result["cells"]:
+            times = {"shared": 4 * [22801], "global": [22000, 25000, 25000, 25000]}.get(
+                cell["path"] if cell["identity"].startswith("crc32") else None
+            )
+            if times and cell["elements"] == 131072 and cell["cache_state"] == "hot":
+                value = sum(times) / 4
+                cell["buffer_sets"], cell["process_deviation"] = 4, 0
+                cell["time_ns"].update(
+                    value=value, samples=2 * times, ci_low=value - 10, ci_high=value + 10
+                )
+        path = self.write("places.json", json.dumps(result))
+        said = self.cbank("spaces", path).stdout
+        self.assertRegex(
+            said,
+            r"(?m)^global +24.25 us .* slower on average .*\n"
+            r" +22.00 us to 25.00 us by the address of its memory; slower at 75 % of\n +addresses",
+        )
+        self.assertEqual(said.count("by the address"), 1)
+
     def test_a_kernel_file_is_checked_without_a_gpu(self):
         """Each memory space, the launch, and the check. A kernel file that is not there is
         exit 2."""

@@ -121,9 +121,9 @@ inline void print_reason(const std::string &text, const char *key, const std::st
     printf("{\"cell\": {%s}, \"%s\": \"%s\"}\n", text.c_str(), key, why.c_str());
 }
 
-/* Measures the cells of a group and prints them. They are verified before and after; those with a
- * wrong output have no samples. */
-inline void measure_in_turn(const std::vector<cell> &all, const options &asked)
+/* Measures the cells of a group in so many rounds and prints them. They are verified before and
+ * after; those with a wrong output have no samples. */
+inline void measure_in_turn(const std::vector<cell> &all, int rounds)
 {
     std::vector<cell> cells;
     std::vector<size_t> verified;
@@ -140,7 +140,7 @@ inline void measure_in_turn(const std::vector<cell> &all, const options &asked)
     }
     std::vector<std::vector<double>> samples(cells.size());
 
-    for (int round = 0; round < asked.rounds(); round++)
+    for (int round = 0; round < rounds; round++)
         for (size_t i = 0; i < cells.size(); i++) {
             const size_t k = round % 2 ? cells.size() - 1 - i : i;
 
@@ -160,6 +160,11 @@ inline void measure_in_turn(const std::vector<cell> &all, const options &asked)
         printf("]}\n");
     }
     fflush(stdout);
+}
+
+inline void measure_in_turn(const std::vector<cell> &cells, const options &asked)
+{
+    measure_in_turn(cells, asked.rounds());
 }
 
 /* The time of a launch among launches of its like: what `many` of them take more than `few`, in a

@@ -4,6 +4,9 @@
  *
  *     {"cell": {"tables": "100 KB", "size": threads, "space": "shared"}, ...}
  *
+ * Sample k is of tables in place k: as in cbank, each is in memory of its own, and begins at
+ * another multiple of 512 bytes. The time of a table that L1 cannot hold depends on that.
+ *
  * usage: by_hand [--small] [SPACE...]   the memory spaces are left out */
 #include "../memory_spaces/space.cuh"
 
@@ -81,11 +84,22 @@ __global__ void __launch_bounds__(THREADS)
 
 /* -- cells ------------------------------------------------------------------------------------- */
 
-static table_of_job table_of(uint32_t entries)
+/* As the memory of cbank's tables: see table_buffer_set_bytes() in kernels/path.c. */
+enum { PLACES = 24, STEP_BYTES = 512, STEPS = 128, STEPS_APART = 79, ALIGNED_BYTES = 65536 };
+
+static uint32_t *memory_of_table(uint32_t entries, uint32_t place)
+{
+    const uintptr_t memory = (uintptr_t)zeros<unsigned char>(2 * ALIGNED_BYTES + 4 * entries);
+    const uintptr_t aligned = (memory + ALIGNED_BYTES - 1) / ALIGNED_BYTES * ALIGNED_BYTES;
+
+    return (uint32_t *)(aligned + place * STEPS_APART % STEPS * STEP_BYTES);
+}
+
+static table_of_job table_of(uint32_t entries, uint32_t place)
 {
     table_of_job made = {};
     std::vector<uint32_t> numbers(entries);
-    uint32_t *const memory = zeros<uint32_t>(entries);
+    uint32_t *const memory = memory_of_table(entries, place);
     cudaResourceDesc resource = {};
     const cudaTextureDesc as_elements = {};
 
@@ -102,12 +116,24 @@ static table_of_job table_of(uint32_t entries)
     return made;
 }
 
-/* Cells that look up the same. `second` may have no entries. */
+/* The same table in each place. */
+typedef std::vector<table_of_job> tables;
+
+static tables tables_of(uint32_t entries)
+{
+    tables made;
+
+    for (uint32_t place = 0; place < PLACES; place++)
+        made.push_back(table_of(entries, place));
+    return made;
+}
+
+/* Cells that look up the same. The tables of `second` may have no entries. */
 struct group {
     const options &asked;
     const gpu &device;
-    const char *tables;
-    const table_of_job first, second;
+    const char *name;
+    const tables &first, &second;
     const uint32_t size;
     uint32_t *const sums;
     std::vector<uint32_t> expected = {};
@@ -116,7 +142,7 @@ struct group {
 
 static void expect(group *group)
 {
-    const uint32_t first = group->first.entries, second = group->second.entries;
+    const uint32_t first = group->first[0].entries, second = group->second[0].entries;
 
     for (uint32_t thread = 0; thread < group->size; thread++) {
         uint32_t state = number_at(thread), sum = 0;
@@ -142,9 +168,8 @@ template <class SIZES, class FIRST, class SECOND> static void add(group *group, 
 {
     const auto kernel = look_up<FIRST, SIZES::first, SECOND, SIZES::second>;
     const std::string text = text_of("\"tables\": \"%s\", \"size\": %u, \"space\": \"%s\"",
-                                     group->tables, group->size, space);
-    const size_t shared =
-        FIRST::blocks_of_table ? BARRIER_BYTES + 4 * (size_t)group->first.entries : 0;
+                                     group->name, group->size, space);
+    const size_t shared = FIRST::blocks_of_table ? BARRIER_BYTES + 4 * (size_t)SIZES::first : 0;
     const uint32_t size = group->size;
     uint32_t *const sums = group->sums;
     std::string why;
@@ -161,20 +186,28 @@ template <class SIZES, class FIRST, class SECOND> static void add(group *group, 
         return;
     }
     MUST(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
-    const auto timed = std::make_shared<launches>(
-        [=, first = group->first, second = group->second](cudaStream_t stream) {
-            kernel<<<size / THREADS, THREADS, shared, stream>>>(first, second, sums);
-            MUST(cudaGetLastError());
-        });
+    std::vector<std::shared_ptr<launches>> places;
+    for (uint32_t k = 0; k < PLACES; k++)
+        places.push_back(std::make_shared<launches>(
+            [=, first = group->first[k], second = group->second[k]](cudaStream_t stream) {
+                kernel<<<size / THREADS, THREADS, shared, stream>>>(first, second, sums);
+                MUST(cudaGetLastError());
+            }));
 
-    group->cells.push_back({text,
-                            [=, &expected = group->expected] {
-                                MUST(cudaMemset(sums, 0xff, 4 * (size_t)size));
-                                MUST(cudaDeviceSynchronize());
-                                timed->once();
-                                return compare(copied(sums, size), expected);
-                            },
-                            [=] { return timed->in_graph_ns(); }});
+    group->cells.push_back(
+        {text,
+         [=, &expected = group->expected] {
+             verdict verdict = {0, ""};
+
+             for (size_t k = 0; k < PLACES && verdict.fault.empty(); k++) {
+                 MUST(cudaMemset(sums, 0xff, 4 * (size_t)size));
+                 MUST(cudaDeviceSynchronize());
+                 places[k]->once();
+                 verdict = compare(copied(sums, size), expected);
+             }
+             return verdict;
+         },
+         [=, place = size_t(0)]() mutable { return places[place++ % PLACES]->in_graph_ns(); }});
 }
 
 /* SECOND: where the second table is beside a first one that is in shared memory. */
@@ -199,8 +232,8 @@ int main(int argc, char **argv)
 {
     const options asked(argc, argv);
     const gpu device;
-    const table_of_job small = table_of(SMALL_ENTRIES), large = table_of(LARGE_ENTRIES);
-    const table_of_job none = {};
+    const tables small = tables_of(SMALL_ENTRIES), large = tables_of(LARGE_ENTRIES);
+    const tables none(PLACES);
     uint32_t *const sums = zeros<uint32_t>(1 << 21);
 
     for (const uint32_t size : {1u << 19, 1u << 21}) {
@@ -217,7 +250,7 @@ int main(int argc, char **argv)
         add_shared<both, global_space>(&of_both);
         for (group *const each : {&of_small, &of_large, &of_both}) {
             expect(each);
-            measure_in_turn(each->cells, asked);
+            measure_in_turn(each->cells, asked.small ? 1 : PLACES);
         }
     }
 }
