@@ -26,7 +26,8 @@ CHIP_FIGURES = {
     "generations": "The default plan on each chip",
 }
 PLANS = ("results/h200/core-matrix.json", "results/h100/core-matrix.json")
-SUITE = "results/h100/kernels/suite.json"
+SUITE = "results/h200/kernels/suite.json"
+FLAGGED = "\\*"  # of a cell, in a table
 CHARACTERIZATIONS = (
     "results/chips/h200/characterization.json",
     "results/chips/h100/characterization.json",
@@ -107,32 +108,35 @@ def print_suite(asked):
     print_figure(asked, "suite-spaces", "Kernels with their tables in each memory space")
     with open(os.path.join(ROOT, SUITE), encoding="utf-8") as result:
         cells = [cell for cell in json.load(result)["cells"] if cell["verified"]]
-    times = {}
+    found = {}
     for cell in cells:
-        times.setdefault((cell["workload"], cell["elements"]), {})[cell["path"]] = cell["time_ns"][
-            "value"
-        ]
-    chosen, ratios = ("constant", "global", "shared"), []
+        found.setdefault((cell["workload"], cell["elements"]), {})[cell["path"]] = cell
+    chosen, ratios, flags = ("constant", "global", "shared"), [], set()
     print(
         "\n| kernel | size | fastest time | in | "
         + " | ".join(f"`{path}`" for path in chosen)
         + " |\n|---|---|---|---|---|---|---|"
     )
-    for (kernel, size), of in times.items():
-        best = min(of.values())
-        ratios.append([of[path] / best for path in chosen])
+
+    def marked(text, cell):
+        flags.update(cell["flags"])
+        return text + (FLAGGED if cell["flags"] else "")
+
+    for (kernel, size), of in found.items():
+        times = {path: cell["time_ns"]["value"] for path, cell in of.items()}
+        best = min(times.values())
+        ratios.append([times[path] / best for path in chosen])
         fastest = ", ".join(
-            f"`{path}`"
-            for path, time in sorted(of.items(), key=lambda item: item[1])
+            marked(f"`{path}`", of[path])
+            for path, time in sorted(times.items(), key=lambda item: item[1])
             if time <= 1.01 * best
         )
-        print(
-            f"| {kernel} | {size} | {best / 1e3:.2f} us | {fastest} | "
-            + " | ".join(f"{ratio:.2f}x" for ratio in ratios[-1])
-            + " |"
-        )
+        shown = (marked(f"{times[path] / best:.2f}x", of[path]) for path in chosen)
+        print(f"| {kernel} | {size} | {best / 1e3:.2f} us | {fastest} | {' | '.join(shown)} |")
     means = [math.exp(sum(map(math.log, column)) / len(column)) for column in zip(*ratios)]
     print("| all, geometric mean | | | | " + " | ".join(f"{mean:.2f}x" for mean in means) + " |")
+    if flags:
+        print(f"\n{FLAGGED} flagged: {', '.join(f'`{flag}`' for flag in sorted(flags))}.")
 
 
 def print_sweeps(asked):
