@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Tests of what `cbank advise --kernel` says of each load of random programs: see
-tests/sass/random_programs.py and random_tables.py. `make test-all` tries 120 programs,
+tests/sass/random_programs.py and random_tables.py. `make test-all` tries 1,200 programs,
 `make test-long` 4,000 in each of 25 parts, which CBANK_PART numbers from 0 (tests/run.py)."""
 
 import collections
@@ -19,8 +19,7 @@ from common import CBANK, repetitions  # noqa: E402
 
 TOOLKIT = os.environ.get("CBANK_CUDA") or "/usr/local/cuda"
 # A file is for one architecture: a dozen files try all.
-PER_FILE = repetitions(100, 10)
-COUNT = repetitions(4000, 120)
+COUNT = repetitions(4000, 1200)
 MOVED = repetitions(400, 50)  # programs whose tables are moved
 TRUTH = judge.Truth(0, 0, 0, 0, "no", 0, 32, 32, 32, 0)  # of data
 
@@ -149,14 +148,13 @@ class Programs(unittest.TestCase):
     """No answer says more than the host saw."""
 
     def test_programs(self):
-        files = -(-COUNT // PER_FILE)
+        files = -(-COUNT // judge.PER_FILE)
         first = int(os.environ.get("CBANK_PART", 0)) * files
         with tempfile.TemporaryDirectory() as folder:
             wrong, counts = judge.try_files(
                 judge.Runner(folder, TOOLKIT, CBANK),
                 "1",
                 range(first, first + files),
-                per_file=PER_FILE,
             )
         print(judge.summary(counts), flush=True)
         self.assertEqual(wrong, 0)
