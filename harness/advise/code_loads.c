@@ -47,6 +47,9 @@ static void fill_row(const struct user_access *access, const struct conditions *
     snprintf(row->varies, sizeof(row->varies),
              access->stride_bytes ? "%s, %" PRId64 " bytes apart" : "%s",
              variation_names.names[access->variation], access->stride_bytes);
+    if (access->variation >= VARIATION_THREAD && access->addresses.known)
+        text_join(row->varies, sizeof(row->varies), ", ", "%" PRIu64 " addresses",
+                  access->addresses.value);
     text_join(row->varies, sizeof(row->varies), "", "%s",
               condition_mark(conditions, access->condition));
 }

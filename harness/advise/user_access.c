@@ -81,6 +81,23 @@ static void add_addresses(struct accesses *all, size_t index, const struct cubin
     find_halves(all, index, load->lanes);
 }
 
+/* The addresses of a warp that lie on a ring. Threads that would read behind the table have no part
+ * in the load, and which these are depends on the turn. */
+static void add_ring(struct accesses *all, size_t index, const struct cubin_variable *table)
+{
+    const struct analysed_load *load = &all->loads[index];
+    struct user_access *access = &all->kernel->accesses[index];
+    const uint64_t last = (uint64_t)range_last(load->range) + access->width_bytes;
+
+    if (!load->ring_addresses || (table->bytes && (load->range.first < table->offset ||
+                                                   last > table->offset + table->bytes)))
+        return;
+    access->addresses = optional_of(load->ring_addresses);
+    access->counts = count_lanes(load->ring_addresses, load->ring, access->width_bytes);
+    if (!load->ring_keeps_banks)
+        access->counts.wavefronts = NAN;
+}
+
 /* Bytes that a thread loads by an instruction. */
 static uint32_t width_of(const struct instruction *instruction, uint32_t architecture)
 {
@@ -252,6 +269,8 @@ static void write_access(struct accesses *all, size_t index)
     write_evidence(all, load, access);
     name_table(all, index, &table);
     add_addresses(all, index, &table);
+    if (!has_pointers(access->memory))
+        add_ring(all, index, &table);
 }
 
 /* Says of code of an architecture that no test compiles for that nothing is proven of it. */

@@ -53,6 +53,8 @@ static struct value join_values(const struct lane_tables *tables, struct value a
     if (top && (a.origin == b.origin || a.origin == ORIGIN_MIXED) &&
         !((b.flags | divergence.flags) & ~a.flags)) {
         a.several |= b.several | (a.displacement != b.displacement);
+        a.uniform_from = a.ring_zeros = a.turn_zeros = 0;
+        a.ring = 0;
         a.range = range_joined(a.range, value_range(tables, &b));
         return a;
     }

@@ -54,6 +54,10 @@ struct analysed_load {
     int64_t stride_bytes; /* of VARIATION_AFFINE */
     uint32_t addresses; /* of a warp; 0: not known */
     uint32_t lanes[32]; /* bytes that each thread adds, if `addresses` is known */
+    /* of lanes that lie on a ring (value_ring.h): their addresses, 0: not known; what each adds,
+     * but for a turn that is the same for all; and whether each turn leads to the same banks */
+    uint32_t ring_addresses, ring[32];
+    bool ring_keeps_banks;
     bool banks_apart; /* each thread of a warp reads in a bank of its own, whatever decides the row
                        */
     const char *name; /* of the instruction */

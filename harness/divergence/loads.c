@@ -2,6 +2,7 @@
  * What the values of addresses say of each load, and by what evidence. */
 #include "divergence_parts.h"
 #include "value_low.h"
+#include "value_ring.h"
 
 static const char *const reasons[WHY_COUNT] = {
     [WHY_DATA] = "the index comes from memory",
@@ -60,6 +61,35 @@ static void classify_uniform(const struct address *address, struct analysed_load
         load->variation = VARIATION_CONSTANT;
 }
 
+/* How many of the lanes have a value that none before them has. */
+static uint32_t different(const uint32_t lanes[WARP_LANES])
+{
+    uint32_t count = 0;
+
+    for (unsigned i = 0; i < WARP_LANES; i++) {
+        bool first = true;
+
+        for (unsigned k = 0; k < i; k++)
+            first &= lanes[i] != lanes[k];
+        count += first;
+    }
+    return count;
+}
+
+/* Lanes on a ring: so many addresses as for any turn. Where the ring is a row of all banks, or
+ * several, or lies within one, a turn moves all lanes by as many banks. */
+static void classify_ring(const struct lane_tables *tables, const struct value *low,
+                          struct analysed_load *load)
+{
+    enum { WORD_LOG = 2, ROW_BITS = 7, ROW_BYTES = 1 << ROW_BITS, WIDEST = 16 /* bytes */ };
+
+    if (!value_ring_lanes(tables, low, load->ring))
+        return;
+    load->ring_addresses = different(load->ring);
+    load->ring_keeps_banks = (low->ring_zeros >= ROW_BITS && low->turn_zeros >= WORD_LOG) ||
+                             range_last(load->range) - load->range.first <= ROW_BYTES - WIDEST;
+}
+
 /* What each thread of a warp adds is known, or has a stride. */
 static void classify_apart(const struct lane_tables *tables, const struct value *low,
                            struct analysed_load *load)
@@ -67,15 +97,13 @@ static void classify_apart(const struct lane_tables *tables, const struct value 
     const int32_t stride = (int32_t)lane_of(tables, low, 1);
 
     load->variation = VARIATION_AFFINE;
-    for (unsigned i = 0; low->lanes != LANES_AFFINE && i < WARP_LANES; i++) {
-        bool first = true;
-
-        load->lanes[i] = lane_of(tables, low, i);
-        if (load->lanes[i] != i * (uint32_t)stride)
-            load->variation = VARIATION_UNEVEN;
-        for (unsigned k = 0; k < i; k++)
-            first &= load->lanes[i] != load->lanes[k];
-        load->addresses += first;
+    if (low->lanes != LANES_AFFINE) {
+        for (unsigned i = 0; i < WARP_LANES; i++) {
+            load->lanes[i] = lane_of(tables, low, i);
+            if (load->lanes[i] != i * (uint32_t)stride)
+                load->variation = VARIATION_UNEVEN;
+        }
+        load->addresses = different(load->lanes);
     }
     load->stride_bytes = load->variation == VARIATION_AFFINE ? stride : 0;
 }
@@ -105,20 +133,26 @@ static void classify(const struct analysis *analysis, struct address address,
     if (address.low.lanes == LANES_UNIFORM)
         address.high = value_plain(high);
     if (address.low.lanes == LANES_DIVERGENT || address.low.lanes == LANES_THREAD ||
-        address.high.lanes != LANES_UNIFORM)
+        address.high.lanes != LANES_UNIFORM) {
         classify_divergent(&address, load);
-    else if (address.low.lanes == LANES_UNIFORM)
+        if (value_is_number(&address.high))
+            classify_ring(&analysis->machine.lanes, &address.low, load);
+    } else if (address.low.lanes == LANES_UNIFORM)
         classify_uniform(&address, load);
     else
         classify_apart(&analysis->machine.lanes, &address.low, load);
     /* Data has no condition, but the banks may have one. */
     if (((address.low.flags | address.high.flags) & FLAG_RELIED &&
-         load->variation < VARIATION_DATA) ||
+         (load->variation < VARIATION_DATA || load->ring_addresses)) ||
         (load->banks_apart && address.low.flags & (FLAG_RELIED | FLAG_WHOLE)))
         load->condition = "if blockDim.x is a multiple of 32; --block-dim decides it";
-    load->one_dimension = analysis->machine.flat && analysis->machine.facts->block[0] == 0 &&
-                          load->variation >= VARIATION_WARP &&
-                          (load->variation <= VARIATION_UNEVEN || load->banks_apart);
+    /* Without a condition that is printed, the range may rely on none. */
+    if ((address.low.flags | address.high.flags) & FLAG_RELIED && !load->condition)
+        load->range = (struct range){0};
+    load->one_dimension =
+        analysis->machine.flat && analysis->machine.facts->block[0] == 0 &&
+        load->variation >= VARIATION_WARP &&
+        (load->variation <= VARIATION_UNEVEN || load->banks_apart || load->ring_addresses);
 }
 
 /* -- the address of a load --------------------------------------------------------------------- */

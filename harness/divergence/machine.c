@@ -147,7 +147,8 @@ void machine_execute(struct machine *machine, struct value *state, uint32_t inde
     struct value guard, results[RESULTS_MAX][RESULT_WORDS_MAX];
     struct quotient quotient;
     struct exchange exchange;
-    bool divided;
+    struct choice choice;
+    bool divided, chosen;
     const struct step step = {machine, state, in, index};
 
     guard = machine_predicate(machine, state, in->guard, in->guard_negated);
@@ -170,6 +171,7 @@ void machine_execute(struct machine *machine, struct value *state, uint32_t inde
                                 ? transfer_predicate(&step, i == 0)
                                 : transfer_register(&step, k);
     divided = !is_guarded(in) && transfer_quotient(&step, &quotient);
+    chosen = !is_guarded(in) && transfer_choice(&step, &choice);
     machine_exchange(machine, state, in);
     for (unsigned i = 0; i < in->results; i++)
         for (unsigned k = 0; k < in->result[i].count; k++)
@@ -185,5 +187,10 @@ void machine_execute(struct machine *machine, struct value *state, uint32_t inde
         quotient.visit = machine->visit;
         quotient.from = index;
         machine->quotients[in->result[0].first + in->result[0].count - 1] = quotient;
+    }
+    if (chosen) {
+        choice.visit = machine->visit;
+        choice.from = index;
+        machine->choices[in->result[0].first] = choice;
     }
 }

@@ -34,6 +34,14 @@ struct quotient {
     uint32_t visit, from; /* as in `guarded`; `from` made the register */
 };
 
+/* That a register has the one or the other value, the same one in all lanes of a warp: the lesser
+ * of two. What both make of the rest of a sum may say more than the sum of what covers both. */
+struct choice {
+    struct value values[2];
+    struct value first; /* a predicate: it has the first of them */
+    uint32_t visit, from; /* as in `quotient` */
+};
+
 /* That a register has what another one had, of the lane whose number differs in one bit. */
 struct exchange {
     uint32_t visit, written; /* as in `guarded`; when it was written */
@@ -55,6 +63,7 @@ struct machine {
     uint32_t visit; /* counts visits of blocks: `guarded` and the like are of one */
     struct guarded guarded[REGISTER_COUNT];
     struct quotient quotients[REGISTER_COUNT];
+    struct choice choices[REGISTER_COUNT];
     struct exchange exchanges[REGISTER_COUNT];
     uint32_t writes, written[REGISTER_COUNT]; /* registers that were written, and when each was */
 };

@@ -96,10 +96,50 @@ static bool all_uniform(const struct value *values, size_t count)
     return uniform;
 }
 
+/* What an operand is known to be the one or the other of; NULL: nothing of the kind. */
+static const struct choice *choice_of(const struct step *step, unsigned i)
+{
+    const struct operand *operand = &step->in->source[i];
+    const struct choice *choice =
+        operand->kind == OPERAND_REGISTER ? &step->machine->choices[operand->number] : NULL;
+
+    return choice && choice->visit == step->machine->visit &&
+                   choice->from == step->state[operand->number].from
+               ? choice
+               : NULL;
+}
+
+static struct value sum_of_three(const struct step *step, const struct value *parts)
+{
+    struct lane_tables *lanes = &step->machine->lanes;
+
+    return value_add(lanes, value_add(lanes, parts[SOURCE_A], parts[SOURCE_B]), parts[SOURCE_C]);
+}
+
+/* The sum of three words. Where one of them is a choice, it is one of two sums: max(992, x) - x +
+ * 31 is 1023 - x or 31. */
+static struct value low_sum(const struct step *step, const struct value parts[OPERANDS_MAX])
+{
+    struct lane_tables *lanes = &step->machine->lanes;
+
+    for (unsigned i = 0; i < OPERANDS_MAX; i++) {
+        const struct choice *choice = choice_of(step, i);
+        struct value sums[2], replaced[OPERANDS_MAX] = {parts[0], parts[1], parts[2]};
+
+        for (unsigned k = 0; choice && k < 2; k++) {
+            replaced[i] = step->in->source[i].negated ? value_negate(lanes, choice->values[k])
+                                                      : choice->values[k];
+            sums[k] = sum_of_three(step, replaced);
+        }
+        if (choice)
+            return value_select(lanes, choice->first, sums[0], sums[1]);
+    }
+    return sum_of_three(step, parts);
+}
+
 /* a + b + c. IADD3.X adds two carries, and is a high word. */
 static struct value sum(const struct step *step, unsigned word)
 {
-    struct lane_tables *lanes = &step->machine->lanes;
     struct value parts[OPERANDS_MAX + 2], low;
 
     for (unsigned i = 0; i < OPERANDS_MAX; i++)
@@ -110,7 +150,7 @@ static struct value sum(const struct step *step, unsigned word)
         parts[OPERANDS_MAX + 1] = step_input(step, 1);
         return transfer_high(parts, OPERANDS_MAX + 2, NULL);
     }
-    low = value_add(lanes, value_add(lanes, parts[SOURCE_A], parts[SOURCE_B]), parts[SOURCE_C]);
+    low = low_sum(step, parts);
     if (word == 0)
         return low;
     struct value high[OPERANDS_MAX];
@@ -347,6 +387,20 @@ static struct value halves(const struct step *step)
                : function_of_all(step);
 }
 
+/* The lesser of two, or the greater, is the one or the other; of others, a function. */
+static struct value least(const struct step *step)
+{
+    const struct value all = function_of_all(step);
+    struct choice choice;
+    struct value out;
+
+    if (value_is_uniform(&all) || !transfer_choice(step, &choice))
+        return all;
+    out = value_select(&step->machine->lanes, choice.first, choice.values[0], choice.values[1]);
+    out.displacement = out.origin = out.several = 0;
+    return out;
+}
+
 /* -- results ----------------------------------------------------------------------------------- */
 
 static struct value result(const struct step *step, unsigned word)
@@ -392,6 +446,8 @@ static struct value result(const struct step *step, unsigned word)
     case TRANSFER_STORE:
     case TRANSFER_NOTHING:
         return value_divergent(WHY_OPERATION);
+    case TRANSFER_FUNCTION:
+        return word == 0 ? least(step) : function_of_all(step);
     default:
         return function_of_all(step);
     }
@@ -403,73 +459,6 @@ struct value transfer_register(const struct step *step, unsigned word)
     const struct range range = word == 0 ? transfer_range(step) : (struct range){0};
 
     return range_is_all(range) ? value : value_in_range(value, range);
-}
-
-enum { LESS = 1, EQUAL = 2, GREATER = 4 }; /* FIELD_COMPARE_TEST */
-
-static bool answer_of(unsigned test, bool is_signed, uint32_t x, uint32_t y)
-{
-    const bool less = is_signed ? (int32_t)x < (int32_t)y : x < y;
-
-    return (test & LESS && less) || (test & EQUAL && x == y) || (test & GREATER && !less && x != y);
-}
-
-/* Whether an instruction compares words, and takes no answer but one that it is ANDed with. */
-static bool compares_words(const struct step *step)
-{
-    return step->in->transfer == TRANSFER_COMPARE && step->in->source[SOURCE_A].words == 1 &&
-           !step_field(step, FIELD_COMPARE_COMBINED) && !step_field(step, FIELD_COMPARE_EXTENDED);
-}
-
-/* The answer of each lane, where a comparison is of one word that all lanes know, and takes no
- * predicate, which branches would lose. False: it is not such a one. */
-static bool known_answer(const struct step *step, struct value *out)
-{
-    struct lane_tables *tables = &step->machine->lanes;
-    const struct value a = step_source(step, SOURCE_A, 0), b = step_source(step, SOURCE_B, 0),
-                       with = step_input(step, 0);
-    uint32_t lanes[WARP_LANES];
-
-    if (!compares_words(step) || !value_is_number(&with) || !(with.known & 1) ||
-        !value_is_known(&a) || !value_is_known(&b) || a.origin != ORIGIN_NONE ||
-        b.origin != ORIGIN_NONE || ((a.flags | b.flags) & FLAG_RELIED))
-        return false;
-    for (unsigned i = 0; i < WARP_LANES; i++)
-        lanes[i] = answer_of(step_field(step, FIELD_COMPARE_TEST), step_field(step, FIELD_SIGNED),
-                             a.known + lane_of(tables, &a, i), b.known + lane_of(tables, &b, i));
-    *out = value_lanes(tables, lanes);
-    return true;
-}
-
-/* One answer for all lanes: what they add stays within low bits that are known of both sides, and
- * where the bits above are equal, these decide alike: threadIdx.x < 64. */
-static bool uniform_answer(const struct step *step, struct value *out)
-{
-    const struct lane_tables *tables = &step->machine->lanes;
-    struct value sides[] = {step_source(step, SOURCE_A, 0), step_source(step, SOURCE_B, 0),
-                            step_input(step, 0)};
-    unsigned bits = 0, holds = 0;
-
-    for (unsigned i = 0; i < 2; i++)
-        if (sides[i].lanes != LANES_UNIFORM && sides[i].bits > bits)
-            bits = sides[i].bits;
-    if (!compares_words(step) || sides[0].bits < bits || sides[1].bits < bits ||
-        bits >= WORD_BITS || !value_lanes_stay(tables, &sides[0]) ||
-        !value_lanes_stay(tables, &sides[1]))
-        return false;
-    for (unsigned i = 0; i < WARP_LANES; i++) {
-        const uint32_t low = (1u << bits) - 1;
-
-        holds += answer_of(step_field(step, FIELD_COMPARE_TEST), false,
-                           (sides[0].known + lane_of(tables, &sides[0], i)) & low,
-                           (sides[1].known + lane_of(tables, &sides[1], i)) & low);
-    }
-    for (unsigned i = 0; i < 2; i++) {
-        sides[i].flags |= sides[i].flags & FLAG_WHOLE ? FLAG_RELIED : 0;
-        sides[i].lanes = LANES_UNIFORM;
-    }
-    *out = value_function(sides, sizeof(sides) / sizeof(sides[0]));
-    return holds == 0 || holds == WARP_LANES;
 }
 
 /* A carry: it goes into the high word alone. */
@@ -507,7 +496,7 @@ struct value transfer_predicate(const struct step *step, bool first)
     /* The predicates that a mask leaves as they are: which ones is not known. */
     if (in->opcode == OPCODE_R2P && in->source[SOURCE_B].kind != OPERAND_IMMEDIATE)
         return value_divergent(WHY_OPERATION);
-    if (first && (known_answer(step, &out) || uniform_answer(step, &out)))
+    if (first && transfer_answer(step, &out))
         return out;
     /* LOP3 tells whether the result is 0. */
     if (in->transfer == TRANSFER_LOGIC)

@@ -13,6 +13,9 @@ struct step {
     uint32_t index;
 };
 
+/* Whether it makes the lesser of two words, or the greater. */
+bool transfer_is_least(const struct step *step, bool *is_signed);
+
 /* Where its result lies, if that follows from the instruction alone. */
 struct range transfer_range(const struct step *step);
 
@@ -23,8 +26,16 @@ struct value transfer_register(const struct step *step, unsigned word);
  * and `factor`. */
 bool transfer_quotient(const struct step *step, struct quotient *out);
 
+/* Whether it makes the lesser or the greater of two, and the same one in all lanes: of these, all
+ * but `visit` and `from`. */
+bool transfer_choice(const struct step *step, struct choice *out);
+
 /* The value of a predicate that it writes; `first`: the first of them. */
 struct value transfer_predicate(const struct step *step, bool first);
+
+/* The answer of a comparison, where it is known in each lane, or is the same in all of them. False:
+ * neither. */
+bool transfer_answer(const struct step *step, struct value *out);
 
 /* The high word of a sum of high words, whose low word is such; NULL: the carry is among the
  * parts. */

@@ -55,20 +55,29 @@ static struct range special(const struct step *step)
                            1);
 }
 
-/* The lesser of two, or the greater one where the predicate is negated. */
-static struct range least(const struct step *step)
+bool transfer_is_least(const struct step *step, bool *is_signed)
 {
     const struct instruction *in = step->in;
-    const struct lane_tables *lanes = &step->machine->lanes;
-    const struct value a = step_source(step, SOURCE_A, 0), b = step_source(step, SOURCE_B, 0);
     const uint32_t type = step_field(step, FIELD_MODE),
                    sign = in->opcode == OPCODE_IMNMX ? TYPE_SIGNED_FIRST : TYPE_SIGNED;
 
+    *is_signed = type == sign;
     /* Others compare halves of words. */
-    if (type & ~sign || in->input[0].number != PREDICATE_TRUE)
-        return any;
-    return range_of_least(value_range(lanes, &a), value_range(lanes, &b), in->input[0].negated,
-                          type == sign);
+    return (in->opcode == OPCODE_IMNMX || in->opcode == OPCODE_VIMNMX) && !(type & ~sign) &&
+           in->input[0].number == PREDICATE_TRUE;
+}
+
+/* The lesser of two, or the greater one where the predicate is negated. */
+static struct range least(const struct step *step)
+{
+    const struct lane_tables *lanes = &step->machine->lanes;
+    const struct value a = step_source(step, SOURCE_A, 0), b = step_source(step, SOURCE_B, 0);
+    bool is_signed;
+
+    return transfer_is_least(step, &is_signed)
+               ? range_of_least(value_range(lanes, &a), value_range(lanes, &b),
+                                step->in->input[0].negated, is_signed)
+               : any;
 }
 
 /* PRMT: bytes that are zero stay zero, as where a byte becomes a word. */

@@ -9,6 +9,7 @@
 #include "log.h"
 #include "value_low.h"
 #include "value_parts.h"
+#include "value_ring.h"
 
 enum { TABLES_MAX = 1 << 14, SLOTS = 1 << 15 };
 
@@ -129,6 +130,8 @@ struct value value_alike_in(struct value value, uint8_t bit)
     struct value uniform = value_uniform(LEVEL_WARP);
 
     value.alike |= bit;
+    value.uniform_from = value.ring_zeros = value.turn_zeros = 0;
+    value.ring = 0;
     if (value.alike != ALL_ALIKE)
         return value;
     uniform.why = value.why == WHY_DATA ? WHY_DATA : WHY_NONE;
@@ -233,6 +236,22 @@ struct value value_joined(const struct value *a, const struct value *b)
     return out;
 }
 
+/* Forgets what is known of some bits of lanes that are not known, and of how they lie on a ring. */
+static void forget_bits(struct value *value)
+{
+    value->low_bits = value->uniform_from = 0;
+    value->ring_zeros = value->turn_zeros = 0;
+    value->low_lanes = value->ring = 0;
+    value->low_known = 0;
+}
+
+/* Makes a number of what may have been an address, whose bits are others now. */
+static void become_number(struct value *value)
+{
+    value->displacement = value->origin = value->several = 0;
+    forget_bits(value);
+}
+
 struct value value_leveled(struct value value)
 {
     if (value.lanes == LANES_THREAD && value.flags & FLAG_HALF && value.flags & FLAG_DATA)
@@ -246,7 +265,7 @@ struct value value_leveled(struct value value)
     else
         value.alike = 0;
     if (value.lanes == LANES_UNIFORM || value.lanes >= LANES_TABLE)
-        value.low_bits = 0;
+        forget_bits(&value);
     if (value.low_bits == 0)
         value.low_lanes = (uint16_t)(value.low_known = 0);
     value.known &= low_bits(value.bits);
@@ -272,7 +291,7 @@ struct value value_plain(struct value value)
     if (!(value.flags & FLAG_HIGH))
         return value;
     value.flags &= (uint8_t)~FLAG_HIGH;
-    value.displacement = value.origin = value.several = 0;
+    become_number(&value);
     value.range = (struct range){0};
     return value_not_followed(value, !(value.flags & FLAG_DATA), WHY_HIGH);
 }
@@ -282,7 +301,8 @@ struct value value_half(struct value value, uint8_t flags)
     value = value_relied(value_plain(value), flags);
     value.bits = value.bits < HALF_BITS ? value.bits : HALF_BITS;
     value.flags |= FLAG_HALF | FLAG_SIGNED;
-    value.displacement = value.origin = value.several = value.alike = value.low_bits = 0;
+    value.alike = 0;
+    become_number(&value);
     value.range = (struct range){0};
     return value_leveled(value);
 }
@@ -337,11 +357,23 @@ static struct value sum_of(struct lane_tables *tables, struct value a, struct va
     return value_leveled(value_with_lanes(tables, out, lanes));
 }
 
+/* A sum with a uniform value that adds nothing to the bits below those that lanes share. */
+static uint8_t uniform_from_of_sum(const struct value *a, const struct value *uniform)
+{
+    return value_is_uniform(uniform) && uniform->bits >= a->uniform_from &&
+                   !(uniform->known & low_bits(a->uniform_from))
+               ? a->uniform_from
+               : 0;
+}
+
 struct value value_add(struct lane_tables *tables, struct value a, struct value b)
 {
     struct value sum = sum_of(tables, a, b);
     struct value_low low_a, low_b;
 
+    value_ring_of_sum(&a, &b, &sum);
+    if (!value_is_followed(&sum))
+        sum.uniform_from = uniform_from_of_sum(&a, &b) | uniform_from_of_sum(&b, &a);
     sum = value_in_range(sum, range_added(value_range(tables, &a), value_range(tables, &b)));
     if (value_is_followed(&sum) || value_low_bits(&a) == 0 || value_low_bits(&b) == 0)
         return sum;
@@ -409,8 +441,9 @@ struct value value_multiply(struct lane_tables *tables, struct value a, struct v
             out.origin = factor.origin;
             out.several = factor.several;
         }
-        return value_in_range(lanes_multiplied(tables, out, &factor, number->known),
-                              range_multiplied(value_range(tables, &factor), number->known));
+        out = value_in_range(lanes_multiplied(tables, out, &factor, number->known),
+                             range_multiplied(value_range(tables, &factor), number->known));
+        return value_ring_of_product(tables, &factor, number->known, out);
     }
     if (value_is_known(&a) && value_is_known(&b)) {
         for (unsigned i = 0; i < WARP_LANES; i++)
@@ -458,10 +491,12 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
     by = by < WORD_BITS ? by : WORD_BITS;
     if (by == 0)
         return a;
-    out.displacement = out.origin = out.several = out.low_bits = 0;
+    become_number(&out);
     out.range = range_shifted_right(value_range(tables, &a), by, is_signed);
     if (a.flags & FLAG_HALF)
         return value_not_followed(out, !(a.flags & FLAG_DATA), WHY_ARITHMETIC);
+    if (a.uniform_from && by >= a.uniform_from)
+        return value_in_range(value_of_shared_bits(&a), out.range);
     if (value_is_known(&a)) {
         for (unsigned i = 0; i < WARP_LANES; i++) {
             const uint32_t lane = a.known + lane_of(tables, &a, i);

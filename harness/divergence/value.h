@@ -82,8 +82,17 @@ struct value { /* without padding: its bytes are compared */
      * them alone have the same value */
     uint16_t alike;
     /* of lanes that are not known: how many low bits of each are known, see value_low.h */
-    uint16_t low_bits, low_lanes;
+    uint8_t low_bits;
+    /* of lanes that are not known: bits from this one on are the same in all, see value_low.h; 0:
+     * none */
+    uint8_t uniform_from;
+    uint16_t low_lanes;
     uint32_t low_known;
+    /* of lanes that are not known: a table of lanes, which all are turned around a ring by one
+     * amount that is not known, see value_ring.h; 0: none. The ring's size is a multiple of
+     * 2^ring_zeros, the amount one of 2^turn_zeros */
+    uint16_t ring;
+    uint8_t ring_zeros, turn_zeros;
     struct range range; /* zeroed: any; of known lanes, see value_range */
 };
 

@@ -2,7 +2,9 @@
  * Values that follow from several: the join of two paths, one of two by a predicate, some function
  * of all. */
 #include "code_facts.h"
+#include "value_low.h"
 #include "value_parts.h"
+#include "value_ring.h"
 
 struct value value_function(const struct value *values, size_t count)
 {
@@ -44,13 +46,26 @@ bool value_equal(const struct value *a, const struct value *b)
            a->origin == b->origin && a->several == b->several && a->bits == b->bits &&
            a->level == b->level && a->why == b->why && a->flags == b->flags &&
            a->alike == b->alike && a->low_bits == b->low_bits && a->low_lanes == b->low_lanes &&
-           a->low_known == b->low_known && range_equal(a->range, b->range);
+           a->low_known == b->low_known && a->uniform_from == b->uniform_from &&
+           a->ring == b->ring && a->ring_zeros == b->ring_zeros && a->turn_zeros == b->turn_zeros &&
+           range_equal(a->range, b->range);
 }
 
 /* Of a value that is one or the other: see `several` of a value. */
 static uint16_t have_several(const struct value *a, const struct value *b)
 {
     return a->several | b->several | (a->displacement != b->displacement);
+}
+
+/* From which bit on lanes share those of a value that is the one or the other for all of them; 0:
+ * none. */
+static uint8_t uniform_from_of_either(const struct lane_tables *tables, const struct value *a,
+                                      const struct value *b)
+{
+    const unsigned from_a = value_uniform_from(tables, a), from_b = value_uniform_from(tables, b);
+    const unsigned from = from_a > from_b ? from_a : from_b;
+
+    return (uint8_t)(from < WORD_BITS ? from : 0);
 }
 
 struct value value_join(const struct lane_tables *tables, struct value a, struct value b,
@@ -72,6 +87,10 @@ struct value value_join(const struct lane_tables *tables, struct value a, struct
     out.range = range_joined(value_range(tables, &a), value_range(tables, &b));
     out.origin = a.origin == b.origin ? a.origin : ORIGIN_MIXED;
     out.several = have_several(&a, &b);
+    if (!why) {
+        out.uniform_from = uniform_from_of_either(tables, &a, &b);
+        value_ring_of_either(&a, &b, &out);
+    }
     if (!why && a.lanes == b.lanes && !(a.lanes == LANES_THREAD && flags & FLAG_DATA)) {
         out.lanes = a.lanes;
         return value_leveled(out);

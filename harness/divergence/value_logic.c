@@ -2,6 +2,7 @@
  * Bits of abstract values: LOP3. */
 #include "value_low.h"
 #include "value_parts.h"
+#include "value_ring.h"
 
 /* The bits for which one of these rows of LOP3's table can hold: those where the operands can be 1,
  * and where 0. */
@@ -106,6 +107,35 @@ static struct value_low logic_low(const struct lane_tables *tables, const struct
     return all;
 }
 
+/* The operand of which an AND with a number takes some bits; NULL: it is no such. */
+static const struct value *masked(const struct value operands[3], unsigned results, uint32_t *mask)
+{
+    static const unsigned rows[3] = {0xf0, 0xcc, 0xaa}; /* in which the operand is 1 */
+
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned k = 0; k < 3; k++)
+            if (i != k && results == (rows[i] & rows[k]) && value_is_number(&operands[k])) {
+                *mask = operands[k].known;
+                return &operands[i];
+            }
+    return NULL;
+}
+
+/* An AND that takes bits which all lanes share follows from these; one that takes others may turn
+ * lanes around a ring. */
+static void logic_with_mask(struct lane_tables *tables, const struct value operands[3],
+                            unsigned results, struct value *out)
+{
+    uint32_t mask;
+    const struct value *const value = masked(operands, results, &mask);
+    const unsigned from = value ? value_uniform_from(tables, value) : WORD_BITS;
+
+    if (from < WORD_BITS && !(mask & low_bits(from)))
+        *out = value_of_shared_bits(value);
+    else if (value)
+        *out = value_ring_of_mask(tables, value, mask, *out);
+}
+
 struct value value_logic(struct lane_tables *tables, const struct value operands[3],
                          unsigned results)
 {
@@ -120,8 +150,10 @@ struct value value_logic(struct lane_tables *tables, const struct value operands
         ones[i] &= value_is_number(&operands[i]) ? operands[i].known : UINT32_MAX;
         bits = value_low_bits(&operands[i]) < bits ? value_low_bits(&operands[i]) : bits;
     }
-    out = value_in_range(logic_of(tables, operands, results),
-                         range_of(0, bits_of_rows(results, ones, zeros)));
+    out = logic_of(tables, operands, results);
+    if (!value_is_followed(&out))
+        logic_with_mask(tables, operands, results, &out);
+    out = value_in_range(out, range_of(0, bits_of_rows(results, ones, zeros)));
     if (value_is_followed(&out) || bits == 0)
         return out;
     low = logic_low(tables, operands, results, bits);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Low bits that are known: see value_low.h. */
+ * Low bits that are known, high bits that lanes share: see value_low.h. */
 #include "value_low.h"
 
 #include "value_parts.h"
@@ -44,6 +44,28 @@ struct value value_with_low(struct lane_tables *tables, struct value value,
     value.low_lanes = known.lanes;
     value.low_known = known.known;
     return value;
+}
+
+unsigned value_uniform_from(const struct lane_tables *tables, const struct value *value)
+{
+    if (value_is_uniform(value))
+        return 0;
+    if (value->flags & (FLAG_HALF | FLAG_HIGH))
+        return WORD_BITS;
+    if (!value_is_followed(value))
+        return value->uniform_from ? value->uniform_from : WORD_BITS;
+    /* What lanes add stays below: it carries nothing into the bits above. */
+    return value_lanes_stay(tables, value) ? value->bits : WORD_BITS;
+}
+
+struct value value_of_shared_bits(const struct value *value)
+{
+    struct value out = value_uniform(LEVEL_WARP);
+
+    out.why = value->why == WHY_DATA ? WHY_DATA : WHY_NONE;
+    out.flags = (value->flags & (FLAG_DATA | FLAG_RELIED)) | FLAG_SIGNED |
+                (value->flags & FLAG_WHOLE ? FLAG_RELIED : 0);
+    return out;
 }
 
 bool value_banks_are_apart(const struct lane_tables *tables, const struct value *address)

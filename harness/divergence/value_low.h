@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Low bits that are known though the value is not: a table that has a copy for each bank of shared
- * memory is read at 128 * data + 4 * lane, in the lane's own bank. */
+ * What is known of some bits of a value, though the value is not.
+ *
+ * Low bits that are known: a table that has a copy for each bank of shared memory is read at 128 *
+ * data + 4 * lane, in the lane's own bank.
+ *
+ * High bits that all lanes share: a loop from threadIdx.x to 1024 in steps of 256 has (1023 -
+ * threadIdx.x) / 256 more rounds, the same in a warp. Where a warp as a whole has one of several
+ * such values, its lanes are apart in ways that are not known, in the low bits alone. */
 #pragma once
 
 #include "value.h"
@@ -18,6 +24,13 @@ struct value_low value_low_of(const struct lane_tables *tables, const struct val
 /* The value, with these low bits, if its lanes are not known. */
 struct value value_with_low(struct lane_tables *tables, struct value value,
                             const struct value_low *low);
+
+/* The first bit from which on all lanes have the same bits; WORD_BITS: not known. Of a value with
+ * FLAG_WHOLE, that relies on blocks of whole warps. */
+unsigned value_uniform_from(const struct lane_tables *tables, const struct value *value);
+
+/* What follows from the bits that all lanes share, and from nothing else of the value. */
+struct value value_of_shared_bits(const struct value *value);
 
 /* Whether each lane of a warp reads a word in a bank of shared memory of its own. */
 bool value_banks_are_apart(const struct lane_tables *tables, const struct value *address);

@@ -173,7 +173,7 @@ class Answer(Scratch):
         self.assertIn(f"\n5 kernels of 3 names, {len(verdicts)} tables\n", said)
         worse = [key for key, told in verdicts.items() if "faster elsewhere" in told]
         self.assertEqual(worse, [(None, "lut", "constant")])
-        self.assertIn("\n    1 would be faster elsewhere: lut in 2 kernels of scale<...>\n", said)
+        self.assertIn("\n    1 would be faster elsewhere: lut in 3 kernels of scale<...>\n", said)
         fine = [key for key, told in verdicts.items() if told == {"as it should be"}]
         self.assertIn(f"\n    {len(fine)} are as they should be\n", said)
 
@@ -224,7 +224,7 @@ class Answer(Scratch):
         self.assertEqual(done.returncode, 1)
         self.assertRegex(
             done.stderr,
-            r"\Acbank: --fail: lut in 2 kernels of scale<...>: by the card of H200, constant keeps"
+            r"\Acbank: --fail: lut in 3 kernels of scale<...>: by the card of H200, constant keeps"
             r" .*x\n\Z",
         )
         self.assertEqual(done.stdout, cbank("advise", "--kernel", self.CUBIN).stdout)

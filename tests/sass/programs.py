@@ -187,6 +187,30 @@ class Walk(Statement):
         ]
 
 
+class Stride(Statement):
+    """A loop over a table in steps of a block or a warp, from the thread's own number on."""
+
+    def __init__(self, table, kind, first, step, behind, variable, rolled):
+        super().__init__([first])
+        self.table, self.kind, self.step, self.behind = table, kind, step, behind
+        self.variable, self.rolled = variable, rolled
+
+    def lines(self, context):
+        load = f"{self.table.load}({self.table.text}, j){self.table.part}"
+        return [
+            "{",
+            f"    {self.kind} j = {self.expressions[0]};",
+            "    LOOP",
+            *(['    _Pragma("unroll 1")'] if self.rolled else []),
+            f"    for (; j < {self.table.size}; j += {self.step}) {{",
+            "        ROUND",
+            f"        sum = sum * 3 + (u32){load}; // {self.table.name}",
+            "    }",
+            f"    {self.variable} = (u32)j{self.behind};",
+            "}",
+        ]
+
+
 class Search(Statement):
     """A binary search."""
 
@@ -1087,6 +1111,22 @@ class Maker:
         rounds = self.bounded(ROUNDS_MAX, self.pick(FLAVORS))
         return Walk(table, start, rounds, step, f"i{len(self.counters)}")
 
+    def stride(self):
+        table = self.table()
+        self.all_tables = [each for each in self.all_tables if each is not table]
+        steps = [step for step in (32, 48, 64, 128, 256, 320) if table.size <= 8 * step]
+        first = self.pick(("threadIdx.x", "threadIdx.x", "LANE", "(threadIdx.x & 63)", "THREAD"))
+        self.last = self.variable()
+        return Stride(
+            table,
+            self.pick(("u32", "s32")),
+            leaf("u32", first, 0, 1023),
+            self.pick(steps),
+            self.pick(("", " / 32u", " & 0xe0u", " >> 8")),
+            self.last,
+            self.chance(0.4),
+        )
+
     def search(self):
         table = self.table()
         self.all_tables = [each for each in self.all_tables if each is not table]
@@ -1228,7 +1268,7 @@ class Maker:
 
     def statement(self):
         ways = {"assign": 8, "load": 8, "walk": 1, "search": 1, "talk": 5, "call": 3, "local": 1}
-        ways["arms"] = 3
+        ways |= {"arms": 3, "stride": 1}
         if self.depth < 3:
             ways |= {"branch": 6, "loop": 4, "switch": 1, "keep": 1}
         if self.depth > 0 or self.device or self.chance(0.3):
@@ -1236,7 +1276,7 @@ class Maker:
         if self.program.more:
             ways |= {"jumps": 4 if self.depth < 3 else 0, "atomic": 3}
         way = self.draw.choices(list(ways), ways.values())[0]
-        if way in ("load", "walk", "search") and not self.room_for_tables():
+        if way in ("load", "walk", "search", "stride") and not self.room_for_tables():
             way = "assign"
         return getattr(self, way)()
 

@@ -240,10 +240,10 @@ def false_of_one(load, shape, truth):
             holds = truth.affine == "one" and truth.stride == stride
         if not holds:
             return f"{truth.affine} stride, {truth.stride} bytes"
-    if said in ("affine", "uneven") and load["addresses"] and truth.whole_most:
+    if load["addresses"] and truth.whole_most:
         if not truth.whole_least == truth.whole_most == load["addresses"]:
             return f"{truth.whole_least} to {truth.whole_most} addresses"
-    if said in ("affine", "uneven") and load["addresses"] and truth.most > load["addresses"]:
+    if load["addresses"] and truth.most > load["addresses"]:
         return f"{truth.most} addresses"
     if said in ("affine", "uneven", "thread") and not truth.alike:
         return "distances go with the data"

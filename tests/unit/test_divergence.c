@@ -211,6 +211,16 @@ static void append_logic(struct program *program, const struct drawn *drawn)
     set_predicates(words, PT, PT, true);
 }
 
+/* The lesser of two, or the greater, of signed or unsigned numbers. */
+static void append_least(struct program *program, const struct drawn *drawn)
+{
+    uint64_t *words =
+        append(program, OPCODE_VIMNMX, drawn->form, drawn->result, drawn->a, drawn->b, 0);
+
+    set(words, 72, 1, random_below(program, 2));
+    set_predicates(words, PT, PT, random_below(program, 2));
+}
+
 /* Arithmetic, of kinds 0 to 10. */
 static void append_arithmetic(struct program *program, unsigned kind)
 {
@@ -381,10 +391,14 @@ static void append_random(struct program *program)
     drawn.form = drawn.immediate ? NUMBER : REGISTERS;
     const uint32_t predicate = random_below(program, PREDICATES);
     const bool negated = random_below(program, 2);
-    const unsigned kind = random_below(program, program->architecture >= FIRST_64_BITS ? 27 : 23);
+    const unsigned kind = random_below(program, program->architecture >= FIRST_64_BITS ? 28 : 24);
 
     if (kind < 11) {
         append_arithmetic(program, kind);
+        return;
+    }
+    if (kind == 27 || (kind == 23 && program->architecture < FIRST_64_BITS)) {
+        append_least(program, &drawn);
         return;
     }
     if (kind >= 18) {
@@ -452,6 +466,86 @@ static uint64_t *append_compare(struct program *program, uint32_t predicate, uin
     return words;
 }
 
+/* How many rounds a loop has from the thread's number on, as compilers count them: the greater of
+ * it and a number, less it. What is made of that decides a load. */
+static void append_rounds(struct program *program)
+{
+    const uint32_t predicate = random_below(program, PREDICATES);
+    const struct drawn least = {.result = 7,
+                                .a = 9,
+                                .b = ONE_OF(program, 0, 1, 31, 32, 33, 64),
+                                .form = NUMBER};
+    uint64_t *words;
+
+    set(append(program, OPCODE_S2R, NUMBER, 9, 0, 0, 0), 72, 8, TID_X);
+    append_least(program, &least);
+    words = append(program, OPCODE_IADD3, NUMBER, 7, 9, ONE_OF(program, 0, 16, 31, 32, 63), 7);
+    set(words, 72, 1, random_below(program, 4) > 0);
+    set(words, 77, 3, PT);
+    set_predicates(words, PT, PT, true);
+    switch (random_below(program, 4)) {
+    case 0:
+        append_compare(program, predicate, 7, NUMBER, ONE_OF(program, 0, 31, 32, 33, 63, 64));
+        set_predicates(append(program, OPCODE_SEL, NUMBER, 8, RZ, 4, 0), 0, predicate, false);
+        break;
+    case 1:
+        append_shift(program, &(struct drawn){true, 8, 7, 0, RZ, NUMBER}, true);
+        set(program->words[program->count - 1], 32, 32, 4 + random_below(program, 3));
+        break;
+    case 2:
+        words = append(program, OPCODE_LOP3, NUMBER, 8, 7, ONE_OF(program, 16, 32, 48, 224), RZ);
+        set(words, 72, 8, 0xc0);
+        set_predicates(words, PT, PT, true);
+        break;
+    default:
+        append(program, OPCODE_MOV, REGISTERS, 8, 0, 7, 0);
+    }
+    words = append(program, OPCODE_LDS, NUMBER, 6, 8, 0, 0);
+    set(words, 73, 3, SIZE_WORD);
+}
+
+/* A sum, and a product. */
+static void append_add(struct program *program, uint32_t result, uint32_t a, uint32_t c)
+{
+    uint64_t *words = append(program, OPCODE_IADD3, NUMBER, result, a, small(program), c);
+
+    set(words, 77, 3, PT);
+    set_predicates(words, PT, PT, true);
+}
+
+static void append_times(struct program *program, uint32_t result, uint32_t a, uint32_t number)
+{
+    uint64_t *words = append(program, OPCODE_IMAD, NUMBER, result, a, number, RZ);
+
+    set(words, 73, 1, 1);
+    set_predicates(words, PT, PT, true);
+}
+
+/* An index that goes around: the thread's number and one that a warp shares, and some bits of the
+ * sum. */
+static void append_ring(struct program *program)
+{
+    uint64_t *words;
+
+    set(append(program, OPCODE_S2R, NUMBER, 9, 0, 0, 0), 72, 8, TID_X);
+    append_times(program, 9, 9, ONE_OF(program, 1, 1, 2, 3, 4, 7, 16));
+    if (random_below(program, 3))
+        append_parameter(program, 8);
+    else
+        set(append(program, OPCODE_LDS, NUMBER, 8, RZ, 0, 0), 73, 3, SIZE_WORD);
+    append_times(program, 8, 8, ONE_OF(program, 1, 1, 4, 8, 6));
+    append_add(program, 7, 9, 8);
+    append_times(program, 7, 7, ONE_OF(program, 1, 1, 4));
+    words = append(program, OPCODE_LOP3, NUMBER, 7, 7,
+                   ONE_OF(program, 7, 15, 31, 63, 127, 28, 124, 252, 240, 0x5c, 0x2f), RZ);
+    set(words, 72, 8, 0xc0);
+    set_predicates(words, PT, PT, true);
+    append_times(program, 7, 7, random_below(program, 4) ? ONE_OF(program, 1, 4, 12, 5) : 1u << 30);
+    append_add(program, 8, 7, random_below(program, 3) ? RZ : any_register(program));
+    words = append(program, OPCODE_LDS, NUMBER, 6, 8, 0, 0);
+    set(words, 73, 3, SIZE_WORD);
+}
+
 /* The stack, a value for each register, and some that differ as data, lanes and blocks do. */
 static void append_values(struct program *program)
 {
@@ -477,6 +571,10 @@ static void append_values(struct program *program)
         set(append(program, OPCODE_SHF, REGISTERS, 4, RZ, 4, 9), 73, 4, SHIFT_U32 | 1 << 3);
         set(program->words[program->count - 1], 80, 1, 1);
     }
+    if (random_below(program, 2))
+        append_rounds(program);
+    if (random_below(program, 2))
+        append_ring(program);
     append(program, OPCODE_MOV, NUMBER, COUNTER, 0, small(program), 0);
 }
 
@@ -863,6 +961,14 @@ static uint64_t long_sum(const struct lane *lane, const struct operation *operat
     return (get(operation->words, 72, 1) ? -a : a) + operation->long_b;
 }
 
+static uint32_t least_of(const struct operation *operation)
+{
+    const bool less = get(operation->words, 72, 1) ? (int32_t)operation->a < (int32_t)operation->b
+                                                   : operation->a < operation->b;
+
+    return less != get(operation->words, 90, 1) ? operation->a : operation->b;
+}
+
 /* Executes an instruction in a lane; thread: in the block. */
 static void step(struct lane *lane, const uint64_t words[2], const struct launch *launch,
                  uint32_t block, uint32_t thread, uint32_t architecture, bool is_given)
@@ -896,6 +1002,9 @@ static void step(struct lane *lane, const uint64_t words[2], const struct launch
         break;
     case OPCODE_LOP3:
         value = logic_of(in.a, in.b, in.c, (unsigned)get(words, 72, 8));
+        break;
+    case OPCODE_VIMNMX:
+        value = least_of(&in);
         break;
     case OPCODE_SEL:
         value = selected(lane, &in);
@@ -950,6 +1059,20 @@ static void note_load(const struct analysed_load *load, void *context)
     proven->depth = flow_depth(checked->flow, load->block);
 }
 
+/* Whether lanes on a ring have one address where they have it in the ring, and else have several.
+ */
+static bool lies_on_the_ring(const struct analysed_load *load, const uint64_t addresses[LANES],
+                             uint32_t active)
+{
+    bool lies = true;
+
+    for (unsigned i = 0; load->ring_addresses && i < LANES; i++)
+        for (unsigned k = 0; k < i; k++)
+            lies &= !(active >> i & active >> k & 1) ||
+                    (addresses[i] == addresses[k]) == (load->ring[i] == load->ring[k]);
+    return lies;
+}
+
 /* A contradiction to the class of a load that lanes execute together; NULL: none. */
 static const char *contradiction(struct proven *proven, const uint64_t addresses[LANES],
                                  uint32_t active, uint32_t block, uint32_t block_size)
@@ -958,11 +1081,15 @@ static const char *contradiction(struct proven *proven, const uint64_t addresses
     const unsigned first = (unsigned)__builtin_ctz(active);
     const uint64_t address = addresses[first];
 
+    if (load->condition && block_size % LANES != 0)
+        return NULL;
     for (unsigned i = first; i < LANES; i++)
         if (active >> i & 1 && (uint32_t)addresses[i] - load->range.first >
                                    range_last(load->range) - load->range.first)
             return "the range";
-    if (load->variation >= VARIATION_THREAD || (load->condition && block_size % LANES != 0))
+    if (!lies_on_the_ring(load, addresses, active))
+        return "the ring";
+    if (load->variation >= VARIATION_THREAD)
         return NULL;
     for (unsigned i = first + 1; i < LANES; i++) {
         const uint64_t apart = addresses[i] - address;

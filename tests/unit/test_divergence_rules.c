@@ -173,6 +173,71 @@ TEST(a_join_has_the_ranges_and_the_numbers_of_both_paths)
     assert_true(load.several);
 }
 
+/* -- indices that go around, and numbers of rounds ----------------------------------------------
+ */
+
+/* A lookup at (threadIdx.x * times + a parameter) & mask. */
+static struct analysed_load lookup_around(uint32_t times, uint32_t mask)
+{
+    struct program program = {.architecture = 90};
+    uint64_t *words;
+
+    append_special(&program, 2, TID_X);
+    append(&program, OPCODE_IMAD, NUMBER, 2, 2, times, PRODUCT);
+    words = append(&program, OPCODE_LDC, BANK, 4, RZ, 0, 0);
+    set(words, 38, 16, 0x210);
+    set(words, 73, 3, SIZE_WORD);
+    append(&program, OPCODE_IADD3, REGISTERS, 4, 2, 4, SUM);
+    append(&program, OPCODE_LOP3, NUMBER, 4, 4, mask, C_RZ | 0xc0ull << 8 | TO(PT) | NO_IN);
+    append(&program, OPCODE_IMAD, NUMBER, 4, 4, 4, PRODUCT);
+    append_lookup(&program, 4);
+    return lookup_of(&program);
+}
+
+TEST(an_index_that_goes_around_has_as_many_addresses_as_without_a_turn)
+{
+    static const struct {
+        uint32_t times, mask, addresses; /* 0: not known */
+    } rows[] = {
+        {1, 31, 32},  {1, 15, 16},   {8, 63, 8},
+        {3, 255, 32}, {1, 1023, 32}, {1, 0x5c, 0}, /* the bits are not beside each other */
+        {1, 28, 0}, /* a carry from the two bits below moves some threads on */
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct analysed_load load = lookup_around(rows[i].times, rows[i].mask);
+
+        assert_int_equal(load.variation, VARIATION_THREAD);
+        assert_int_equal(load.ring_addresses, rows[i].addresses);
+        assert_true(load.one_dimension == (rows[i].addresses > 0));
+    }
+}
+
+/* A lookup at how often a loop runs from threadIdx.x to `limit` in steps of 2^step. */
+static enum variation rounds_vary(uint32_t limit, uint32_t step)
+{
+    const uint32_t stride = 1u << step;
+    struct program program = {.architecture = 90};
+
+    append_special(&program, 2, TID_X);
+    append(&program, OPCODE_VIMNMX, NUMBER, 4, 2, limit - stride, 15ull << 23 | TO(PT) | 1ull << 8);
+    append(&program, OPCODE_IADD3, NUMBER, 4, 2, stride - 1,
+           4 | NEGATED_A | NO_IN2 | TO(PT) | NO_IN);
+    append(&program, OPCODE_SHF, NUMBER, 4, RZ, step,
+           4 | (uint64_t)SHIFT_U32 << 9 | 1ull << 12 | 1ull << 16);
+    append_lookup(&program, 4);
+    return lookup_of(&program).variation;
+}
+
+TEST(a_loop_from_the_thread_to_a_number_of_whole_warps_has_one_number_of_rounds)
+{
+    assert_int_equal(rounds_vary(1024, 5), VARIATION_WARP);
+    assert_int_equal(rounds_vary(1024, 8), VARIATION_WARP);
+    assert_int_equal(rounds_vary(1000, 5),
+                     VARIATION_THREAD); /* 8 threads of a warp run once more */
+    assert_int_equal(rounds_vary(1024, 4), VARIATION_THREAD);
+}
+
 /* -- generic loads ----------------------------------------------------------------------------- */
 
 /* A lookup at what a generic load brings, whose address is the same in all threads. */
