@@ -95,7 +95,7 @@ static enum status fill_space(struct advice *advice, size_t index, struct index_
 static enum status add_spaces(struct advice *out, const struct plan *plan,
                               struct index_list *indices, struct access_counts *counts)
 {
-    const uint32_t architecture = 10 * out->card.cc_major + out->card.cc_minor;
+    const uint32_t architecture = card_architecture(&out->card);
 
     for (size_t i = 0; i < plan->count; i++) {
         const size_t index = out->count + out->excluded;

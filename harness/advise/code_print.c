@@ -121,7 +121,7 @@ static void summarize_verdict(const struct answer *answer, const struct verdict_
 static void print_card(const struct answer *answer)
 {
     const struct card *card = answer->card;
-    const uint32_t architecture = 10 * card->cc_major + card->cc_minor;
+    const uint32_t architecture = card_architecture(card);
 
     if (architecture == answer->code->architecture)
         advise_put(answer->stream, answer->look, "cycles: by the card of %s; nothing was measured",

@@ -7,6 +7,9 @@
 
 #include "status.h"
 
+/* How many rows an array has. */
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 /* A table: *count rows of row_bytes bytes, each beginning with `const char *name`. */
 struct table {
     const char *what; /* a noun for a row, for messages: "pattern" */

@@ -17,8 +17,6 @@
 
 enum { RECORDED_MAX = 1 << 20, VALUE_ROW = 6 /* where the conditions of a number end */ };
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* -- verdicts ---------------------------------------------------------------------------------- */
 
 /* The meaning of a verdict, with the level, what came before, and the share. */

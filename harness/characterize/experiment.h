@@ -3,8 +3,7 @@
 #pragma once
 
 #include "characterization.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#include "table.h"
 
 enum { BANK_BYTES = CBANK_TABLE_BYTES };
 

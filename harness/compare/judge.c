@@ -337,6 +337,12 @@ static struct deviation usual_deviation(const struct judged_cell *cell)
                              cell->copies, cell->sides[BASE].estimate.ns);
 }
 
+/* The deviation between processes that earlier runs of a cell had, or else the usual one. */
+static struct deviation assumed_deviation(const struct judged_cell *cell)
+{
+    return cell->before.degrees > 0 ? cell->before : usual_deviation(cell);
+}
+
 /* What the sides of a cell say of the deviation between processes, and of that between boards. */
 static void find_evidence(const struct judged_cell *cell, const struct judge_options *options,
                           struct deviation_evidence *processes, struct deviation_evidence *boards)
@@ -355,7 +361,7 @@ static void find_evidence(const struct judged_cell *cell, const struct judge_opt
     processes->own = deviation_pool(&processes->own, &cell->seen);
     if (isnan(within)) /* too few samples: the default says nothing of such times */
         return;
-    processes->before = cell->before.degrees > 0 ? cell->before : usual_deviation(cell);
+    processes->before = assumed_deviation(cell);
     /* The prior may come from more samples. */
     processes->before.value = fmax(processes->before.value, within);
     if (options->nights)
@@ -417,7 +423,7 @@ static bool is_slower_alone(const struct judged_cell *cell, const struct judge_o
                  excess = fmin(by_time, by_time - log(cell->clock_ratio)) -
                           log1p(options->threshold) - kinds_apart(cell, options);
     /* What samples of a shared GPU vary by is no part of it. */
-    const struct deviation usual = cell->before.degrees > 0 ? cell->before : usual_deviation(cell);
+    const struct deviation usual = assumed_deviation(cell);
     const struct deviation error = error_of(cell, options, &usual, &cell->board, counts);
 
     /* Samples of far fewer launches, which a neighbour makes of a plan, are of other launches. */

@@ -337,6 +337,11 @@ uint32_t card_unknown_of_model(const struct card *card)
     return unknown;
 }
 
+uint32_t card_architecture(const struct card *card)
+{
+    return 10 * card->cc_major + card->cc_minor;
+}
+
 struct optional card_integer(const struct card *card, enum card_key key)
 {
     const double value = card->number[key].value;

@@ -123,6 +123,9 @@ enum status card_check(const char *name, const cJSON *json, struct card *out);
  * empty set. */
 void card_keys_text(uint32_t keys, char out[CARD_TEXT_BYTES]);
 
+/* The number of its architecture: 90 of compute capability 9.0. */
+uint32_t card_architecture(const struct card *card);
+
 /* A number whose row is `whole`. */
 struct optional card_integer(const struct card *card, enum card_key key);
 

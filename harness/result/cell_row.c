@@ -3,6 +3,7 @@
  * views that have it. Ratios are found last: each to the best of the cells that differ by their
  * path alone. */
 #include "cell_row.h"
+#include "table.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -19,8 +20,6 @@
 enum { ELEMENT_BYTES = 4 };
 
 static const double narrow = 0.005; /* intervals that tell cells of different paths apart */
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* -- values ------------------------------------------------------------------------------------ */
 

@@ -4,8 +4,7 @@
 
 #include "cell_row.h"
 #include "show_result.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#include "table.h"
 
 static void value_reading(const struct grid_column *column, const void *row, struct grid_value *out)
 {

@@ -64,8 +64,6 @@ static void check_cases(struct cell cell, const struct expected_case *cases, siz
     }
 }
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* 2 blocks of 1024 and one thread more: 65 warps load input of 4 sectors, one of them of 1. A warp
  * reads 8 addresses 128 bytes apart: 8 sectors, all in one bank. 3 blocks copy 16384 elements: 512
  * loads, 2048 sectors each. */

@@ -9,8 +9,6 @@
 #include "table.h"
 #include "test.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* -- a document with a field of every kind ----------------------------------------------------- */
 
 struct fruit {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Elements of users' buffers: which differ, and how they are shown. */
 #include "elements.h"
+#include "table.h"
 
 #include <math.h>
 
 #include "cbank_case.h"
 #include "test.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define ELEMENTS(count, bytes, ...)                          \
     (&(struct cbank_buffer_report){.elements = (count),      \
                                    .element_bytes = (bytes), \

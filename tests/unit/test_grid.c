@@ -4,10 +4,9 @@
 #include <stdlib.h>
 
 #include "grid.h"
+#include "table.h"
 #include "test.h"
 #include "text.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 struct row {
     const char *name;
