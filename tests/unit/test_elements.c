@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Elements of users' buffers: which differ, and how they are shown. */
 #include "elements.h"
-#include "table.h"
 
 #include <math.h>
 
 #include "cbank_case.h"
+#include "table.h"
 #include "test.h"
 
 #define ELEMENTS(count, bytes, ...)                          \
