@@ -33,24 +33,26 @@ struct asked_cell {
     bool has_seen, has_boards;
     struct deviation seen, boards;
     uint32_t base_boards; /* GPUs that BASE is the median of */
-    bool cold, copies; /* by the identity */
+    bool cold, copies; /* by the identity, as the next two: names, "" where there is none */
+    char kernel[CELL_IDENTITY_BYTES], space[CELL_IDENTITY_BYTES];
 };
 
 struct question {
     double threshold;
     bool nights, boards_differ, same_kind, modelled;
-    char device[DEVICE_TEXT_BYTES]; /* model of the boards; "": not known */
+    char device[DEVICE_TEXT_BYTES]; /* model of the GPUs; "": not known */
     struct asked_cell *cells; /* owned */
     size_t cell_count;
 };
 
 /* -- reading ----------------------------------------------------------------------------------- */
 
-/* Sets what the noise of a cell depends on: whether its caches are flushed, and whether memory is
- * copied before every launch. False where the text is no identity. */
+/* Sets what the noise of a cell depends on: its kernel and memory space, whether its caches are
+ * flushed, and whether memory is copied before every launch. False where the text is no
+ * identity. */
 static bool take_identity(struct asked_cell *cell)
 {
-    enum { PATH = 1, CACHE_STATE = 5, COORDINATES };
+    enum { WORKLOAD, PATH, CACHE_STATE = 5, COORDINATES };
     static const struct table states = TABLE("cache state", cache_states, cache_state_count);
     static const char copied[] = "refill_bytes=";
     char text[CELL_IDENTITY_BYTES], *rest = text, *part;
@@ -61,8 +63,12 @@ static bool take_identity(struct asked_cell *cell)
 
     memcpy(text, cell->identity, sizeof(text));
     for (; (part = strsep(&rest, "/")); i++) {
-        if (i == PATH)
+        if (i == WORKLOAD)
+            snprintf(cell->kernel, sizeof(cell->kernel), "%s", part);
+        if (i == PATH) {
+            snprintf(cell->space, sizeof(cell->space), "%s", part);
             path = table_find(&table_of_paths, part);
+        }
         if (i == CACHE_STATE)
             state = table_find(&states, part);
         if (i >= COORDINATES && strncmp(part, copied, strlen(copied)) == 0)
@@ -250,6 +256,8 @@ static enum status ask_cell(struct asked_cell *from, const struct question *ques
     *cell = judged_unknown;
     cell->cold = from->cold;
     cell->copies = from->copies;
+    cell->unmeasured =
+        !deviation_measured(question->device, from->kernel, from->space, from->cold, from->copies);
     cell->before = (struct deviation){0};
     for (size_t i = 0; i < from->known_count; i++)
         cell->before = deviation_pool(&cell->before, &from->known[i]);

@@ -19,12 +19,15 @@ HOT = "add/constant/per_warp/12800000/1024/hot"
 COLD = "add/global/per_thread/12800/256/cold"
 COPIES = "refill/constant/per_warp/12800/1024/hot/refill_bytes=65536"
 PARAMETERS = "refill/param/per_warp/12800/1024/hot/refill_bytes=2048"
+MODEL = "NVIDIA H200"
 TAIL_SCALE = stats.t.ppf(0.75, 3) / stats.norm.ppf(0.75)
 
 
-def question(*cells, **options):
+def question(*cells, device=MODEL, **options):
+    """device: None is left out."""
     keys = ("identity", "base_ns", "new_ns")
     return {
+        **({"device": device} if device else {}),
         **options,
         "cells": [{**dict(zip(keys, cell)), **(cell[3:] or ({},))[0]} for cell in cells],
     }
@@ -229,6 +232,43 @@ class Batch(Scratch):
             self.assertGreater(deviation(**more), 0.045)
             self.assertLess(deviation(**more), 0.06)
         self.assertLess(by_default, 0.002)
+
+    def test_a_gpu_or_a_cell_without_data_of_its_own_gets_the_widest_noise(self):
+        """As compare does. One process a side that is 1.25 % slower tells nothing; three that are
+        3 % slower do."""
+        unknown = "NVIDIA GeForce RTX 4090"
+        of_user = "table.cu:sum:shared/constant/per_warp/128/32/hot"
+        for device, identity, known in (
+            (MODEL, HOT, True),
+            (MODEL, COLD, True),
+            (MODEL, PARAMETERS, True),
+            (unknown, HOT, False),
+            (None, HOT, False),
+            (MODEL, HOT.replace("constant", "generic"), False),
+            (MODEL, COLD.replace("global", "texture"), False),
+            (MODEL, HOT.replace("hot", "cold"), True),
+            (MODEL, of_user, False),
+        ):
+            widest = second_judge.DEVIATIONS["widest", identity.split("/")[5]][0]
+            for nights in (False, True):
+                for processes in (1, 3):
+                    base = (20000 * numpy.array([1, 1.0001, 0.9999][:processes])).tolist()
+                    slower = 1.0125 if processes == 1 else 1.03
+                    new = (slower * numpy.array(base)).tolist()
+                    asked = question((identity, base, new), device=device, nights=nights)
+                    (said,) = self.ask([asked])[0]["cells"]
+                    noise = said["process_deviation"]
+                    where = device, identity, nights, processes
+                    if processes == 1:
+                        self.assertEqual(noise["origin"], "default" if known else "widest", where)
+                        self.assertEqual(noise["value"] >= widest, not known, where)
+                        self.assertEqual(
+                            said["verdict"],
+                            "regressed" if known else "inconclusive",
+                            where,
+                        )
+                    if processes == 3 and not nights:
+                        self.assertEqual(said["verdict"], "regressed", where)
 
     def test_few_nights_that_are_noisier_than_known_are_taken_to_be_more_so(self):
         """Three in four deviations of so few values are below what is taken."""
