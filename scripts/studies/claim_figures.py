@@ -21,14 +21,15 @@ class Missing(Exception):
 
 
 class Figure:
-    """A number with its interval."""
+    """A number with its interval of 95 %, or with what it is from and to."""
 
-    def __init__(self, value, low=None, high=None):
+    def __init__(self, value, low=None, high=None, spread=False):
         self.value, self.low, self.high = (
             value,
             value if low is None else low,
             value if high is None else high,
         )
+        self.spread = spread
 
     def __truediv__(self, other):
         if other.low <= 0:
@@ -39,8 +40,9 @@ class Figure:
         return Figure(self.value - other.value, self.low - other.high, self.high - other.low)
 
     def text(self, form):
-        ends = "" if self.low == self.high else f" [{self.low:{form}}, {self.high:{form}}]"
-        return f"{self.value:{form}}{ends}"
+        low, high = f"{self.low:{form}}", f"{self.high:{form}}"
+        ends = f", {low} to {high}" if self.spread else f" [{low}, {high}]"
+        return f"{self.value:{form}}{'' if self.low == self.high else ends}"
 
 
 def identity(cell):
@@ -162,6 +164,27 @@ STENCIL_CELL, CONVOLUTION = (
     "stencil_1d {} lockstep 16777216 32",
     "conv_2d {} lockstep 16777216 radius=3",
 )
+
+
+def worst_shape(results):
+    """The largest ratio of constant to global of all convolutions. Their filters are read in loops
+    over constant bounds, which compile to the uniform load."""
+    ratios = []
+    for name, cell in results.cells.items():
+        workload, path, *rest = (word for word in name.split("/") if word != "hot")
+        shape = f"{workload} {{}} {' '.join(rest)}"
+        known = cell["time_ns"]["value"] is not None and "cold" not in rest
+        if workload.startswith("conv_") and path == "constant_uniform" and known:
+            ratios.append(times(shape.format(path), shape.format("global"))(results))
+    if not ratios:
+        raise Missing("convolution of both memory spaces")
+    return max(ratios, key=lambda ratio: ratio.value)
+
+
+def l2_latency(results):
+    """Its lines differ by their way to the SM: these are no ends of an interval."""
+    latency = results.entry("geometry_global", lambda its: its["geometry"]["levels"][1]["latency"])
+    return Figure(latency.value, latency.low, latency.high, spread=True)
 
 
 def as_published(pattern, elements):
