@@ -136,7 +136,7 @@ static struct level_line level_line(const struct outcome *outcome, size_t k)
 
     if (isfinite(latency->value))
         snprintf(line.cycles, sizeof(line.cycles),
-                 latency->ci_high > latency->ci_low ? "%.4g [%.3g, %.3g]" : "%.4g", latency->value,
+                 latency->ci_high > latency->ci_low ? "%.4g, %.3g to %.3g" : "%.4g", latency->value,
                  latency->ci_low, latency->ci_high);
     return line;
 }
@@ -284,7 +284,7 @@ static void print_level(const struct geometry_level *level, size_t number)
 
     snprintf(found, sizeof(found), "level %zu: ", number);
     if (isfinite(level->latency.value))
-        text_join(found, sizeof(found), "", "%.4g [%.4g, %.4g] cycles from %s",
+        text_join(found, sizeof(found), "", "%.4g, %.4g to %.4g cycles from %s",
                   level->latency.value, level->latency.ci_low, level->latency.ci_high,
                   level->every_sm ? "every SM" : "one SM");
     else

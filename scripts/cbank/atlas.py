@@ -5,6 +5,7 @@ interval and its source."""
 from __future__ import annotations
 
 import sys
+from collections import namedtuple
 from collections.abc import Iterator
 
 import pandas
@@ -14,8 +15,9 @@ from .errors import Failure, Parser, printable
 from .figures.source import Source
 
 # A fact: its name; the experiment of a characterization, its level, and the name of the number; the
-# key of a card.
-FACTS = (
+# key of a card; whether its ends are the least and the largest, and no interval of 95 %.
+Fact = namedtuple("Fact", "name where key spread", defaults=(False,))
+ROWS = (
     (
         "L1 constant cache, size (bytes)",
         ("geometry_constant", 1, "capacity_bytes"),
@@ -37,6 +39,7 @@ FACTS = (
         "L1.5 constant cache, latency over SMs (cycles)",
         ("geometry_constant_modules", 2, "latency"),
         None,
+        True,
     ),
     ("L1.5 constant caches of so many SMs", ("sharing_constant", None, "group_sizes"), None),
     (
@@ -62,10 +65,16 @@ FACTS = (
     ),
     ("L1, latency (cycles)", ("latency_global", None, "latency"), "l1_latency_cycles"),
     ("L1, working set that hits (bytes)", ("geometry_global", 1, "fits_bytes"), None),
-    ("L2, latency over lines (cycles)", ("geometry_global", 2, "latency"), "l2_latency_cycles"),
+    (
+        "L2, latency over lines (cycles)",
+        ("geometry_global", 2, "latency"),
+        "l2_latency_cycles",
+        True,
+    ),
     ("L2, size (bytes)", None, "l2_bytes"),
     ("launch overhead (ns)", None, "launch_ns"),
 )
+FACTS = tuple(Fact(*row) for row in ROWS)
 # Numbers that a card quotes, by name and level, and the fact that they are of.
 QUOTED = {
     ("capacity", 1): 0,
@@ -130,7 +139,7 @@ def facts(sources: list[Source]) -> pandas.DataFrame:
 
 def of_characterization(source: Source) -> Iterator[list]:
     chip, rows = source.content["device"]["name"], frames.whole(source.frame)
-    for name, where, _ in FACTS:
+    for name, where, *_ in FACTS:
         if where is None:
             continue
         experiment, level, number = where
@@ -159,7 +168,7 @@ def of_characterization(source: Source) -> Iterator[list]:
 def of_card(chip: str, source: Source) -> Iterator[list]:
     rows = frames.whole(source.frame)
     by_key = {row["number"]: row for row in rows[rows["origin"].notna()].to_dict("records")}
-    for name, _, key in FACTS:
+    for name, _, key, _ in FACTS:
         row = by_key.get(key)
         if row:
             method = f": {row['method']}" if row["origin"] == "published" and row["method"] else ""
@@ -202,7 +211,7 @@ def grid(rows: pandas.DataFrame) -> tuple[list[str], dict[str, list], list[str]]
         ["chip", "fact", "value", "text", "source"]
     )
     chips, numbers, notes, lines = list(dict.fromkeys(rows["chip"])), {}, [], {}
-    for name, _, _ in FACTS:
+    for name, *_, spread in FACTS:
         texts = []
         for chip in chips:
             its = known[(known["chip"] == chip) & (known["fact"] == name)]
@@ -214,7 +223,7 @@ def grid(rows: pandas.DataFrame) -> tuple[list[str], dict[str, list], list[str]]
                 (
                     row["text"]
                     if isinstance(row["text"], str)
-                    else tables.with_interval(row["value"], row["low"], row["high"])
+                    else tables.with_ends(row["value"], row["low"], row["high"], spread)
                 )
                 for row in its.to_dict("records")
             ]

@@ -322,11 +322,12 @@ LEVEL_KEYS = {
 }
 
 
-def number_text(row: dict) -> str:
+def number_text(row: dict, spread: bool = False) -> str:
+    """spread: its ends are the least and the largest."""
     return (
         row["text"]
         if isinstance(row.get("text"), str)
-        else tables.with_interval(row["value"], row["low"], row["high"])
+        else tables.with_ends(row["value"], row["low"], row["high"], spread)
     )
 
 
@@ -351,7 +352,10 @@ def geometry_table(experiment: str, members: pandas.DataFrame, label: str) -> Ta
     """The levels of a geometry, and why a number of one is not known."""
     levels = []
     for level, rows in members.groupby("level"):
-        texts = {row["number"]: number_text(row) for row in rows[::-1].to_dict("records")}
+        texts = {
+            row["number"]: number_text(row, row["number"] == "latency")
+            for row in rows[::-1].to_dict("records")
+        }
         levels.append([f"level {int(level)}", *(texts.get(key) for key in LEVEL_KEYS)])
     unknown = members[members["value"].isna() & members["number"].isin(LEVEL_KEYS)]
     lines = [
@@ -532,6 +536,9 @@ def history_section(one: One) -> dict:
             else "no level changed"
         )
     )
+    if content["levels"]:
+        few = tables.plural(len(content["levels"]), "step")
+        summary += f"; {few} in series with too few runs to tell a change from chance"
     rows = [
         [
             change["since_utc"],

@@ -86,9 +86,13 @@ def interval(low: float | None, high: float | None, text: Callable[[float], str]
     return "" if missing(low) or missing(high) else f"[{text(low)}, {text(high)}]"
 
 
-def with_interval(value: object, low: float | None, high: float | None) -> str:
-    """A number and its interval as text."""
-    return f"{count(value)} {interval(low, high) if low != high else ''}".strip()
+def with_ends(value: object, low: float | None, high: float | None, spread: bool) -> str:
+    """A number as text, with its interval in brackets, or with what it is from and to."""
+    if low == high or missing(low) or missing(high):
+        return count(value)
+    return count(value) + (
+        f", {count(low)} to {count(high)}" if spread else f" {interval(low, high)}"
+    )
 
 
 def percent(share: float | None) -> str:

@@ -188,7 +188,7 @@ class Content(Case):
         self.assertEqual(
             {path: row[0] for path, row in rows.items() if path in wanted},
             {
-                path: tables.with_interval(its["value"], its["low"], its["high"])
+                path: tables.with_ends(its["value"], its["low"], its["high"], False)
                 for path, its in wanted.items()
             },
         )

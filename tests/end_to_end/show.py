@@ -105,7 +105,7 @@ class Show(Scratch):
             self.assertLessEqual(said.count("\n"), SCREEN)
             for text in (
                 "constant 28 | 11 2 | 63.9",
-                "[93, 111] 131072 256 256 8 64",
+                "93 to 111 131072 256 256 8 64",
                 "constant: Each further distinct address",
             ):
                 self.assertIn(text, " ".join(said.split()))
