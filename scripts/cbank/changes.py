@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
 """What changed over nights: of many GPUs (cbank fleet), and of series (cbank history).
 
-Where a series may have changed is looked for here. Whether a cell is slower, and by how much, the
-instrument says: the times before and since are the two sides of a question (instrument.judge). p is
-that of medians, so that one bad night moves nothing.
+Of a GPU whose last nights changed, the instrument says whether a cell is slower, and by how much:
+the times before and since are the two sides of a question (instrument.judge). p is that of medians,
+so that one bad night moves nothing. Whether a series of many nights has a change at all, whatever
+its noise is and however its nights correlate, is asked in self_normalized.py.
 
-One error rate holds for all that is listed, RATE. The p of all wholes that were looked at, or of
-all series, are corrected together (Benjamini and Hochberg 1995). Of what is listed, such a share is
-false on average. Where nothing changed, so rarely is anything listed. p is first multiplied by the
-number of places that were looked at in a series (Bonferroni).
+One error rate holds for all that is listed, RATE: where nothing changed, so rarely does a night or
+a history list anything. The p of all wholes that were looked at are corrected together (Benjamini
+and Hochberg 1995). Of what is listed, such a share is false on average. p is first multiplied by
+the number of places that were looked at. The series of a history share the rate (Bonferroni), and
+so do the stretches of a series.
 
 Times are logarithms: 0.01 is 1 %. A cell's times are an array of shape [GPUs, rounds], NaN where
 there is none.
@@ -32,8 +34,9 @@ import numpy as np
 
 from . import instrument
 from .robust import centre, difference_scale, levels, median_of, partition
+from .self_normalized import VALUES_LEAST, splits_of
 
-RATE = 0.01  # of false ones among what is listed, and of nights and histories without a change
+RATE = 0.05  # of nights and of histories without a change that list one
 
 # values at the end of a series that are held against those before
 LENGTHS = (1, 2, 3, 5, 8, 13, 21, 30)
@@ -226,6 +229,7 @@ class Wholes:
     seen: list[dict | None]  # what all GPUs show of the noise of each
     nights: np.ndarray  # of each round
     tests: int  # of the whole verdict
+    device: str  # the model, whose noise the instrument may know
     rate: float = RATE
 
     def __post_init__(self):
@@ -255,7 +259,8 @@ class Wholes:
                         new_nights=self.nights[new].tolist() if several else None,
                     )
                 )
-        return {"nights": True, "threshold": threshold, "cells": cells}, numbers
+        question = {"nights": True, "threshold": threshold, "device": self.device, "cells": cells}
+        return question, numbers
 
     def ask(
         self, values: np.ndarray, cuts: list[Cut], threshold: float, moved: list | None = None
@@ -318,6 +323,7 @@ class Series:
 
     identity: str
     gpu: int
+    device: str  # the model of that GPU
     log_ns: np.ndarray
     known: list
     modelled: bool  # predictions, which do not vary
@@ -325,88 +331,100 @@ class Series:
 
 @dataclass
 class Step:
-    """Where the level of a series changed."""
+    """Where the level of a series changed, or may have."""
 
     series: int
     first: int  # value of the new level
     before: int  # values of either level
     after: int
-    ratio: dict  # of the levels, as the instrument says it
-    noise: dict | None  # of a value, that it was held against; None: of predictions
-    p: float  # corrected for all series
+    change: float  # of the logarithm
+    half: float  # of its interval of 95 %; NaN: not known
+    p: float  # corrected for all series; NaN: too few values to tell it from chance
 
 
-def ask_by_gpu(series: list[Series], asked: list[tuple[int, dict]]) -> list[dict]:
-    """Answers to questions about cells, (series, question). Those of a GPU are judged together:
-    what is known before of their noise is scaled to what they show."""
+def known_noise(series: list[Series], values: np.ndarray, counts: np.ndarray) -> list[dict]:
+    """The deviation of a value of each by what the instrument knows of the noise and what
+    neighbours show. Series of a GPU are asked about together: what is known before of their noise
+    is scaled to what they show."""
     together = {}
-    for place, (number, _) in enumerate(asked):
-        together.setdefault((series[number].gpu, series[number].modelled), []).append(place)
-    answers = [None] * len(asked)
-    for places, said in zip(
-        together.values(),
-        instrument.judge(
-            [
-                {
-                    "nights": True,
-                    "modelled": modelled,
-                    "cells": [asked[place][1] for place in places],
-                }
-                for (_, modelled), places in together.items()
-            ]
-        ),
-    ):
-        for place, answer in zip(places, said):
-            answers[place] = answer
-    return answers
-
-
-def question_of(series: Series, base: np.ndarray, new: np.ndarray, **more: object) -> dict:
-    return Cell(series.identity, series.log_ns, series.known).question(base, new, **more)
-
-
-def levels_of(series: list[Series]) -> list[list[tuple[int, int, float]]]:
-    """(first value, number of values, mean) of the levels of each. They are where it may have
-    changed: a partition by what the instrument knows of the noise and what neighbours show."""
-    logs = [each.log_ns for each in series]
-    counts = np.array(list(map(len, logs)))
-    values = np.zeros((len(logs), counts.max()))
-    for row, each in zip(values, logs):
-        row[: len(each)] = each
-    asked = []
-    for number, scale in enumerate(difference_scale(values, counts)):
-        ordered, count = np.sort(logs[number]), counts[number]
-        middle = (ordered[None, (count - 1) // 2] + ordered[None, count // 2]) / 2  # the median
+    for number, (of, scale) in enumerate(zip(series, difference_scale(values, counts))):
+        middle = np.array([np.median(of.log_ns)])
         seen = evidence(float(scale), EFFICIENCY_OF_DIFFERENCE * (counts[number] - 1))
-        asked.append((number, question_of(series[number], middle, middle, seen=seen)))
-    known = [
-        answer["process_deviation"] or evidence(0.0, 1e5) for answer in ask_by_gpu(series, asked)
+        cell = Cell(of.identity, of.log_ns, of.known).question(middle, middle, seen=seen)
+        together.setdefault((of.gpu, of.device, of.modelled), []).append((number, cell))
+    found = [evidence(0.0, 1e5)] * len(series)
+    questions = [
+        {
+            "nights": True,
+            "modelled": modelled,
+            "device": device,
+            "cells": [cell for _, cell in asked],
+        }
+        for (_, device, modelled), asked in together.items()
     ]
+    for asked, said in zip(together.values(), instrument.judge(questions)):
+        for (number, _), answer in zip(asked, said):
+            found[number] = answer["process_deviation"] or found[number]
+    return found
+
+
+def find_levels(series: list[Series]) -> list[Step]:
+    """The levels of series by a partition: of predictions, which are certain, and of few values,
+    which tell nothing."""
+    if not series:
+        return []
+    counts = np.array([len(of.log_ns) for of in series])
+    values = np.zeros((len(series), counts.max()))
+    for row, of in zip(values, series):
+        row[: len(of.log_ns)] = of.log_ns
+    known = known_noise(series, values, counts)
     deviation, degrees = (
         np.array([noise[key] for noise in known]) for key in ("value", "degrees_of_freedom")
     )
-    least = np.full(len(series), RUNS_OF_A_LEVEL)
-    last = partition(values, counts, least, deviation, degrees)
-    return list(map(levels, values, last, counts))
+    last = partition(values, counts, np.full(len(series), RUNS_OF_A_LEVEL), deviation, degrees)
+    found = []
+    for number, of_levels in enumerate(map(levels, values, last, counts)):
+        half, p = (0.0, 0.0) if series[number].modelled else (math.nan, math.nan)
+        for (_, before, old), (first, after, new) in zip(of_levels, of_levels[1:]):
+            found.append(Step(number, first, before, after, new - old, half, p))
+    return found
+
+
+def find_changes_of_means(series: list[np.ndarray], threshold: float) -> list[Step]:
+    """The steps of series of enough values, at RATE for all together."""
+    of_length = {}
+    for number, values in enumerate(series):
+        of_length.setdefault(len(values), []).append(number)
+    found = []
+    for length, numbers in of_length.items():
+        rows = np.array([series[number] for number in numbers])
+        splits = {}
+        for split in splits_of(rows, RATE / len(series), threshold):
+            splits.setdefault(split.row, []).append(split)
+        for row, of_row in splits.items():
+            ends = [0, *(split.at for split in of_row), length]
+            for split, start, end in zip(of_row, ends, ends[2:]):
+                p = min(1, split.p * len(series))
+                before, after = split.at - start, end - split.at
+                numbers_of = (numbers[row], split.at, before, after)
+                found.append(Step(*numbers_of, split.change, split.half, p))
+    return found
 
 
 def find_steps(series: list[Series], threshold: float) -> list[Step]:
-    """The steps of all series, each of two levels of two values or more. threshold: relative. A
-    step was looked for between any three values of its series: so many places count."""
-    if not series:
-        return []
-    found, asked = [], []
-    for number, found_levels in enumerate(levels_of(series)):
-        values = series[number].log_ns
-        for (start, before, _), (first, after, _) in zip(found_levels, found_levels[1:]):
-            base, new = values[start:first], values[first : first + after]
-            found.append(Step(number, first, before, after, {}, None, 1.0))
-            asked.append((number, question_of(series[number], base, new)))
-    for step, answer in zip(found, ask_by_gpu(series, asked)):
-        step.ratio, step.noise = answer["ratio"], answer["process_deviation"]
-        if abs(step.ratio["value"] - 1) >= threshold:
-            step.p = min(1, step.ratio["p"] * math.comb(len(series[step.series].log_ns) - 1, 3))
-    p = corrected(np.array([step.p for step in found]), max(len(series), len(found)))
-    for step, corrected_p in zip(found, p.tolist()):
-        step.p = corrected_p
-    return [step for step in found if step.p <= RATE and abs(step.ratio["value"] - 1) >= threshold]
+    """The steps of all series. threshold: relative. Series of fewer than VALUES_LEAST values show
+    their levels alone, without p."""
+    tested, rest = [], []
+    for number, of in enumerate(series):
+        few = of.modelled or len(of.log_ns) < VALUES_LEAST
+        (rest if few else tested).append(number)
+    found = []
+    for numbers, steps in (
+        (tested, find_changes_of_means([series[i].log_ns for i in tested], threshold)),
+        (rest, find_levels([series[i] for i in rest])),
+    ):
+        for step in steps:
+            step.series = numbers[step.series]
+            found.append(step)
+    found = [step for step in found if abs(math.expm1(step.change)) >= threshold]
+    return sorted(found, key=lambda step: (step.series, step.first))

@@ -46,6 +46,7 @@ NO_KIND = -1
 COVERED_LEAST = 0.85  # of a group, whose change is then the group's
 GROUP_SHARE = 0.5  # of the threshold, for groups
 EFFICIENCY_OF_QN = 0.82
+CORRELATION_MOST = 0.8  # of nights, that is told from changes
 
 
 @dataclass
@@ -62,7 +63,7 @@ class Kinds:
 
     numbers: np.ndarray  # of each GPU; NO_KIND: not known
     never_seen: np.ndarray  # of each GPU: its kind is known, and no normal has it
-    device: str = ""  # the model, whose normal the instrument may know
+    device: str = ""  # the model, whose normal and whose noise the instrument may know
 
 
 @dataclass
@@ -113,9 +114,13 @@ class Search:
         self.left = np.array(
             [cell.log_ns - self.level(cell.log_ns)[:, None] for cell in self.cells]
         )
+        self.correlation = self.find_correlation()
+        # so many nights say as much as one that is like no other
+        self.alike = max(round((1 + self.correlation) / (1 - self.correlation)), 1)
         nights = np.searchsorted(self.firsts, rounds, side="right")
+        nights = (nights[-1] - nights) // self.alike
         seen = [self.seen_of(left) for left in self.left]
-        self.wholes = Wholes(self.cells, seen, nights, tests, limits.rate)
+        self.wholes = Wholes(self.cells, seen, nights, tests, self.kinds.device, limits.rate)
 
     def level(self, log_ns: np.ndarray) -> np.ndarray:
         """The median of each GPU: of its baseline, where it has one."""
@@ -125,12 +130,13 @@ class Search:
         based = median_of(np.where(self.base, log_ns, np.nan))
         return np.where(np.isnan(based), level, based)
 
-    def seen_of(self, left: np.ndarray) -> dict | None:
-        """The deviation of one value of a cell, by the differences of all GPUs from night to
-        night, else within nights. Too few are no evidence: the step that is looked for may be
-        most of them."""
+    def differences(self, left: np.ndarray, lag: int) -> tuple[float, int] | None:
+        """(deviation of one value of a cell by the differences of all GPUs over so many nights,
+        else within nights; how many these are). Too few are no evidence: the step that is looked
+        for may be most of them."""
+        nights = left[:, self.firsts]
         for differences in (
-            np.diff(left[:, self.firsts], axis=1),
+            nights[:, lag:] - nights[:, :-lag],
             np.delete(np.diff(left, axis=1), self.firsts[1:] - 1, axis=1),
         ):
             steps = differences.T  # [times, GPUs]
@@ -139,9 +145,31 @@ class Search:
             count = int(counts.sum())
             if count >= DIFFERENCES_LEAST and (len(steps) >= DIFFERENCES_LEAST or wander.any()):
                 sizes = np.abs(steps - np.where(wander, medians(steps, counts), 0)[:, None]).ravel()
-                value = float(median_of(sizes[None])[0]) / (0.6745 * math.sqrt(2))
-                return evidence(value, EFFICIENCY_OF_DIFFERENCE * count)
+                return float(median_of(sizes[None])[0]) / (0.6745 * math.sqrt(2)), count
         return None
+
+    def find_correlation(self) -> float:
+        """How far a night is like the one before, of all cells and GPUs together. Where it is r,
+        the variance of differences over n nights is 1 - r^n of twice that of nights. 0 of few
+        GPUs, which do not tell it from a step of one of them."""
+        lag = len(self.firsts) // 2 if self.gpus >= WANDER_LEAST else 0
+        shares = []
+        for left in self.left if lag > 1 else ():
+            near, far = (self.differences(left, of) for of in (1, lag))
+            if near and far and far[0] > 0:
+                shares.append((near[0] / far[0]) ** 2)
+        grid = np.linspace(0, CORRELATION_MOST, 81)
+        # falls from 1 on
+        expected = (1 - grid) / (1 - grid**lag) if lag > 1 else grid
+        return float(np.interp(-np.median(shares), -expected, grid)) if shares else 0.0
+
+    def seen_of(self, left: np.ndarray) -> dict | None:
+        """The deviation of one value of a cell, by what all GPUs show."""
+        found = self.differences(left, 1)
+        if not found:
+            return None
+        value, count = found[0] / math.sqrt(1 - self.correlation), found[1] / self.alike
+        return evidence(value, EFFICIENCY_OF_DIFFERENCE * count)
 
     def describe(self, level: int, group: int, values: np.ndarray, found: Found) -> Change:
         """A change of a cell, and since when it is there."""
@@ -295,7 +323,7 @@ class Search:
                 last[:, members[i]],
                 others[i],
                 accepted[:, members[i]],
-                {"same_kind": True} if same_kind else {"device": self.kinds.device},
+                same_kind,
             )
             for i in far
         ]
@@ -348,11 +376,10 @@ class Search:
         recent: np.ndarray,
         others: list[tuple[float, int, dict | None] | None],
         accepted: np.ndarray,
-        kinds: dict,
+        same_kind: bool,
     ) -> tuple[dict, list[int]]:
         """The question whether a GPU differs from the others by more than is accepted, and the
-        cells that it is about. recent: the rounds whose values say where it is; kinds: what the
-        question says of these."""
+        cells that it is about. recent: the rounds whose values say where it is."""
         numbers = [
             number for number, (peers, new) in enumerate(zip(others, recent)) if peers and new.any()
         ]
@@ -369,7 +396,14 @@ class Search:
                     base_boards=count,
                 )
             )
-        return {"nights": True, "boards_differ": True, **kinds, "cells": cells}, numbers
+        question = {
+            "nights": True,
+            "boards_differ": True,
+            "same_kind": same_kind,
+            "device": self.kinds.device,
+            "cells": cells,
+        }
+        return question, numbers
 
 
 def judge(

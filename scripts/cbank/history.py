@@ -3,7 +3,8 @@
 
 PATH is a result, a folder of them, or a store. Below the runs stand the levels that changed: since
 which run, on which GPU, in which cell, by how much. The driver, the VBIOS or the code that changed
-at the same time is named. A level holds for two runs at least. Runs that cbank ingest --forget took
+at the same time is named. A level holds for three runs at least. Series of fewer than ten runs show
+their levels alone: so few do not tell a change from chance. Runs that cbank ingest --forget took
 out of a store are listed.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -31,6 +33,7 @@ from .fields import (
     word_of,
     written,
 )
+from .self_normalized import VALUES_LEAST
 from .series import Change, History, find_changes
 from .store import command_line
 
@@ -261,12 +264,12 @@ def started(history: History, run: int) -> str:
     return write_time(int(history.runs["started"][run]))
 
 
-def noise_of(change: Change, key: str, otherwise: object) -> object:
-    """A value of what a change was held against; of predictions there is none."""
-    return change.step.noise[key] if change.step.noise else otherwise
+def around(change: Change, sign: int) -> float:
+    """The change, or an end of its interval, as a share."""
+    return math.expm1(change.step.change + sign * change.step.half)
 
 
-CHANGE = (
+LEVEL = (
     Field(
         "since_utc",
         TEXT,
@@ -284,20 +287,7 @@ CHANGE = (
     Field("host", NAME, lambda history, change: history.setup(change.after)["host"]),
     Field("slot", NAME, lambda history, change: history.setup(change.after)["slot"]),
     Field("cell", TEXT, lambda history, change: change.cell),
-    Field("change", NUMBER, lambda history, change: change.step.ratio["value"] - 1),
-    Field(
-        "ci_low",
-        NUMBER,
-        lambda history, change: change.step.ratio["ci_low"] - 1,
-        "of the interval of 95 %",
-    ),
-    Field("ci_high", NUMBER, lambda history, change: change.step.ratio["ci_high"] - 1),
-    Field(
-        "p",
-        within(0, 1),
-        lambda history, change: change.step.p,
-        "that it is chance, corrected for all series and for all places in its series",
-    ),
+    Field("change", NUMBER, lambda history, change: math.expm1(change.step.change)),
     Field("runs_before", NUMBER, lambda history, change: change.step.before, "of the old level"),
     Field("runs_after", NUMBER, lambda history, change: change.step.after),
     *(
@@ -315,29 +305,29 @@ CHANGE = (
         lambda history, change: change.together or None,
         "what changed at the same time: driver, VBIOS, code",
     ),
+)
+
+CHANGE = (
+    *LEVEL,
     Field(
-        "noise",
-        or_null(within(0)),
-        lambda history, change: noise_of(change, "value", 0.0),
-        "deviation of the time of a night that the change was held against, of its logarithm",
+        "ci_low",
+        NUMBER,
+        lambda history, change: around(change, -1),
+        "of the interval of 95 %, whatever nights correlate up to 0.8",
     ),
+    Field("ci_high", NUMBER, lambda history, change: around(change, 1)),
     Field(
-        "noise_degrees_of_freedom",
-        within(0),
-        lambda history, change: noise_of(change, "degrees_of_freedom", 0.0),
-        "how well it is known; 0 of predictions",
-    ),
-    Field(
-        "noise_origin",
-        or_null(word_of(["calibration", "default"])),
-        lambda history, change: noise_of(change, "origin", None),
-        "null of predictions",
+        "p",
+        within(0, 1),
+        lambda history, change: change.step.p,
+        "that it is chance, corrected for all series and for all stretches of its series",
     ),
 )
 
 # What people see of a change.
-SHOWN = ("since_utc", "uuid", "host", "cell", "change", "ci_low", "ci_high", "with")
-SHOWN_OF_CHANGE = [field for field in CHANGE if field.key in SHOWN]
+SHOWN = ("since_utc", "uuid", "host", "cell", "change", "with")
+SHOWN_OF_LEVEL = [field for field in LEVEL if field.key in SHOWN]
+SHOWN_OF_CHANGE = [field for field in CHANGE if field.key in (*SHOWN, "ci_low", "ci_high")]
 
 # Of a row of the store: started_ms, uuid, file, forgotten_ms, why, hash.
 FORGOTTEN = (
@@ -366,8 +356,19 @@ DOCUMENT = Written(
         Field(
             "changes",
             list_of(CHANGE),
-            lambda history, view, changes: [written(CHANGE, history, change) for change in changes],
+            lambda history, view, changes: [
+                written(CHANGE, history, change) for change in changes if change.tested()
+            ],
             "levels that changed, the latest first",
+        ),
+        Field(
+            "levels",
+            list_of(LEVEL),
+            lambda history, view, changes: [
+                written(LEVEL, history, change) for change in changes if not change.tested()
+            ],
+            "levels of series that have too few runs to tell a change from chance, the latest"
+            " first",
         ),
         Field(
             "forgotten",
@@ -379,24 +380,36 @@ DOCUMENT = Written(
 )
 
 
+def steps_table(
+    title: str, history: History, changes: list[Change], fields: list[Field]
+) -> list[str]:
+    """Lines of a table of levels, for people; none where there are none."""
+    if not changes:
+        return []
+    rows = [written(fields, history, change) for change in changes]
+    cells = [
+        [row["since_utc"] for row in rows],
+        [text.short_uuid(row["uuid"] or "") or "-" for row in rows],
+        [printable(row["host"] or "-") for row in rows],
+        text.changes([row["change"] for row in rows]),
+    ]
+    if "ci_low" in rows[0]:
+        ends = (text.changes([row[key] for row in rows]) for key in ("ci_low", "ci_high"))
+        cells.append(list(map("{} to {}".format, *ends)))
+    notes = [
+        [f"cell: {row['cell']}", *([f"with it: {row['with']}"] if row["with"] else [])]
+        for row in rows
+    ]
+    return ["", title, *text.table(CHANGE_COLUMNS[: len(cells)], cells, notes)]
+
+
 def below(history: History, changes: list[Change]) -> list[str]:
     """Lines below the rows, for people."""
-    out = []
-    if changes:
-        rows = [written(SHOWN_OF_CHANGE, history, change) for change in changes]
-        low, high = (text.changes([row[key] for row in rows]) for key in ("ci_low", "ci_high"))
-        cells = [
-            [row["since_utc"] for row in rows],
-            [text.short_uuid(row["uuid"] or "") or "-" for row in rows],
-            [printable(row["host"] or "-") for row in rows],
-            text.changes([row["change"] for row in rows]),
-            list(map("{} to {}".format, low, high)),
-        ]
-        notes = [
-            [f"cell: {row['cell']}", *([f"with it: {row['with']}"] if row["with"] else [])]
-            for row in rows
-        ]
-        out += ["", "Levels that changed:", *text.table(CHANGE_COLUMNS, cells, notes)]
+    tested = [change for change in changes if change.tested()]
+    rest = [change for change in changes if not change.tested()]
+    few = f"Levels of series with fewer than {VALUES_LEAST} runs, which may be chance:"
+    out = steps_table("Levels that changed:", history, tested, SHOWN_OF_CHANGE)
+    out += steps_table(few, history, rest, SHOWN_OF_LEVEL)
     if history.forgotten:
         rows = [written(FORGOTTEN, *row) for row in history.forgotten]
         cells = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
+import math
 import os
 import re
 import sqlite3
@@ -276,10 +277,14 @@ class Change:
     step: Step
     together: str  # what changed at the same time: driver, VBIOS, code
 
+    def tested(self) -> bool:
+        """Whether it is known not to be chance."""
+        return not math.isnan(self.step.p)
+
 
 def find_changes(history: History, threshold: float) -> list[Change]:
-    """Changes of all series with four points or more whose times settled; the latest first.
-    `threshold` is relative."""
+    """Changes, and levels of short series, of all series with four points or more whose times
+    settled; the latest first. `threshold` is relative."""
     points = history.points
     good = np.flatnonzero((points["ns"] > 0) & ~points["doubtful"] & ~history.later[points["run"]])
     number = np.searchsorted(history.starts, good, side="right") - 1  # of the series
@@ -309,6 +314,7 @@ def series_of(history: History, members: np.ndarray) -> Series:
     return Series(
         name,
         int(points["gpu"][first]),
+        setup["name"] or "",
         np.log(points["ns"][members]),
         known,
         bool(setup["modelled"]),

@@ -14,6 +14,7 @@ differ by 1 %. Tails of the noise:
   resampled  differences of two processes of one plan, of an H200 and of an H100, over what was
              expected; both signs
   heavy      Student's t of three degrees of freedom
+  correlated the same, each round as the one before to 0.8; without a cause alone
 
 Nothing is planted in 800 GPUs. In 8 GPUs, one has a step in all eight cells of one path in the last
 night. In 800 GPUs, 20 have a drift of 3 % in 30 nights, or a driver makes every cell of all 1 %
@@ -34,7 +35,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import make_fleet
 import trials
 from cbank.changes import Cell
-from cbank.fleet_groups import LEVELS, Limits, judge
+from cbank.fleet_groups import LEVELS, NO_KIND, Kinds, Limits, judge
 from cbank.fleet_verdict import find
 
 NODE, PLANTED, BOARD, DRIFT_NIGHTS = 8, 20, 0.01, 30
@@ -42,18 +43,18 @@ PROCESS_NS = 1.7  # the difference of hot cells between the processes of a pair
 NORMAL = 1.959964
 PAIRS = (("h200/core-matrix", "h200/second-process"), ("h100/core-matrix", "h100/second-process"))
 SIZES, PASTS, RUNS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1), (1, 2, 3, 7, 30), (1, 2)
-TAILS = ("resampled", "heavy")
+TAILS, CORRELATION = ("resampled", "heavy"), 0.8
 
 
 def plan(small):
     """(what is planted, size, nights before, runs a night, GPUs, trials)."""
     many, few = (80, 8) if small else (800, 8)
     for past, runs in itertools.product((1, 7) if small else PASTS, RUNS):
-        yield "none", 0, past, runs, many, 5 if small else 100
+        yield "none", 0, past, runs, many, 5 if small else 20
         for size in (0.03, 0.1) if small else SIZES:
-            yield "step", size, past, runs, few, 5 if small else 100
-    yield "drift", 0.03, 30, 1, many, 1 if small else 20
-    yield "driver", 0.01, 7 if small else 58, 1, many, 1 if small else 20
+            yield "step", size, past, runs, few, 5 if small else 50
+    yield "drift", 0.03, 30, 1, many, 1 if small else 10
+    yield "driver", 0.01, 7 if small else 58, 1, many, 1 if small else 10
 
 
 def hot(name):
@@ -116,7 +117,7 @@ def together(chip):
 class Fleet:
     """A fleet of one trial: log_ns of shape [cells, GPUs, rounds]."""
 
-    def __init__(self, rng, gpus, rounds, resampled):
+    def __init__(self, rng, gpus, rounds, tail):
         cells = make_fleet.known_cells()
         self.path = np.array([make_fleet.PATHS.index(cell["path"]) for cell, _, _ in cells])
         self.cells = [(cell["identity"], math.log(ns)) for cell, ns, _ in cells]
@@ -124,11 +125,13 @@ class Fleet:
         shape = (len(cells), gpus, rounds)
 
         def draw(shape):
-            return (
-                rng.choice(resampled, shape)
-                if resampled is not None
-                else rng.standard_t(3, shape) / math.sqrt(3)
-            )
+            if tail == "resampled":
+                return rng.choice(tails(), shape)
+            values = rng.standard_t(3, shape) / math.sqrt(3)
+            for night in range(1, shape[-1] if tail == "correlated" else 0):
+                values[..., night] *= math.sqrt(1 - CORRELATION**2)
+                values[..., night] += CORRELATION * values[..., night - 1]
+            return values
 
         boards = BOARD * (rng.normal(size=(1, gpus)) + rng.normal(size=shape[:2])) / math.sqrt(2)
         self.log_ns = boards[..., None] + deviation[:, None, None] * (
@@ -146,17 +149,16 @@ class Fleet:
             Cell(identity, log_ns + usual)
             for (identity, usual), log_ns in zip(self.cells, self.log_ns)
         ]
-        return find(
-            judge(cells, gpus, groups, Limits(), firsts=np.arange(0, self.log_ns.shape[2], runs)),
-            groups,
-        )
+        firsts = np.arange(0, self.log_ns.shape[2], runs)
+        kinds = Kinds(np.full(gpus, NO_KIND), np.zeros(gpus, dtype=bool), "NVIDIA H200")
+        return find(judge(cells, gpus, groups, Limits(), firsts=firsts, kinds=kinds), groups)
 
 
-def trial(rng, plant, size, past, runs, gpus, resampled):
+def trial(rng, plant, size, past, runs, gpus, tail):
     """Counts of one fleet: of verdicts; of what was planted, found and dated right, its cells
     that were named; of other findings."""
     late = DRIFT_NIGHTS if plant == "drift" else 2 if plant == "driver" else 1
-    fleet = Fleet(rng, gpus, (past + late) * runs, resampled)
+    fleet = Fleet(rng, gpus, (past + late) * runs, tail)
     since, cells = past * runs, slice(None)
     planted = {
         "none": [],
@@ -195,10 +197,7 @@ def options(parser):
 def row(number, plant, size, past, runs, gpus, times, tail):
     """The findings in so many fleets. Their random numbers follow from the row's number."""
     rng = np.random.default_rng(number)
-    counts = [
-        trial(rng, plant, size, past, runs, gpus, tails() if tail == "resampled" else None)
-        for _ in range(times)
-    ]
+    counts = [trial(rng, plant, size, past, runs, gpus, tail) for _ in range(times)]
     return {
         "plant": plant,
         "size": size,
@@ -212,6 +211,7 @@ def row(number, plant, size, past, runs, gpus, times, tail):
 
 def make(args, _rest):
     of = [(*fleet, tail) for fleet in plan(args.small) for tail in TAILS]
+    of += [(*fleet, "correlated") for fleet in plan(args.small) if fleet[0] == "none"]
     return {
         "together": [together(chip) for chip in ("h200", "h100")],
         "rows": trials.in_processes(row, itertools.count(1), *zip(*of)),

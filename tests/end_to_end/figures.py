@@ -65,7 +65,7 @@ def fleet_documents():
             "--gpus",
             "40",
             "--nights",
-            "8",
+            "16",
         ],
         check=True,
     )

@@ -145,7 +145,7 @@ BROKEN = {
         (("rows", 0, "uuid"), ""),
         (("rows", 0, "change"), "+1"),
         (("changes", 0, "p"), -0.1),
-        (("changes", 0, "noise_origin"), "guess"),
+        (("levels",), GONE),
         (("changes", 0, "cell"), None),
     ),
     "check": (
