@@ -90,6 +90,7 @@ SECONDS = {
     "end_to_end/analysis": 41,
     "end_to_end/gate": 30,
     "end_to_end/board": 17,
+    "end_to_end/energy": 20,
     "end_to_end/foreign": 25,
     "end_to_end/spaces": 27,
     "end_to_end/claims": 21,
@@ -109,6 +110,7 @@ WAITING = {
     "end_to_end/faults": 3,
     "end_to_end/walk": 3,
     "end_to_end/fleet_slurm": 3,
+    "end_to_end/energy": 3,
     "end_to_end/faults, sanitizers": 2,
     "end_to_end/walk, sanitizers": 2,
 }
@@ -124,6 +126,7 @@ SIMULATED = (
     "spaces.py",
     "health.py",
     "board.py",
+    "energy.py",
     "faults.py",
     "walk.py",
     "gating.py",

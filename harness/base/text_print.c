@@ -148,17 +148,28 @@ static int three_digits(double value)
     return fabs(value) < 9.995 ? 2 : fabs(value) < 99.95 ? 1 : 0;
 }
 
+/* A value in the first of `count` units, each a thousand times the one before, with four digits. */
+static void put_in_units(double value, const char *const *units, size_t count,
+                         char out[TEXT_NUMBER_BYTES])
+{
+    /* Limits at which four digits would round up to five. */
+    for (; count > 1 && fabs(value) >= 999.95; count--, units++)
+        value /= 1000;
+    put_number("", value, fabs(value) < 9.9995 ? 3 : fabs(value) < 99.995 ? 2 : 1, *units, out);
+}
+
 void text_time(double ns, char out[TEXT_NUMBER_BYTES])
 {
     static const char *const units[] = {" ns", " us", " ms", " s"};
-    size_t unit = 0;
 
-    /* Limits at which four digits would round up to five. */
-    while (unit + 1 < sizeof(units) / sizeof(units[0]) && fabs(ns) >= 999.95) {
-        ns /= 1000;
-        unit++;
-    }
-    put_number("", ns, fabs(ns) < 9.9995 ? 3 : fabs(ns) < 99.995 ? 2 : 1, units[unit], out);
+    put_in_units(ns, units, sizeof(units) / sizeof(units[0]), out);
+}
+
+void text_energy(double joules, char out[TEXT_NUMBER_BYTES])
+{
+    static const char *const units[] = {" pJ", " nJ", " uJ", " mJ", " J"};
+
+    put_in_units(1e12 * joules, units, sizeof(units) / sizeof(units[0]), out);
 }
 
 void text_count(double count, char out[TEXT_NUMBER_BYTES])

@@ -42,6 +42,9 @@ enum { TEXT_NUMBER_BYTES = 32 };
 /* A duration with four digits, "25.31 us"; "-" when not finite. */
 void text_time(double ns, char out[TEXT_NUMBER_BYTES]);
 
+/* Energy with four digits, "25.31 pJ"; "-" when not finite. */
+void text_energy(double joules, char out[TEXT_NUMBER_BYTES]);
+
 /* A count with all its digits: "12800000"; with one decimal if it is not a whole number; "-" if not
  * finite. */
 void text_count(double count, char out[TEXT_NUMBER_BYTES]);

@@ -85,7 +85,8 @@ struct engine {
 
     /* Each handles the pending cells of the result that lack its part, in this order. Any may be
      * NULL. */
-    engine_phase *prepare, *verify, *time, *set_up_counting, *count, *measure_durations;
+    engine_phase *prepare, *verify, *time, *set_up_counting, *count, *measure_durations,
+        *measure_energy;
 
     /* Records the state of the device in the result. It is called after every phase, even a failed
      * one, before the result is saved. NULL: nothing to record. */

@@ -70,6 +70,8 @@ struct measure_options {
     const struct fault *fault;
     struct slow_option slow;
     bool durations; /* also measure those of launches alone */
+    bool energy;    /* also measure the energy of launches, ... */
+    double energy_seconds; /* ... of each cell for so long */
     bool anonymous; /* the result does not tell where it was measured */
     bool given; /* one of these except the card and the slack was given */
 };
@@ -78,7 +80,7 @@ struct measure_options {
 extern const struct preset sweeps[];
 extern const size_t sweep_count;
 
-enum { PLAN_OPTION_COUNT = 10 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 14 };
+enum { PLAN_OPTION_COUNT = 10 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 16 };
 
 enum { KERNEL_OPTION_COUNT = 10 };
 

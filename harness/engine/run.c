@@ -191,7 +191,8 @@ static enum status run_end(struct run *run)
         if (cell->status == CELL_PENDING && cell->time.stop_reason != STOP_NONE &&
             (cell->counter_count > 0 || run->counters->count == 0) &&
             (cell->duration.given || !result->duration_method.given ||
-             result->duration_method.reason[0]))
+             result->duration_method.reason[0]) &&
+            (cell->energy.given || !result->energy_method.given || result->energy_method.reason[0]))
             cell->status = CELL_OK;
         result->complete = result->complete && cell->status != CELL_PENDING;
     }
@@ -264,9 +265,13 @@ static enum status run_phases(struct run *run)
         const char *name;
         engine_phase *hook;
     } phases[] = {
-        {"prepare", engine->prepare}, {"verify", engine->verify},
-        {"time", engine->time},       {"set up counting", engine->set_up_counting},
-        {"count", engine->count},     {"measure durations", engine->measure_durations},
+        {"prepare", engine->prepare},
+        {"verify", engine->verify},
+        {"time", engine->time},
+        {"set up counting", engine->set_up_counting},
+        {"count", engine->count},
+        {"measure durations", engine->measure_durations},
+        {"measure energy", engine->measure_energy},
     };
     const struct progress progress = {.step = run_step, .context = run};
     enum status status = STATUS_OK;

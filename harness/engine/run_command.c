@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The command run: its options, new runs, and runs that --resume continues. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +148,24 @@ static enum status choose_engine(const struct engine_row *named, struct run_watc
     return log_error(STATUS_ENVIRONMENT, "no engine can run here: %s", reason);
 }
 
+/* Records what is asked for beside times and counters, of an engine that launches something. */
+static void ask_for_more(const struct engine *engine, const struct measure_options *measure,
+                         struct result *result)
+{
+    result->duration_method.given = measure->durations && !engine->modelled;
+    if (measure->durations && engine->modelled)
+        log_warning("--duration: the engine %s launches nothing; no duration is measured",
+                    engine->name);
+    result->energy_method = (struct energy_method){.given = measure->energy && !engine->modelled,
+                                                   .seconds = measure->energy_seconds,
+                                                   .period_ms = NAN,
+                                                   .unit_mj = NAN,
+                                                   .idle = {NAN, NAN, NAN}};
+    if (measure->energy && engine->modelled)
+        log_warning("--energy: the engine %s launches nothing; no energy is measured",
+                    engine->name);
+}
+
 /* Opens run->result with the plan's cells, none of them measured, for the run's engine and device.
  * The caller closes it. */
 static enum status open_result(struct run *run, const struct plan *plan,
@@ -175,10 +194,7 @@ static enum status open_result(struct run *run, const struct plan *plan,
     result->sample_us = measure->sample_us;
     result->samples_max = (uint32_t)measure->samples_max;
     result->seconds_max = measure->seconds_max;
-    result->duration_method.given = measure->durations && !run->engine->modelled;
-    if (measure->durations && run->engine->modelled)
-        log_warning("--duration: the engine %s launches nothing; no duration is measured",
-                    run->engine->name);
+    ask_for_more(run->engine, measure, result);
     clock_utc(result->started_utc);
     command_line(invocation, result->argv, sizeof(result->argv));
     snprintf(result->counters_asked, sizeof(result->counters_asked), "%s", measure->counters.text);

@@ -107,6 +107,47 @@ struct duration_method {
     char reason[512]; /* for the absence of all durations; else "" */
 };
 
+/* Joules, with a 95 % interval; NaN: not known. */
+struct energy_value {
+    double value, ci_low, ci_high;
+};
+
+enum { ENERGY_REASON_BYTES = 192 };
+
+/* What held the clock or the power down meanwhile: a set of bits, NVML's numbers. */
+enum { ENERGY_LIMIT_COUNT = 9, ENERGY_LIMITS_UNKNOWN = 1 << (ENERGY_LIMIT_COUNT - 1) };
+
+extern const char *const energy_limit_names[ENERGY_LIMIT_COUNT]; /* by bit number */
+
+/* Energy of a cell's launches, one after the other for seconds. */
+struct cell_energy {
+    bool given; /* it was asked for */
+    struct energy_value launch, /* of one launch, with what the device takes when it is idle */
+        empty, /* of one launch of an empty kernel with the same grid, beyond idle */
+        lookup; /* of one lookup, or of one item of a user's kernel, beyond idle and `empty` */
+    uint64_t lookups; /* of a launch: loads of its threads, or items; 0: not known */
+    double watts; /* mean power of the stretch, and its interval; NaN: not known */
+    double watts_low, watts_high;
+    double launch_ns; /* time a launch took in the stretch; NaN: not known */
+    double seconds;   /* of the stretch, between two steps of the counter; NaN: not known */
+    uint32_t steps;   /* of the counter in it */
+    double sm_clock_mhz; /* median in the stretch; NaN: not known */
+    double celsius;      /* of the GPU at its end; NaN: not known */
+    uint32_t limits;
+    /* for the absence of `launch`; of `lookup` alone; "": it is there */
+    char reason[ENERGY_REASON_BYTES], lookup_reason[ENERGY_REASON_BYTES];
+};
+
+/* How the energy of a result was measured. */
+struct energy_method {
+    bool given; /* it was asked for */
+    double seconds; /* of a stretch, at least, as requested */
+    double period_ms; /* median time between two steps of the counter; NaN: not measured */
+    double unit_mj;   /* that all its readings are multiples of; NaN: not measured */
+    struct energy_value idle; /* watts of the idle device, before and after the cells */
+    char reason[ENERGY_REASON_BYTES]; /* for the absence of all energy; else "" */
+};
+
 /* The kernel that ran, read from the image that was loaded. */
 struct cell_kernel {
     char symbol[256]; /* "": the kernel is not known */
@@ -180,6 +221,7 @@ struct cell_result {
     struct cell_indices indices;
     struct cell_time time;
     struct cell_duration duration;
+    struct cell_energy energy;
     uint32_t flags;
     struct counter_value *counters; /* counter_count values; owned */
     size_t counter_count;
@@ -256,6 +298,7 @@ struct result {
     struct health health; /* of the device; not known for predictions */
     struct temperature temperature; /* of the device; not known for predictions */
     struct duration_method duration_method;
+    struct energy_method energy_method;
     struct phase_time phases[RESULT_PHASES_MAX];
     size_t phase_count;
     struct result_kernel *kernels; /* owned; of users */

@@ -10,6 +10,7 @@
 #include "cell_row.h"
 #include "operations.h"
 #include "result.h"
+#include "result_energy_json.h"
 #include "schema.h"
 #include "user_cell.h"
 #include "verdict.h"
@@ -485,6 +486,10 @@ static const struct field cell_rows[] = {
      .object = &duration_object,
      .about = "one launch alone, from its start to its end: the mean over buffer sets; only where "
               "run --duration asked for it"},
+    {FIELD(field_object, struct cell_result, "energy", energy, OMITTED),
+     .object = &cell_energy_object,
+     .about = "joules of its launches, by NVML's counter of energy; only where run --energy asked "
+              "for it"},
     {FIELD(field_number, struct cell_result, "cycles", time.cycles, NULLABLE),
      .about = "the time in SM cycles",
      .column = COLUMN(.heading = "SM cycles", .format = text_count, .views = VIEW_CELLS | VIEW_TIME,

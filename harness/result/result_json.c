@@ -6,6 +6,7 @@
 #include "document.h"
 #include "result.h"
 #include "result_cell_json.h"
+#include "result_energy_json.h"
 #include "schema.h"
 
 #define NULL_KEYS(EACH)                                                                       \
@@ -321,6 +322,10 @@ static const struct field result_rows[] = {
      .object = &duration_object,
      .about = "how duration_ns of cells was measured: by CUPTI's activity; only where run "
               "--duration asked for it"},
+    {FIELD(field_object, struct result, "energy_method", energy_method, OMITTED),
+     .object = &energy_method_object,
+     .about = "how energy of cells was measured: by NVML's counter of total energy; only where run "
+              "--energy asked for it"},
     {FIELD(field_array, struct result, "phases", phases, REQUIRED), .elements = &phase_list,
      .about = "where the time of the run went, in order"},
     {WITHIN("flag_reasons", field_texts), .texts = &flag_texts,

@@ -23,6 +23,23 @@ static void join_range(char *out, const char *what, double low, double high, con
         text_join(out, TEXT_PARAGRAPH_BYTES, ", ", "%s%.0f %s", what, low, unit);
 }
 
+/* What is known of energy, where it was asked for. Cells have their own in show --cell. */
+static void print_energy(struct text_wrap wrap, const struct energy_method *method)
+{
+    if (!method->given)
+        return;
+    if (method->reason[0])
+        text_paragraph(wrap, "energy: none; %s", method->reason);
+    else if (isfinite(method->idle.value))
+        text_paragraph(wrap,
+                       "energy: %.1f to %.1f W when idle; the counter steps every %.0f ms; show "
+                       "--cell has the joules of a cell",
+                       method->idle.ci_low, method->idle.ci_high, method->period_ms);
+    else
+        text_paragraph(wrap, "energy: power when idle is not known; show --cell has the joules of "
+                             "a launch");
+}
+
 static void print_environment(struct text_wrap wrap, const struct result *result)
 {
     const struct device_info *device = &result->device;
@@ -51,6 +68,7 @@ static void print_environment(struct text_wrap wrap, const struct result *result
     text_paragraph(wrap, "%s", text);
     if (device->board.given)
         text_paragraph(wrap, "board: %s", board_text(&device->board, board));
+    print_energy(wrap, &result->energy_method);
     if (result->modelled_time)
         text_paragraph(wrap, "All times and counters are modelled: nothing was measured.");
 }

@@ -136,8 +136,8 @@ SETS = {
     # how a plan or a kernel is measured
     "run spaces calibrate gate": (
         "against-compiler against-options anonymous compiler compiler-options compiler-seconds"
-        " counters duration engine kernel-sha256 max-noise max-samples max-seconds sample-us seed"
-        " size space"
+        " counters duration energy energy-seconds engine kernel-sha256 max-noise max-samples"
+        " max-seconds sample-us seed size space"
     ),
     # another build of the same kernels
     "run spaces calibrate gate advise": "against",

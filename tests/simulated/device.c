@@ -64,6 +64,31 @@ bool device_pass(struct device *device, double when_ns, bool wait)
     return true;
 }
 
+/* The last step of the counter at a moment. */
+static double step_ns(double when_ns)
+{
+    const double period = 1e6 * settings.energy_step_ms;
+
+    return period > 0 ? floor(when_ns / period) * period : 0;
+}
+
+void device_advance(struct device *device, double when_ns, double mj)
+{
+    const double began = device->now_ns, step = step_ns(when_ns);
+
+    if (step > step_ns(began))
+        device->shown_mj = device->spent_mj + mj * (step - began) / (when_ns - began);
+    device->spent_mj += mj;
+    device->now_ns = when_ns;
+}
+
+double device_energy_mj(const struct device *device)
+{
+    const double mj = settings.idle_watts * 1e-6 * step_ns(device->now_ns) + device->shown_mj;
+
+    return floor(mj / settings.energy_unit) * settings.energy_unit;
+}
+
 static double uniform(uint64_t *state)
 {
     return ((double)(random_next(state) >> 11) + 0.5) / 9007199254740992.0;

@@ -329,6 +329,19 @@ static double cell_ns(struct device *device, struct launch *launch)
            place_factor(launch) * (is_odd(device, launch) ? settings.odd_table : 1);
 }
 
+double launch_mj(struct launch *launch)
+{
+    const struct CUfunc_st *const function = launch->function;
+    const struct cell *cell;
+    double lookups = 0;
+
+    if (function->row->of_cell && function->path->loads) {
+        cell = &behaviour_of(launch)->cell;
+        lookups = (double)cell->elements * workload_steps(cell->workload, cell->parameters);
+    }
+    return 1e-3 * settings.launch_uj + 1e-9 * settings.lookup_pj * lookups;
+}
+
 /* -- faults ------------------------------------------------------------------------------------ */
 
 static bool is_named(struct launch *launch, const char *name, bool flushed)

@@ -94,6 +94,9 @@ void launch_release(struct launch *launch);
  * that ends the context; CODE_NEVER where it does not end. */
 int launch_run(struct device *device, struct launch *launch, double *end_ns);
 
+/* What it takes beyond an idle device, in mJ. */
+double launch_mj(struct launch *launch);
+
 /* The indices that a launch of a workload that has such reads. Without any where they are not in
  * the device's memory. */
 struct indices cell_launch_indices(const struct launch *launch);

@@ -75,6 +75,14 @@ STUB(int, nvmlDeviceGetCurrentClocksThrottleReasons,
      (nvml_device device, unsigned long long *reasons), 0,
      *reasons = device_throttled(device) ? SOFTWARE_THERMAL : 0)
 
+int nvmlDeviceGetTotalEnergyConsumption(nvml_device device, unsigned long long *mj)
+{
+    ENTER(nvmlDeviceGetTotalEnergyConsumption);
+    device_catch_up(device);
+    *mj = (unsigned long long)device_energy_mj(device);
+    return NVML_OK;
+}
+
 /* The GPU's temperature: a degree for each ms of simulated time, within limits. */
 STUB(int, nvmlDeviceGetTemperature, (nvml_device device, int sensor, unsigned *celsius),
      sensor != TEMPERATURE_GPU ? NVML_INVALID : 0,

@@ -19,6 +19,11 @@ struct settings settings = {
     .swapped = -1,
     .part = "900-00000-0000-000",
     .limit_ms = 2000,
+    .energy_step_ms = 100,
+    .energy_unit = 1,
+    .idle_watts = 75,
+    .launch_uj = 50,
+    .lookup_pj = 20,
 };
 
 struct card card;

@@ -40,6 +40,11 @@
  *                         on slow_device=N alone where given
  *   pace=1                simulated time passes in wall time, too: the host waits for the device
  *
+ *   energy_step_ms=T      how often the counter of energy steps (100); 0: never
+ *   energy_unit=MJ        that it counts in (1)
+ *   idle_watts=W launch_uj=J lookup_pj=J     what the device takes when it is idle, and in addition
+ *                         for each launch of any kernel and for each lookup of a cell (75, 50, 20)
+ *
  *   deny_counters=1       the user may not read counters
  *   unsupported=WORD      CUPTI cannot count, and cuptiProfilerDeviceSupported says that it is for
  *                         wsl, vgpu, vgpu_disabled, confidential, cmp, sli or architecture
@@ -121,7 +126,8 @@ struct grown {
     EACH(code_buffer_set) EACH(making_ms) EACH(drift) EACH(mode) EACH(neighbour_ms) EACH(clock) \
     EACH(throttle_ms) EACH(throttle_clock) EACH(slow_factor) EACH(slow_device) EACH(pace) \
     EACH(deny_counters) EACH(in_turn) EACH(keep_second) EACH(slices) EACH(wrong) EACH(xid) \
-    EACH(limit_ms) EACH(activity_tick) EACH(busy_sms) EACH(known)
+    EACH(limit_ms) EACH(activity_tick) EACH(busy_sms) EACH(known) EACH(energy_step_ms) \
+    EACH(energy_unit) EACH(idle_watts) EACH(launch_uj) EACH(lookup_pj)
 #define GROWING(EACH) \
     EACH(ecc_corrected) EACH(ecc_uncorrected) EACH(retired) EACH(retired_pending) EACH(remapped) \
     EACH(remap_pending) EACH(remap_failure)
@@ -194,6 +200,8 @@ struct device {
     uint64_t random;
     double factor; /* of the graph or launch that runs */
     struct CUctx_st *context;
+    /* energy of launches so far, and what the counter shows of it: up to its last step */
+    double spent_mj, shown_mj;
 };
 
 extern struct device devices[DEVICES_MAX];
@@ -206,6 +214,15 @@ void device_choose(uint32_t ordinal);
 /* Whether simulated time may go on to when_ns: true at once without pace; else after sleeping until
  * then where `wait`, with the lock given up. */
 bool device_pass(struct device *device, double when_ns, bool wait);
+
+/* Time goes on to when_ns, while launches take so much energy. */
+void device_advance(struct device *device, double when_ns, double mj);
+
+/* What the counter of energy shows now, in mJ. */
+double device_energy_mj(const struct device *device);
+
+/* Catches up with wall time where that passes: what is enqueued runs, or the device is idle. */
+void device_catch_up(struct device *device);
 
 /* Draws the factor of what runs next; a normal deviate; adds work of so many ns at the full clock;
  * the clock now. */

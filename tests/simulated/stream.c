@@ -90,11 +90,13 @@ int copy_now(void *to, const void *from, size_t bytes, enum cudaMemcpyKind direc
 /* -- running ----------------------------------------------------------------------------------- */
 
 /* Does one operation. 0, the error that ends the context, or CODE_NEVER. */
-static int op_run(struct device *device, const struct op *op, double *end_ns)
+static int op_run(struct device *device, const struct op *op, double *end_ns, double *mj)
 {
     *end_ns = device->now_ns;
+    *mj = 0;
     switch (op->kind) {
     case OP_LAUNCH:
+        *mj = launch_mj(op->launch);
         return launch_run(device, op->launch, end_ns);
     case OP_COPY:
         *end_ns += chip.copy_ns + (double)op->bytes / chip.copy_bytes_per_ns;
@@ -142,12 +144,12 @@ static void step_over(struct CUstream_st *stream)
 static int stream_step(struct CUstream_st *stream, const struct op *op, bool wait)
 {
     struct device *const device = stream->device;
-    double end_ns;
+    double end_ns, mj;
     int code;
 
     if (device->factor == 0)
         device_draw(device);
-    code = op_run(device, op, &end_ns);
+    code = op_run(device, op, &end_ns, &mj);
     if (code == CODE_NEVER) {
         stream->hung = true;
         return cudaErrorNotReady;
@@ -156,7 +158,7 @@ static int stream_step(struct CUstream_st *stream, const struct op *op, bool wai
         device_break(device, code);
         return code;
     }
-    device->now_ns = end_ns;
+    device_advance(device, end_ns, mj);
     stream->ready_ns = end_ns;
     step_over(stream);
     return device_pass(device, end_ns, wait) ? 0 : cudaErrorNotReady;
@@ -204,6 +206,19 @@ int device_run(struct device *device)
         if (stream->device == device)
             code = stream_run(stream, true);
     return code;
+}
+
+void device_catch_up(struct device *device)
+{
+    bool idle = settings.pace;
+
+    for (struct CUstream_st *stream = streams; stream; stream = stream->next)
+        if (stream->device == device) {
+            stream_run(stream, false);
+            idle = idle && stream->queue.count == stream->head;
+        }
+    if (idle && device->now_ns < wall_ns())
+        device_advance(device, wall_ns(), 0);
 }
 
 /* -- streams ----------------------------------------------------------------------------------- */
@@ -264,6 +279,6 @@ int stream_add(struct CUstream_st *stream, struct op op)
         return 0;
     /* Time has passed on an idle device. */
     if (settings.pace && stream->queue.count - stream->head == 1 && device->now_ns < wall_ns())
-        device->now_ns = wall_ns();
+        device_advance(device, wall_ns(), 0);
     return 0;
 }

@@ -29,6 +29,21 @@ static void fill_duration(struct cell_duration *duration)
     memcpy(duration->samples.values, samples, sizeof(samples));
 }
 
+static const struct cell_energy all_energy = {.given = true,
+                                              .launch = {2e-4, 1.5e-4, 2.5e-4},
+                                              .empty = {5e-5, 4e-5, 6e-5},
+                                              .lookup = {1e-11, 0.5e-11, 1.5e-11},
+                                              .lookups = 12800000,
+                                              .watts = 300,
+                                              .watts_low = 299,
+                                              .watts_high = 301,
+                                              .launch_ns = 666,
+                                              .seconds = 2.1,
+                                              .steps = 21,
+                                              .sm_clock_mhz = 1980,
+                                              .celsius = 55,
+                                              .limits = 1 << 2 | 1 << 5};
+
 /* Cell 0 of the result: everything that a cell can have. */
 static void fill_measured_cell(struct cell_result *cell)
 {
@@ -134,6 +149,14 @@ static void fill(struct result *result)
                                                        .ci_high = NAN,
                                                        .launches = 12,
                                                        .reason = "no longer than the empty kernel"};
+    result->energy_method = (struct energy_method){.given = true,
+                                                   .seconds = 2,
+                                                   .period_ms = 100,
+                                                   .unit_mj = 1,
+                                                   .idle = {75, 74, 76}};
+    result->cells[0].energy = result->cells[1].energy = all_energy;
+    result->cells[1].energy.lookup.value = NAN;
+    strcpy(result->cells[1].energy.lookup_reason, "the interval holds 0");
     result->cells[2].status = CELL_SKIPPED;
     strcpy(result->cells[2].reason, "no image for this chip");
     result->cells[3].status = CELL_FAILED;

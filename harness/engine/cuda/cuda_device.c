@@ -396,6 +396,11 @@ bool cuda_launch_empty(struct cuda_device *device)
     return launch_tool(device, device->tools.empty, 1, CBANK_WARP_THREADS, NULL);
 }
 
+bool cuda_launch_empty_grid(struct cuda_device *device, uint32_t blocks, uint32_t threads)
+{
+    return launch_tool(device, device->tools.empty, blocks, threads, NULL);
+}
+
 bool launch_sm_shuffle(struct cuda_device *device)
 {
     return launch_tool(device, device->tools.sm_shuffle, STIR_BLOCKS * device->info->sm_count,

@@ -114,7 +114,7 @@ enum status cuda_device_describe(uint32_t ordinal, const char *card, struct devi
 struct cuda_request {
     uint32_t ordinal;
     const struct device_info *info; /* outlives the device */
-    size_t cells; /* cells that will be timed */
+    size_t cells; /* readings at a time: at least the cells that will be timed */
     struct watchdog *watchdog; /* outlives the device; NULL: calls are not guarded */
     double watchdog_slack; /* seconds; 0: as for cuda_expect */
 };
@@ -234,12 +234,13 @@ bool cuda_function_allow_shared(struct cuda_device *device, CUfunction function,
 bool cuda_flush_prepare(struct cuda_device *device, uint64_t l2_bytes);
 
 /* Each function enqueues one launch and returns true on success. They are the flush, the kernel
- * that randomises the order in which SMs come free, and the empty kernel. Then the kernel that
- * stamps the time (stamp number `stamp`), the clock probe (into reading number `cell`, with the
- * stamps), and a kernel that spins for at least spin_ns. */
+ * that randomises the order in which SMs come free, and the empty kernel, of one warp or of a grid.
+ * Then the kernel that stamps the time (stamp number `stamp`), the clock probe (into reading number
+ * `cell`, with the stamps), and a kernel that spins for at least spin_ns. */
 bool cuda_launch_flush(struct cuda_device *device);
 bool launch_sm_shuffle(struct cuda_device *device);
 bool cuda_launch_empty(struct cuda_device *device);
+bool cuda_launch_empty_grid(struct cuda_device *device, uint32_t blocks, uint32_t threads);
 bool cuda_launch_stamp(struct cuda_device *device, size_t stamp);
 bool cuda_launch_clock(struct cuda_device *device, size_t cell);
 bool cuda_launch_spin(struct cuda_device *device, uint64_t spin_ns);

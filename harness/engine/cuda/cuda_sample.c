@@ -23,8 +23,11 @@ static bool launch_once(const struct cuda_chain *chain, uint32_t number, uint32_
 {
     const struct cuda_turn turn = {number, buffer_set, table_offset % chain->table_offsets};
 
-    return chain->launchable ? launchable_launch(chain->device, chain->launchable, turn)
-                             : cuda_launch_empty(chain->device);
+    if (chain->launchable)
+        return launchable_launch(chain->device, chain->launchable, turn);
+    return chain->empty_blocks
+               ? cuda_launch_empty_grid(chain->device, chain->empty_blocks, chain->empty_threads)
+               : cuda_launch_empty(chain->device);
 }
 
 static bool launch_many(const struct cuda_chain *chain, uint32_t buffer_set, uint32_t table_offset,
@@ -70,13 +73,15 @@ void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device)
 static cudaGraph_t capture(const struct cuda_chain *chain, uint32_t buffer_set)
 {
     struct cuda_device *device = chain->device;
-    const uint32_t each = chain->launches / chain->repetitions;
+    const uint32_t each = chain->repetitions ? chain->launches / chain->repetitions : 0;
     cudaGraph_t graph = NULL;
     bool captured =
         CUDA(device, cudaStreamBeginCapture, device->stream, cudaStreamCaptureModeThreadLocal);
 
     if (!captured)
         return NULL;
+    if (chain->repetitions == 0)
+        captured = launch_many(chain, buffer_set, 0, chain->launches);
     for (uint32_t i = 0; captured && chain->cold && i < chain->repetitions; i++)
         captured = cuda_launch_flush(device) && stamp(chain, i, 0) &&
                    launch_short(chain, buffer_set, i) && stamp(chain, i, 1) &&

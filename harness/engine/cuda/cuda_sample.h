@@ -23,6 +23,9 @@ struct cuda_chain {
     struct cuda_device *device;
     const struct launchable *launchable; /* NULL: the empty kernel */
     bool cold; /* a flush precedes each stretch; the long one has one launch */
+    /* of the empty kernel; 0 blocks: one warp */
+    uint32_t empty_blocks, empty_threads;
+    /* repetitions 0: launches alone, without stamps */
     uint32_t repetitions, lead_in,
         reference; /* of a sample: draws; of a draw: launches before its stretches, and those of
                                            the short one, 0 for an empty kernel. Cold samples, and

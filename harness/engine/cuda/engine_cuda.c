@@ -68,7 +68,7 @@ static enum status cuda_open(const struct engine_options *options, struct result
     const struct cuda_request request = {
         .ordinal = options->device,
         .info = &result->device,
-        .cells = result->cell_count,
+        .cells = result->cell_count > CUDA_ENERGY_SLOTS ? result->cell_count : CUDA_ENERGY_SLOTS,
         .watchdog = options->watchdog,
         .watchdog_slack = options->watchdog_slack,
     };
@@ -142,6 +142,7 @@ const struct engine engine_cuda = {
     .set_up_counting = cuda_set_up_counting,
     .count = cuda_count,
     .measure_durations = cuda_measure_durations,
+    .measure_energy = cuda_measure_energy,
     .observe = cuda_observe,
     .identify = cuda_identify,
     .identify_device = cuda_identify_device,

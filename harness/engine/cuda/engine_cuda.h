@@ -45,9 +45,12 @@ struct engine_session {
     uint32_t checks;
 };
 
+/* Turns of launches that are enqueued at a time while energy is measured: each has a reading. */
+enum { CUDA_ENERGY_SLOTS = 4 };
+
 /* Its phases. */
 engine_phase cuda_prepare, cuda_verify, cuda_time, cuda_set_up_counting, cuda_count,
-    cuda_measure_durations;
+    cuda_measure_durations, cuda_measure_energy;
 
 /* The first pending cell of a launchable that is not verified; NULL: none. */
 struct cell_result *launchable_cell(const struct engine_session *session, struct result *result,

@@ -53,6 +53,7 @@ enum {
 #define NVML_OPTIONAL(F)                                                                      \
     F(nvmlDeviceGetBoardPartNumber, part_number, (nvml_device, char *, unsigned))             \
     F(nvmlDeviceGetTemperature, temperature, (nvml_device, int, unsigned *))                  \
+    F(nvmlDeviceGetTotalEnergyConsumption, energy, (nvml_device, unsigned long long *))       \
     F(nvmlDeviceGetTotalEccErrors, ecc_errors, (nvml_device, int, int, unsigned long long *)) \
     F(nvmlDeviceGetRetiredPages, retired_pages, (nvml_device, int, unsigned *, void *))       \
     F(nvmlDeviceGetRetiredPagesPendingStatus, retirement_pending, (nvml_device, int *))       \
@@ -187,6 +188,18 @@ bool nvml_temperature(const struct nvml *nvml, double *celsius)
         return false;
     *celsius = value;
     return true;
+}
+
+const char *nvml_energy(const struct nvml *nvml, uint64_t *mj)
+{
+    unsigned long long value = 0;
+    int code;
+
+    if (!nvml)
+        return "NVML is not there, or does not know the GPU";
+    code = CALL(nvml, energy, nvml->device, &value);
+    *mj = value;
+    return code == NVML_SUCCESS ? NULL : error_words(nvml, code);
 }
 
 bool nvml_sm_clock(const struct nvml *nvml, unsigned *mhz)

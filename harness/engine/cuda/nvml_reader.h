@@ -41,6 +41,10 @@ bool nvml_sm_clock(const struct nvml *nvml, unsigned *mhz);
  * NULL. */
 bool nvml_temperature(const struct nvml *nvml, double *celsius);
 
+/* Reads the energy that the device has used since the driver was loaded, in mJ. NULL, or why it
+ * cannot be read. */
+const char *nvml_energy(const struct nvml *nvml, uint64_t *mj);
+
 /* Reads errors of the device into health->before, and makes the driver record its Xids from now on.
  * In a resumed run, earlier increases stay recorded. nvml NULL: nothing is known. */
 void nvml_health_begin(struct nvml *nvml, struct health *health);
