@@ -421,14 +421,32 @@ static enum status judge_cells(struct comparison *out, uint32_t allowed)
     return status;
 }
 
-/* Takes the judge's verdict of a cell whose times are judged. A changed exact counter under equal
- * code is worse, whatever the time says. */
-static void conclude(struct comparison_cell *cell)
+/* Compares the energy of a cell, and notes the change. Energy of BASE that NEW lacks is lost, like
+ * a counter. */
+static void conclude_energy(const struct compare_options *options, struct comparison_cell *cell)
 {
+    const struct side_energy *base = &cell->sides[BASE]->energy;
+    char text[128];
+
+    energy_compare(base, &cell->sides[NEW]->energy, options->judge.threshold,
+                   options->judge.boards_differ, &cell->energy);
+    if (cell->energy.given)
+        note(cell, "%s", energy_change_text(&cell->energy, text, sizeof(text)));
+    else if (base->processes > 0 && !cell->lost_counter)
+        note(cell, "new has no %s", cell->lost_counter = "energy");
+}
+
+/* Takes the judge's verdict of a cell whose times are judged. A changed exact counter under equal
+ * code is worse, whatever the time says, and so is more energy, unless another process took it. */
+static void conclude(const struct compare_options *options, struct comparison_cell *cell)
+{
+    if (options->energy)
+        conclude_energy(options, cell);
     cell->verdict = cell->judged.verdict;
     if (cell->verdict == VERDICT_INVALID)
         note(cell, "the times have no ratio");
-    else if (cell->exact_differs && !cell->sass_differs)
+    else if ((cell->exact_differs && !cell->sass_differs) ||
+             (cell->energy.verdict == ENERGY_HIGHER && !cell->judged.contended))
         cell->verdict = VERDICT_REGRESSED;
     for (size_t bit = 0; bit < SIDES * CELL_FLAG_COUNT; bit++)
         if (cell->sides[bit / CELL_FLAG_COUNT]->flags >> bit % CELL_FLAG_COUNT & 1)
@@ -455,7 +473,8 @@ static void conclude_all(struct comparison *out, uint32_t allowed)
         struct comparison_cell *cell = &out->cells[i];
 
         if (cell->timed)
-            conclude(cell);
+            conclude(&out->options, cell);
+        out->energies[cell->energy.verdict] += cell->energy.given;
         out->counters_lost += !!cell->lost_counter;
         out->lost_counter = out->lost_counter ? out->lost_counter : cell->lost_counter;
         out->decided += cell->timed && verdict_rows[cell->verdict].status != STATUS_INCONCLUSIVE &&
@@ -526,6 +545,15 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
     return status;
 }
 
+bool comparison_lacks_energy(const struct comparison *comparison)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < ENERGY_VERDICTS; i++)
+        count += comparison->energies[i];
+    return comparison->options.energy && count == 0;
+}
+
 enum status comparison_status(const struct comparison *comparison, bool strict)
 {
     const size_t *counts = comparison->counts;
@@ -539,6 +567,8 @@ enum status comparison_status(const struct comparison *comparison, bool strict)
             status = status_worse(status, STATUS_FINDING);
     if (comparison->decided == 0 || comparison->counters_lost > 0 || comparison->held > 0 ||
         counts[VERDICT_CONTENDED] > 0)
+        return status_worse(status, STATUS_INCONCLUSIVE);
+    if (comparison_lacks_energy(comparison))
         return status_worse(status, STATUS_INCONCLUSIVE);
     return status == STATUS_INCONCLUSIVE && !strict ? STATUS_OK : status;
 }

@@ -32,6 +32,7 @@ struct compare_options {
     const struct selection *allowed;       /* context fields that may also differ; NULL: none */
     const struct calibration *calibration; /* NULL: none */
     const struct sides *boards; /* of other GPUs of the model; NULL: none */
+    bool energy; /* energy of launches is compared, too, with the threshold of times */
     bool one_process; /* both sides are of one: no more can be measured by cbank gate */
 };
 
@@ -63,6 +64,7 @@ struct comparison_cell {
     bool sass_differs;
     bool exact_differs;
     const char *lost_counter; /* the first of BASE that NEW lacks and may not; NULL: none */
+    struct energy_change energy; /* not given: not asked for, or not on both sides */
     /* owned: exact counters that differ, measured ones beyond the threshold */
     struct counter_change *changes;
     size_t change_count;
@@ -108,6 +110,7 @@ struct comparison {
     size_t unguarded; /* judged cells whose BASE has a flag: its time is in doubt */
     size_t counters_lost; /* cells of which NEW lacks counters of BASE that may not be missing */
     const char *lost_counter; /* the first of those; NULL: none; one of a side's texts */
+    size_t energies[ENERGY_VERDICTS]; /* cells of which both sides have it, where it is asked for */
     size_t findings[SIDES]; /* programs that measured a side and exited with 1 */
 };
 
@@ -120,10 +123,14 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
 
 /* The exit code. STATUS_ENVIRONMENT: not comparable. Else STATUS_FINDING: a cell is regressed,
  * missing or invalid, or a program that measured a side exited with 1. Else STATUS_INCONCLUSIVE: a
- * cell is inconclusive and `strict` is set; NEW lacks a counter of BASE; no cell is decided at all,
- * as where all are skipped; a cell is contended; a change beyond the threshold is flagged, or of a
- * user's kernel with one process a side. */
+ * cell is inconclusive and `strict` is set; NEW lacks a counter of BASE, or energy is asked for
+ * that no cell has on both sides; no cell is decided at all, as where all are skipped; a cell is
+ * contended; a change beyond the threshold is flagged, or of a user's kernel with one process a
+ * side. */
 enum status comparison_status(const struct comparison *comparison, bool strict);
+
+/* Whether energy is asked for, and no cell has it on both sides. */
+bool comparison_lacks_energy(const struct comparison *comparison);
 
 /* Releases; accepts a zeroed struct. */
 void comparison_close(struct comparison *comparison);

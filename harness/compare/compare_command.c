@@ -11,7 +11,7 @@
 
 struct compare_command_options {
     struct comparing_options comparing;
-    bool across;
+    bool across, energy;
     const char *batch_path;
     struct output_options look;
 };
@@ -23,6 +23,12 @@ static const struct option_row rows[] = {
              "the exit code is 0",
      .kind = &option_flag,
      .offset = offsetof(struct compare_command_options, across)},
+    {.name = "energy",
+     .topic = TOPIC_VERDICT,
+     .help = "compare the energy of a launch, too, which run --energy measures: higher beyond the "
+             "threshold is a regression",
+     .kind = &option_flag,
+     .offset = offsetof(struct compare_command_options, energy)},
     {.name = "batch",
      .topic = TOPIC_VIEW,
      .argument = "FILE",
@@ -95,6 +101,7 @@ static enum status compare(const void *parsed, const struct invocation *invocati
         return status;
     status = comparing_open(&options->comparing, &comparing);
     comparing.across = options->across;
+    comparing.as.energy = options->energy;
     if (status == STATUS_OK && options->across)
         status =
             table_select(&fields, "device,uuid,driver,vbios,clocks,ecc,mig,sass,counters", &all);

@@ -297,6 +297,7 @@ static enum status gate(const void *parsed, const struct invocation *invocation)
     status = comparing_open(&options->comparing, comparing);
     comparing->as.judge.other_analyses = OTHER_ANALYSES;
     comparing->as.judge.base_fixed = fixed;
+    comparing->as.energy = options->measure.energy;
     memcpy(gate.processes.programs, options->programs, sizeof(options->programs));
     if (status == STATUS_OK && fixed)
         status = sides_add_list(&sides[BASE], invocation->arguments[0]);

@@ -267,6 +267,30 @@ static const struct field change_rows[] = {
 static const struct objects change_list =
     OBJECTS_OF(change_rows, struct counter_change, struct comparison_cell, change_count);
 
+static const struct names energy_verdicts = NAMES(energy_verdict_names, ENERGY_VERDICTS, NULL);
+
+static const struct field energy_rows[] = {
+    {FIELD(field_number, struct energy_change, "base_j", base, REQUIRED),
+     .about = "mean over processes"},
+    {FIELD(field_number, struct energy_change, "new_j", new_value, REQUIRED)},
+    {FIELD(field_number, struct energy_change, "ratio", ratio, NULLABLE), .about = "new / base",
+     .column = COLUMN(.frame = "energy_ratio")},
+    {FIELD(field_number, struct energy_change, "ci_low", ci_low, NULLABLE),
+     .about = "95 % interval at least: by Student's t of processes, and their own intervals. It "
+              "does not hold what boards and days differ by",
+     .column = COLUMN(.frame = "energy_ratio_low")},
+    {FIELD(field_number, struct energy_change, "ci_high", ci_high, NULLABLE),
+     .column = COLUMN(.frame = "energy_ratio_high")},
+    {FIELD(field_name, struct energy_change, "verdict", verdict, REQUIRED),
+     .names = &energy_verdicts,
+     .about = "higher or lower: the interval lies beyond the threshold; same: within it; not told: "
+              "neither, or fewer than three processes a side, or two boards",
+     .column = COLUMN(.frame = "energy_verdict")},
+};
+static const struct object energy_object = {.fields = FIELDS(energy_rows),
+                                            .given =
+                                                offsetof(struct comparison_cell, energy.given)};
+
 /* The judge's question and answer, which cbank compare --batch writes alike. */
 static void schema_judged(struct schema_object *object, const struct field *field)
 {
@@ -306,6 +330,9 @@ static const struct field cell_rows[] = {
               "sides do not say"},
     {CELL(field_list, "counters", changes, REQUIRED), .elements = &change_list,
      .about = "that moved: exact ones that differ, measured ones beyond counter_threshold"},
+    {CELL(field_object, "energy", energy, OMITTED), .object = &energy_object,
+     .about = "of a launch, where compare --energy or gate --energy asked for it and both sides "
+              "have it"},
     {CELL(field_text, "note", note, NULLABLE), .about = "why it is invalid, or what differs",
      .column = COLUMN(.frame = "reason")},
 };
@@ -362,7 +389,7 @@ const struct document comparison_document = {
         "is not known or does not exist is null. Changes are ratios new / base: 1.01 is 1 % "
         "slower.",
     .major = 1,
-    .minor = 4,
+    .minor = 5,
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX},
 };
 

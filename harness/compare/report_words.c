@@ -38,7 +38,8 @@ void summary_line(const struct comparison *comparison, char line[LINE_BYTES])
             : comparison->withheld > 0      ? ", as one process a side of a kernel tells no change"
             : comparison->decided == 0      ? ", as no cell could be decided"
             : comparison->counters_lost > 0 ? ", as it lacks counters of BASE"
-                                            : ", as cells beyond the threshold are flagged");
+            : comparison_lacks_energy(comparison) ? ", as no cell has energy on both sides"
+                                                  : ", as cells beyond the threshold are flagged");
     for (size_t i = 0; i < context_field_count; i++)
         if (comparison->refused >> i & 1)
             add(line, ", %s differs", context_fields[i].name);
@@ -183,6 +184,15 @@ static void remark_outcomes(const struct comparison *comparison, const struct re
             "NEW lacks counters of BASE in %zu of %zu cells, such as %s; with --allow-diff "
             "counters times alone are compared",
             comparison->counters_lost, comparison->common, comparison->lost_counter);
+    if (comparison_lacks_energy(comparison))
+        say(sink, "no cell has energy on both sides: cbank run --energy measures it");
+    else if (comparison->options.energy)
+        say(sink,
+            "energy of a launch, by intervals of the processes alone: %zu cells higher, %zu "
+            "lower, %zu the same, %zu not told, which needs three processes a side on one GPU, "
+            "and intervals that do not reach across the threshold; --all lists them",
+            comparison->energies[ENERGY_HIGHER], comparison->energies[ENERGY_LOWER],
+            comparison->energies[ENERGY_SAME], comparison->energies[ENERGY_NOT_TOLD]);
     if (comparison->counts[VERDICT_CONTENDED] > 0)
         say(sink, "another process used the GPU of NEW: measure again alone");
     if (comparison->unguarded > 0)

@@ -183,6 +183,7 @@ static bool add_cell(struct side *side, struct side_cell *to, const struct resul
         return false;
     if (!add_counters(side, to, from))
         return false;
+    side_energy_add(&to->energy, &from->energy);
     to->modelled = to->modelled || result->modelled_time;
     to->table_offsets =
         time->table_offsets > to->table_offsets ? time->table_offsets : to->table_offsets;

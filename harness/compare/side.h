@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "energy_change.h"
 #include "invalid.h"
 #include "judge.h"
 #include "result.h"
@@ -33,6 +34,7 @@ struct side_cell {
     uint32_t table_offsets, code_copies;
     bool modelled;               /* the time is a prediction */
     struct side_counter clock;   /* of the SMs, MHz */
+    struct side_energy energy;   /* of a launch */
     char sha256[SHA256_HEX_BYTES]; /* of the kernel; "" not known, "mixed" if processes differ */
     /* owned: of the first process that has it, see sass_code.h; NULL: none */
     char *code;

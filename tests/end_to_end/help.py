@@ -136,9 +136,11 @@ SETS = {
     # how a plan or a kernel is measured
     "run spaces calibrate gate": (
         "against-compiler against-options anonymous compiler compiler-options compiler-seconds"
-        " counters duration energy energy-seconds engine kernel-sha256 max-noise max-samples"
-        " max-seconds sample-us seed size space"
+        " counters duration energy-seconds engine kernel-sha256 max-noise max-samples max-seconds"
+        " sample-us seed size space"
     ),
+    # energy: it is measured, or compared
+    "run spaces calibrate gate compare": "energy",
     # another build of the same kernels
     "run spaces calibrate gate advise": "against",
     # code for other chips than the one that is here

@@ -404,6 +404,7 @@ static struct empty empty_like(const struct launchable *launchable)
 static bool measure_empty(struct energy_phase *phase, const struct launchable *launchable,
                           double launch_ns, size_t *number)
 {
+    const double empty_ns = phase->meter.result->device.launch_ns; /* of one warp; NaN: not known */
     struct empty empty = empty_like(launchable);
     struct queue queue = {.chain = {.device = &phase->meter.session->device,
                                     .empty_blocks = empty.blocks,
@@ -420,7 +421,8 @@ static bool measure_empty(struct energy_phase *phase, const struct launchable *l
     if (empty.blocks == 0) {
         snprintf(empty.reason, sizeof(empty.reason), "its grid is too large for the empty kernel");
     } else {
-        good = measure_stretch(&phase->meter, &queue, launch_ns, &stretch);
+        good =
+            measure_stretch(&phase->meter, &queue, empty_ns > 0 ? empty_ns : launch_ns, &stretch);
         empty.load = stretch.load;
         empty.known = stretch.known;
         snprintf(empty.reason, sizeof(empty.reason), "%s", stretch.reason);
