@@ -237,8 +237,8 @@ def show(report):
     print(
         "| nights before | "
         + " | ".join(f"+{100 * size:g} %" for size in sizes)
-        + " | no cause |\n|--:|"
-        + "--:|" * (len(sizes) + 1)
+        + " | no cause | no cause, alike |\n|--:|"
+        + "--:|" * (len(sizes) + 2)
     )
     for past in pasts:
         found = [
@@ -250,10 +250,13 @@ def show(report):
             )
             for size in sizes
         ]
-        others, verdicts = (
-            summed(report, key, plant="none", past=past) for key in ("others", "verdicts")
-        )
-        print(f"| {past} | " + " | ".join(found) + f" | {others} in {verdicts} |")
+        for tails_of in (TAILS, ("correlated",)):
+            others, verdicts = (
+                sum(summed(report, key, plant="none", past=past, tails=tail) for tail in tails_of)
+                for key in ("others", "verdicts")
+            )
+            found.append(f"{others} in {verdicts}")
+        print(f"| {past} | " + " | ".join(found) + " |")
     return True
 
 
