@@ -102,6 +102,41 @@ class Case(Scratch):
         return self.rows(self.write("result.json", result(*cells, **device)))
 
 
+class Pages(unittest.TestCase):
+    """A quantity that stands on several pages has one value."""
+
+    CLAIMS = "docs/claims.md"
+    # Each place with its page; the value with the fewest digits says how far they agree.
+    QUANTITIES = {
+        "constant to global, per_thread, 12800000": (
+            ("README.md", r"add, 12800000 elements[\s\S]*?per_thread +\| [\d.]+ \w+ +([\d.]+)x"),
+            ("README.md", r"Different elements, near or far \| `__constant__` \| ([\d.]+)x"),
+            (CLAIMS, r"per_thread +12800000 +[\d.]+ +[\d.]+ \[[^]]*\] +([\d.]+) "),
+        ),
+        "constant to global, pseudo_random, 12800000": (
+            ("README.md", r"add, 12800000 elements[\s\S]*?pseudo_random +\| [\d.]+ \w+ +([\d.]+)x"),
+            ("README.md", r"near or far \| `__constant__` \| [\d.]+x, ([\d.]+)x"),
+            (CLAIMS, r"pseudo_random +12800000 +[\d.]+ +[\d.]+ \[[^]]*\] +([\d.]+) "),
+        ),
+        "latency of L2 over lines": (
+            ("docs/chip.md", r"\| L2, latency over lines \(cycles\) \| ([\d.]+), [\d.]+ to"),
+            (CLAIMS, r"L2 answers in tens of cycles: cycles +10 to 99 +([\d.]+), [\d.]+ to"),
+        ),
+    }
+
+    def test_one_name_has_one_value(self):
+        for what, places in self.QUANTITIES.items():
+            found = []
+            for page, pattern in places:
+                with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+                    values = re.findall(pattern, file.read())
+                self.assertTrue(values, (what, page, pattern))
+                found += values
+            digits = min(len(value.partition(".")[2]) for value in found)
+            numbers = list(map(float, found))
+            self.assertLess(max(numbers) - min(numbers), 0.501 / 10**digits, (what, found))
+
+
 class Figures(Case):
     def test_figures_by_hand(self):
         """Every kind of figure: quotients of times and counters, differences, fills, misses, and
