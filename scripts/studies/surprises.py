@@ -8,7 +8,7 @@ usage: surprises.py [--processes 5] --json FILE
        surprises.py --show FILE [--hits]
 
 surprises/questions.json has each question with a guess and the range in which it counts as right;
-it was committed before anything was run. The three programs of surprises/ are compiled for the GPU
+it was committed before anything was run. The programs of surprises/ are compiled for the GPU
 that is here and answer them by 25 samples a process. --show prints the questions whose guess
 missed, as a table in Markdown; with --hits, the others.
 """
@@ -26,7 +26,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import trials
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "surprises")
-PROGRAMS = ("launch", "units", "sharing")
+PROGRAMS = ("launch", "units", "sharing", "addresses")
 GPU = ("name", "uuid", "driver_version")
 
 
@@ -82,7 +82,9 @@ def show(path, hits):
         found = json.load(file)
     print("| question | guess | what is | over processes |")
     print("|---|---|---|---|")
-    for key, row in questions().items():
+    asked = questions()
+    for key in found["samples"]:  # a file may be older than a question
+        row = asked[key]
         medians = [statistics.median(samples) for samples in found["samples"][key]]
         middle = statistics.median(medians)
         if (row["low"] <= middle <= row["high"]) == hits:
