@@ -13,7 +13,7 @@ median over the pairs of the seconds of processors, user and system, of a comman
 starts. The memory is the largest of one of its processes. On a machine that others use, such
 seconds repeat where seconds of a clock do not. Rows of a GPU are run where there is one, by the
 clock, as a person waits for them. --json writes FILE; rows that it has and that are not run again
-stay. Nothing is asserted: it exits 2 where a command fails.
+stay, if they are of this machine. Nothing is asserted: it exits 2 where a command fails.
 """
 
 import json
@@ -325,6 +325,7 @@ def make(arguments, rest):
     if rest or unknown or not arguments.base:
         trials.fail(f"--base COMMIT is needed; not known: {' '.join([*rest, *unknown])}")
     gpu = gpu_name()
+    rows = known_rows(arguments.json, gpu) if os.path.exists(arguments.json) else {}
     now = arguments.now
     if not os.path.isdir(now):
         now = shell(f"git rev-parse '{now}'", trials.ROOT)
@@ -332,8 +333,6 @@ def make(arguments, rest):
     make_data(trees[1])
     for tree in trees:
         tree.prepare(names)
-    known = trials.load(arguments.json)["rows"] if os.path.exists(arguments.json) else []
-    rows = {found["name"]: found for found in known}
     for asked in ROWS:
         if asked.name not in names:
             continue
@@ -345,12 +344,27 @@ def make(arguments, rest):
     return report_of(rows, gpu)
 
 
-def report_of(rows, gpu):
-    """The document of these rows."""
+def machine(gpu):
     return {
         "processor": processor(),
         "processors": len(os.sched_getaffinity(0)),
         "gpu": gpu,
+    }
+
+
+def known_rows(path, gpu):
+    """The rows of a document, by name: they are of this machine."""
+    report, here = trials.load(path), machine(gpu)
+    there = {key: report[key] for key in here}
+    if there != here:
+        trials.fail(f"{path} is of {there}, and this is {here}: name another file")
+    return {found["name"]: found for found in report["rows"]}
+
+
+def report_of(rows, gpu):
+    """The document of these rows."""
+    return {
+        **machine(gpu),
         # the memory of a command cannot be seen below it
         "own_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         "rows": [rows[asked.name] for asked in ROWS if asked.name in rows],
