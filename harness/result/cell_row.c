@@ -138,6 +138,17 @@ static const struct cell_column table[] = {
      .views = VIEW_KERNEL,
      .legend = "to the fastest memory space that is verified",
      .place = 330},
+    {.column = {VALUE("ratio_half_width", "its CI", text_half_width, grid_number),
+                ROW(ratio_half_width), .rank = 6},
+     .views = VIEW_MEASURED | VIEW_KERNEL | VIEW_TIME,
+     .legend = "95% CI of the ratio, as if the two times were independent",
+     .place = 332},
+    {.column = {VALUE("ratio_ci_low", "from", text_ratio, grid_number), ROW(ratio_ci_low)},
+     .views = VIEW_CELLS,
+     .place = 334},
+    {.column = {VALUE("ratio_ci_high", "to", text_ratio, grid_number), ROW(ratio_ci_high)},
+     .views = VIEW_CELLS,
+     .place = 336},
     {.column = {VALUE("item_ns", "an item", text_time, grid_number), ROW(item_ns), .rank = 2},
      .views = VIEW_KERNEL | VIEW_CELLS | VIEW_TIME,
      .place = 340},
@@ -326,6 +337,7 @@ static struct cell_row row_of(const struct result *result, const char *file, siz
                            .operations = {NAN, NAN, NAN}};
 
     row.half_width = row.ratio = row.rate = row.item_ns = NAN;
+    row.ratio_half_width = row.ratio_ci_low = row.ratio_ci_high = NAN;
     cell_identity(cell, row.identity);
     board_sizes(&result->device.board, row.constant_cache_groups);
     if (!cell->parameters[PARAMETER_table_bytes])
@@ -336,22 +348,33 @@ static struct cell_row row_of(const struct result *result, const char *file, siz
     return row;
 }
 
+/* Sets the ratio of a row to the best one. */
+static void set_ratio(struct cell_row *row, const struct cell_row *best)
+{
+    if (!is_timed(row) || !best)
+        return;
+    row->ratio = row->found->time.summary.value / best->found->time.summary.value;
+    row->best = may_be_best(row) && row->ratio <= 1;
+    if (row->best)
+        return;
+    row->ratio_half_width = hypot(row->half_width, best->half_width);
+    row->ratio_ci_low = row->ratio * (1 - row->ratio_half_width);
+    row->ratio_ci_high = row->ratio * (1 + row->ratio_half_width);
+}
+
 /* Sets the ratio of each row to the best one of those that differ by their path alone. The rows are
  * sorted. */
 static void find_ratios(struct cell_row *rows, size_t count)
 {
     for (size_t first = 0, end; first < count; first = end) {
-        double best = INFINITY;
+        const struct cell_row *best = NULL;
 
         for (end = first; end < count && cell_row_same(&rows[first], &rows[end], AXIS_PATH); end++)
-            if (may_be_best(&rows[end]))
-                best = fmin(best, rows[end].found->time.summary.value);
-        for (size_t i = first; i < end; i++) {
-            const double ns = rows[i].found->time.summary.value;
-
-            rows[i].ratio = is_timed(&rows[i]) && isfinite(best) ? ns / best : NAN;
-            rows[i].best = may_be_best(&rows[i]) && ns <= best;
-        }
+            if (may_be_best(&rows[end]) &&
+                (!best || rows[end].found->time.summary.value < best->found->time.summary.value))
+                best = &rows[end];
+        for (size_t i = first; i < end; i++)
+            set_ratio(&rows[i], best);
     }
 }
 

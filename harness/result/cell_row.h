@@ -25,6 +25,11 @@ struct cell_row {
     uint32_t table_bytes;
     double ratio; /* to the shortest time of the same pattern and the same size of table, among
                    * paths that load, or of memory spaces whose output was verified */
+    /* Of the 95 % interval of the ratio: half its width, as a share of the ratio, and its ends. The
+     * relative half widths of the two times add as squares, as those of independent times do to
+     * first order. Times of one process share what moves them both: the interval is then too wide.
+     * NaN for the best one, whose ratio is 1. */
+    double ratio_half_width, ratio_ci_low, ratio_ci_high;
     bool best; /* it has that shortest time */
     double rate; /* GB/s: bytes that the kernel must move: one element in, one out, and one for each
                     payload load of a thread */

@@ -121,7 +121,7 @@ struct rank {
     struct cell_row row; /* the first member, as the columns require */
     struct judged_cell judged; /* BASE is the fastest */
     bool timed;
-    double ratio; /* to the fastest */
+    double ratio, ratio_half_width; /* to the fastest: see struct cell_row */
     const char *verdict;
     char space[USER_KERNEL_SPACES_BYTES + 16]; /* with a mark where the file has it */
     char why[GRID_NOTE_BYTES];
@@ -205,6 +205,8 @@ static enum status judge_ranks(struct rank *ranks, size_t count,
 
         ranks[i].ratio =
             ranks[i].timed ? found->time.summary.value / best->time.summary.value : NAN;
+        ranks[i].ratio_half_width =
+            ranks[i].timed && i > 0 ? hypot(ranks[i].row.half_width, ranks[0].row.half_width) : NAN;
         ranks[i].verdict = !ranks[i].timed ? cell_status_names[found->status]
                            : i == 0        ? "fastest"
                                            : words[ranks[i].judged.verdict];
@@ -267,6 +269,12 @@ static const struct grid_column columns[] = {
      .format = text_ratio,
      .value = grid_number,
      .member = GRID_MEMBER(struct rank, ratio)},
+    {.key = "ratio_half_width",
+     .heading = "its CI",
+     .format = text_half_width,
+     .value = grid_number,
+     .member = GRID_MEMBER(struct rank, ratio_half_width),
+     .rank = 4},
     {.key = "verdict",
      .heading = "verdict",
      .value = grid_text,

@@ -8,6 +8,7 @@ import glob
 import html
 import io
 import json
+import math
 import os
 import re
 import unittest
@@ -191,6 +192,34 @@ class Show(unittest.TestCase):
             self.assertAlmostEqual(
                 float(row["gigabytes_per_second"]), 12 * cell["elements"] / time["value"]
             )
+
+    def test_csv_has_the_interval_of_a_ratio(self):
+        """Two times of which each may be off by half its interval, independently."""
+        groups = {}
+        for cell in self.result["cells"]:
+            if cell["status"] == "ok":
+                groups.setdefault((cell["pattern"], cell["elements"]), []).append(cell)
+        best = {
+            key: min(cells, key=lambda cell: cell["time_ns"]["value"])["time_ns"]
+            for key, cells in groups.items()
+        }
+        for row in csv.DictReader(io.StringIO(printed("show", self.FILE, "--csv"))):
+            time, least = (
+                self.cells[row["identity"]]["time_ns"],
+                best[row["pattern"], int(row["elements"])],
+            )
+            if time is least:
+                self.assertEqual((row["ratio"], row["ratio_ci_low"]), ("1", ""))
+                continue
+            ratio = time["value"] / least["value"]
+            off = math.hypot(
+                *((one["ci_high"] - one["value"]) / one["value"] for one in (time, least))
+            )
+            for key, value in (
+                ("ratio_ci_low", ratio - ratio * off),
+                ("ratio_ci_high", ratio + ratio * off),
+            ):
+                self.assertAlmostEqual(float(row[key]), value, delta=1e-4 * value)
 
     def test_markdown_has_the_time_of_each_cell(self):
         tables = markdown_tables(printed("show", self.FILE, "--markdown"))
