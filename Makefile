@@ -75,7 +75,7 @@ SEES_cell         := base document command
 SEES_code         := base document command cell
 SEES_kernel       := base document command cell code
 SEES_counts       := base document command cell
-SEES_result       := base document command cell
+SEES_result       := base document command cell code
 SEES_engine       := base document command cell code kernel counts result
 SEES_engine/cuda  := $(CORE)
 SEES_engine/cuda/probe := $(CORE) engine/cuda
@@ -137,7 +137,8 @@ CARDS   := $(wildcard results/cards/*.json)
         fuzzers install uninstall format lint dist deb release clean help FORCE
 
 # What the program is built with, in words.
-BUILT_ARCHS    := architectures $(ARCHS) and PTX of $(lastword $(ARCHS))$(ARCHS_WHY)
+BUILT_ARCHS    := architectures $(ARCHS) and PTX of $(firstword $(ARCHS))$(if \
+                  $(word 2,$(ARCHS)), and $(lastword $(ARCHS)))$(ARCHS_WHY)
 BUILT_COUNTERS := $(if $(filter $(CUPTI_ABSENT),$(SOURCES)),$(COMMA) no counters: no CUPTI with \
                     the Range Profiler)
 BUILT_WITH     := $(if $(CUDA),CUDA $(CUDA_VERSION)$(COMMA) $(BUILT_ARCHS)$(BUILT_COUNTERS),no \

@@ -2,11 +2,16 @@
 #
 # Kernel images, and the measurement in one plain program. The Makefile includes it.
 
-# ---- Kernel images: one cubin for each module and architecture, and PTX of the newest
-# architecture. Each workload is a module, kernels.cu compiled for it alone; the others are not
-# measured. Two steps on purpose. -rdc=true keeps nvcc from removing or renaming what only the host
-# refers to (cbank_values); ptxas without -c then optimizes the whole program as usual. The PTX
-# between them is what check-ptx reads.
+# ---- Kernel images: one cubin for each module and architecture. Each workload is a module,
+# kernels.cu compiled for it alone; the others are not measured. Two steps on purpose. -rdc=true
+# keeps nvcc from removing or renaming what only the host refers to (cbank_values); ptxas without -c
+# then optimizes the whole program as usual. The PTX between them is what check-ptx reads.
+#
+# The archive also has PTX of the newest architecture, which the driver compiles for GPUs that came
+# later, and of workloads that of the oldest: run --jit needs a text for each GPU that has a cubin,
+# and all of them take this one. A text costs as much as a cubin. Where there is one architecture,
+# as on a GPU's own machine, its PTX is the text that its cubin was made of: another code is then
+# another compiler's.
 
 WORKLOADS := $(shell sed -n '/^WORKLOAD.$$/N;s/^WORKLOAD.[\n ]*\([a-z0-9_]*\),.*/\1/p' \
                kernels/workloads.def)
@@ -16,7 +21,8 @@ CUBINS := $(foreach module,$(MODULES),$(ARCHS:%=$(IMAGES)/$(module).sm_%.cubin))
 WORKLOAD_PTX := $(foreach module,$(WORKLOADS),$(ARCHS:%=$(IMAGES)/$(module).compute_%.ptx))
 PTX    := $(WORKLOAD_PTX) \
           $(foreach module,$(OTHER_MODULES),$(ARCHS:%=$(IMAGES)/$(module).compute_%.ptx))
-MEMBERS := $(CUBINS) $(MODULES:%=$(IMAGES)/%.compute_$(lastword $(ARCHS)).ptx)
+MEMBERS := $(CUBINS) $(sort $(MODULES:%=$(IMAGES)/%.compute_$(lastword $(ARCHS)).ptx) \
+                            $(WORKLOADS:%=$(IMAGES)/%.compute_$(firstword $(ARCHS)).ptx))
 
 # $(call module_rules,MODULE,SOURCE,OPTIONS)
 define module_rules

@@ -122,8 +122,8 @@ static const struct option_row rows[] = {
      MEMBER(json_path)},
 };
 
-/* The options of a plan without its first four: sweep, quick, workload and path. */
-enum { PLAN_OPTIONS_FIRST = 4 };
+/* The options of a plan behind --jit: without sweep, quick, workload, path, and that one. */
+enum { PLAN_OPTIONS_FIRST = PLAN_OPTION_JIT + 1 };
 
 static const struct option_group groups[] = {
     {plan_option_rows + PLAN_OPTIONS_FIRST, PLAN_OPTION_COUNT - PLAN_OPTIONS_FIRST,

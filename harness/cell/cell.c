@@ -44,14 +44,14 @@ void cell_parameters_text(const struct cell *cell, uint32_t set, const char *sep
     for (size_t i = 0; i < parameter_count; i++)
         if (set >> i & 1 && cell->parameters[i])
             text_join(out, room, separator, "%s=%" PRIu32, parameters[i].name, cell->parameters[i]);
-    if (!(set & CELL_FILES_BIT))
-        return;
-    if (cell->index_file_hash)
+    if (set & CELL_FILES_BIT && cell->index_file_hash)
         text_join(out, room, separator, "indices=%s", cell_hash_text(cell->index_file_hash, hash));
-    if (cell->kernel.hash)
+    if (set & CELL_FILES_BIT && cell->kernel.hash)
         text_join(out, room, separator, "kernel=%s", cell_hash_text(cell->kernel.hash, hash));
-    if (strchr(cell->kernel.spaces, '='))
+    if (set & CELL_FILES_BIT && strchr(cell->kernel.spaces, '='))
         text_join(out, room, separator, "spaces=%s", cell->kernel.spaces);
+    if (set & CELL_JIT_BIT && cell->jit)
+        text_join(out, room, separator, "jit=driver");
 }
 
 const char *cell_hash_text(uint64_t hash, char text[CELL_HASH_TEXT_BYTES])
@@ -87,6 +87,8 @@ uint64_t cell_axis(const struct cell *cell, size_t axis)
     switch (axis) {
     case AXIS_WORKLOAD:
         return (uintptr_t)cell->workload;
+    case AXIS_JIT:
+        return cell->jit;
     case AXIS_ELEMENTS:
         return cell->elements;
     case AXIS_BLOCK_SIZE:

@@ -32,6 +32,8 @@ struct cell {
     uint32_t parameters[PARAMETERS_MAX];
     /* for the source `file`: the first 64 bits of the hash of its content; else 0 */
     uint64_t index_file_hash;
+    /* compiled from PTX by the driver, and not by the toolkit of the build */
+    bool jit;
 
     /* A user's kernel: the other rows are then those of user_cell.h, the elements are the size of
      * its case, the block size is 0, and there are no parameters. */
@@ -61,14 +63,16 @@ enum { CELL_IDENTITY_BYTES = 320, CELL_REASON_BYTES = 256 };
 /* Writes "workload/path/pattern/elements/block_size/cache state" into text. Then come "/name=value"
  * for each parameter that the cell takes, and "/indices=HASH" where its indices are in a file. For
  * a user's kernel the first is its name, the block size 0, and "/kernel=HASH" follows, with
- * "/spaces=TABLE=SPACE+..." for tables in several memory spaces. */
+ * "/spaces=TABLE=SPACE+..." for tables in several memory spaces. "/jit=driver" ends it where the
+ * driver compiled the kernel. */
 void cell_identity(const struct cell *cell, char text[CELL_IDENTITY_BYTES]);
 
 /* Appends "NAME=VALUE" to out for each parameter of a set that is not the default, with the
  * separator before each but the first of out. The set has bits by enum parameter_index;
- * CELL_FILES_BIT stands for the file of the indices, or of the kernel. out holds text, which may be
- * "". */
+ * CELL_FILES_BIT stands for the file of the indices, or of the kernel, CELL_JIT_BIT for the
+ * driver's compiler. out holds text, which may be "". */
 #define CELL_FILES_BIT      (UINT32_C(1) << 31)
+#define CELL_JIT_BIT        (UINT32_C(1) << 30)
 #define CELL_PARAMETERS_ALL UINT32_MAX
 void cell_parameters_text(const struct cell *cell, uint32_t set, const char *separator, char *out,
                           size_t room);
@@ -89,6 +93,7 @@ enum status cell_unknown(const char *name);
 /* The coordinates that distinguish cells. */
 enum cell_axis {
     AXIS_WORKLOAD,
+    AXIS_JIT,
     AXIS_ELEMENTS,
     AXIS_BLOCK_SIZE,
     AXIS_CACHE_STATE,

@@ -41,6 +41,11 @@ static const struct field cell_rows[CELL_ROWS] = {
      .rules = PATTERN_NAME},
 };
 
+/* Left out where it is false. */
+static const struct field jit_row = {FIELD(field_bool, struct cell, "jit", jit, LATER),
+                                     .about = "the driver compiled the kernel, from PTX: the "
+                                              "identity ends with it. Other cells lack it"};
+
 /* Bytes allocated for a table: the path's table, or a larger one where the cell needs it. */
 static uint32_t array_bytes(const struct cell *cell)
 {
@@ -108,6 +113,8 @@ static void write_cell(cJSON *object, const struct field *field, const void *bas
         json_add_text(values, "hash", cell_hash_text(cell->kernel.hash, text));
         json_add_text(values, "spaces", cell->kernel.spaces);
     }
+    if (cell->jit)
+        json_add(object, jit_row.key, cJSON_CreateBool(true));
     values = json_add(object, "parameters", cJSON_CreateObject());
     for (size_t i = 0; i < parameter_count; i++)
         if (cell->parameters[i])
@@ -152,6 +159,12 @@ static void read_parameters(const struct node *node, struct cell *cell)
     }
 }
 
+static void read_jit(const struct node *node, struct cell *cell)
+{
+    if (node_get(node, jit_row.key))
+        field_read(node, &jit_row, cell);
+}
+
 static void read_cell(const struct node *node, const struct field *field, void *base)
 {
     struct cell *cell = (struct cell *)((char *)base + field->offset);
@@ -159,6 +172,7 @@ static void read_cell(const struct node *node, const struct field *field, void *
 
     if (node_get(node, "kernel_file")) {
         read_user_cell(node, cell);
+        read_jit(node, cell);
         return;
     }
     fields_read(node, &(struct fields){cell_rows, PATTERN_ROW}, cell);
@@ -171,6 +185,7 @@ static void read_cell(const struct node *node, const struct field *field, void *
     if (node_failed(node))
         return;
     read_parameters(node, cell);
+    read_jit(node, cell);
     /* A table of another size makes it a cell that this build does not have. */
     node_integer(node, "array_bytes", array_bytes(cell), array_bytes(cell));
     if (cell_reads_file(cell))
@@ -228,6 +243,7 @@ static void schema_cell(struct schema_object *object, const struct field *field)
     identity_row.kind->schema(object, &identity_row);
     for (size_t i = 0; i < CELL_ROWS; i++)
         cell_rows[i].kind->schema(object, &cell_rows[i]);
+    jit_row.kind->schema(object, &jit_row);
     for (size_t i = 0; i < sizeof(other_rows) / sizeof(other_rows[0]); i++)
         other_rows[i].kind->schema(object, &other_rows[i]);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * The kernel images built into the program: an ar archive.
  *
- * The build puts one cubin for each architecture and module, and PTX of the newest, into an ar
- * archive. The archive goes into the program's section .cbank_images. The harness reads SASS from
- * the same bytes that it loads. Their hash is the identity of the kernel, and the instructions tell
- * how many parameter loads a counter includes. This needs no CUDA toolkit. */
+ * The build puts one cubin for each architecture and module, and PTX of the oldest and the
+ * newest, into an ar archive. The archive goes into the program's section .cbank_images. The
+ * harness reads SASS from the same bytes that it loads. Their hash is the identity of the kernel,
+ * and the instructions tell how many parameter loads a counter includes. This needs no CUDA
+ * toolkit. */
 #pragma once
 
 #include "sass.h"

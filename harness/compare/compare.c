@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "lone_cells.h"
 #include "normal.h"
 #include "text.h"
 
@@ -109,22 +110,6 @@ static void add_gpu(struct comparison *out, const struct side *base_side,
     gpu->later = deviation_weight(moments, files, LATER_SECONDS);
     out->differing |= gpu->differing;
     out->plans_differ |= !gpu->alone && gpu->plans_differ;
-}
-
-/* Says of a user's cell that only one side has that the other has its kernel with other code. */
-static void note_changed_kernel(const struct comparison *comparison,
-                                const struct sides sides[SIDES])
-{
-    for (size_t i = 0; i < comparison->cell_count; i++) {
-        struct comparison_cell *cell = &comparison->cells[i];
-        const struct side_kernel *base = sides_kernel(&sides[BASE], cell->cell.kernel.name);
-        const struct side_kernel *new_kernel = sides_kernel(&sides[NEW], cell->cell.kernel.name);
-
-        if (!cell->gpu->alone && !(cell->sides[BASE] && cell->sides[NEW]) && base && new_kernel &&
-            strcmp(base->sha256, new_kernel->sha256) != 0)
-            note(cell, "the kernel file of %s changed: %.8s -> %.8s", base->name, base->sha256,
-                 new_kernel->sha256);
-    }
 }
 
 /* -- what is known before times are judged ----------------------------------------------------- */
@@ -299,6 +284,8 @@ static int compare_cells(const void *left, const void *right)
         return a->gpu->alone - b->gpu->alone;
     if (a->verdict != b->verdict)
         return (int)b->verdict - (int)a->verdict;
+    if (a->listed != b->listed)
+        return b->listed - a->listed;
     if (size_a != size_b)
         return size_a < size_b ? 1 : -1;
     return a->gpu != b->gpu ? (a->gpu > b->gpu) - (a->gpu < b->gpu)
@@ -312,10 +299,9 @@ static void share_note(struct comparison *out)
 
     for (size_t i = 0; i < out->cell_count; i++) {
         const struct comparison_cell *cell = &out->cells[i];
-        const bool is_listed = cell->verdict != VERDICT_SAME && !cell->gpu->alone;
 
-        listed += is_listed;
-        alike += is_listed && cell->note[0] && strcmp(cell->note, out->cells[0].note) == 0;
+        listed += cell->listed;
+        alike += cell->listed && cell->note[0] && strcmp(cell->note, out->cells[0].note) == 0;
     }
     for (size_t i = 0; alike == listed && listed > 1 && i < listed; i++)
         out->cells[i].note_shared = true;
@@ -483,6 +469,10 @@ static void conclude_all(struct comparison *out, uint32_t allowed)
             (cell->judged.held || cell->judged.withheld) && cell->verdict == VERDICT_INCONCLUSIVE;
         out->withheld += cell->judged.withheld && cell->verdict == VERDICT_INCONCLUSIVE;
         out->unguarded += cell->timed && cell->sides[BASE]->flags & FLAGS_DOUBTFUL;
+        cell->listed =
+            !cell->gpu->alone && (cell->verdict != VERDICT_SAME ||
+                                  (out->options.jit && (cell->sass_differs || cell->code_moved)));
+        out->unlisted += cell->verdict == VERDICT_SAME && !cell->listed;
         out->counts[cell->verdict]++;
         cell->gpu->counts[cell->verdict]++;
     }
@@ -509,7 +499,8 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
 {
     const struct sides *base = &sides[BASE], *new_sides = &sides[NEW];
     const bool single = base->count == 1 && new_sides->count == 1;
-    const uint32_t allowed = allowed_fields(options->allowed);
+    const uint32_t allowed = allowed_fields(options->allowed) | (uint32_t)options->jit
+                                                                    << CONTEXT_SASS;
     size_t cells = 0;
     enum status status;
 
@@ -530,7 +521,7 @@ enum status compare_sides(const struct sides sides[SIDES], const struct compare_
         return log_memory("a comparison");
     }
     pair_gpus(out, sides);
-    note_changed_kernel(out, sides);
+    lone_cells_note(out, sides);
     out->options.judge.clocks_allowed = allowed >> CONTEXT_CLOCKS & 1;
     out->options.judge.boards_differ =
         single &&

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "calibration.h"
+#include "code_change.h"
 #include "side.h"
 #include "table.h"
 
@@ -33,16 +34,10 @@ struct compare_options {
     const struct calibration *calibration; /* NULL: none */
     const struct sides *boards; /* of other GPUs of the model; NULL: none */
     bool energy; /* energy of launches is compared, too, with the threshold of times */
+    /* cells are paired whoever compiled them (sides.any_compiler), so that their code may differ */
+    bool jit;
     bool one_process; /* both sides are of one: no more can be measured by cbank gate */
 };
-
-/* Parts of code: opcodes and their order, and those of enum sass_part. */
-enum code_part { CODE_OPCODES, CODE_OPERANDS, CODE_OFFSETS, CODE_SCHEDULING, CODE_PARTS };
-extern const char *const code_part_names[CODE_PARTS];
-
-/* The parts that differ between two texts of sass_code.h: a set of bits. Older texts tell of
- * opcodes alone. 0 if nothing is known to differ. */
-uint32_t code_moved(const char *base, const char *new_code);
 
 /* A counter that changed: NEW's value is NaN if it was not read. */
 struct counter_change {
@@ -69,6 +64,7 @@ struct comparison_cell {
     struct counter_change *changes;
     size_t change_count;
     char note[256]; /* why it is invalid, and special facts; else "" */
+    bool listed; /* in reports without --all: not the same, or paired with other code */
     bool note_shared; /* with every cell that is not the same; there are several */
 };
 
@@ -96,6 +92,7 @@ struct comparison {
     size_t cell_count;
     size_t counts[VERDICTS];
     size_t common; /* cells that both sides have */
+    size_t unlisted; /* cells that are the same, and not listed */
     size_t decided; /* those of them whose times are the same, improved or regressed */
     enum board_kinds kinds; /* of the sides, where they are of two GPUs */
     uint32_t differing; /* context fields that differ in a GPU */

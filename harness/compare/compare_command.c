@@ -11,7 +11,7 @@
 
 struct compare_command_options {
     struct comparing_options comparing;
-    bool across, energy;
+    bool across, energy, jit;
     const char *batch_path;
     struct output_options look;
 };
@@ -29,6 +29,11 @@ static const struct option_row rows[] = {
              "threshold is a regression",
      .kind = &option_flag,
      .offset = offsetof(struct compare_command_options, energy)},
+    {.name = "jit",
+     .topic = TOPIC_VERDICT,
+     .help = "pair cells whether the driver compiled them or the toolkit; their code may differ",
+     .kind = &option_flag,
+     .offset = offsetof(struct compare_command_options, jit)},
     {.name = "batch",
      .topic = TOPIC_VIEW,
      .argument = "FILE",
@@ -102,6 +107,7 @@ static enum status compare(const void *parsed, const struct invocation *invocati
     status = comparing_open(&options->comparing, &comparing);
     comparing.across = options->across;
     comparing.as.energy = options->energy;
+    comparing_pair(&comparing, options->jit);
     if (status == STATUS_OK && options->across)
         status =
             table_select(&fields, "device,uuid,driver,vbios,clocks,ecc,mig,sass,counters", &all);

@@ -100,6 +100,13 @@ enum status comparing_open(const struct comparing_options *options, struct compa
                : STATUS_OK;
 }
 
+void comparing_pair(struct comparing *comparing, bool jit)
+{
+    comparing->as.jit = jit;
+    for (size_t i = 0; i < SIDES; i++)
+        comparing->sides[i].any_compiler = jit;
+}
+
 /* -- reporting --------------------------------------------------------------------------------- */
 
 #define REPORT_ROW(name, help) &report_##name,

@@ -37,6 +37,9 @@ struct comparing {
  * *out, even after an error. */
 enum status comparing_open(const struct comparing_options *options, struct comparing *out);
 
+/* Whether cells are paired whoever compiled them: before a side has any. */
+void comparing_pair(struct comparing *comparing, bool jit);
+
 /* If `status` is OK and there is a comparison, prints the text, unless it is not wanted or a report
  * goes to stdout, and writes the reports. Releases everything and returns the exit code. */
 enum status comparing_close(struct comparing *comparing, enum status status,

@@ -286,7 +286,9 @@ static enum status gate(const void *parsed, const struct invocation *invocation)
     const struct gate_options *options = parsed;
     const bool fixed = invocation->argument_count > 0;
     struct gate gate = {.options = options,
-                        .processes = {.invocation = invocation, .measure = &options->measure}};
+                        .processes = {.invocation = invocation,
+                                      .measure = &options->measure,
+                                      .base_by_toolkit = options->plan.jit}};
     struct comparing *const comparing = &gate.comparing;
     struct sides *sides = comparing->sides;
     enum status status;
@@ -298,6 +300,7 @@ static enum status gate(const void *parsed, const struct invocation *invocation)
     comparing->as.judge.other_analyses = OTHER_ANALYSES;
     comparing->as.judge.base_fixed = fixed;
     comparing->as.energy = options->measure.energy;
+    comparing_pair(comparing, options->plan.jit);
     memcpy(gate.processes.programs, options->programs, sizeof(options->programs));
     if (status == STATUS_OK && fixed)
         status = sides_add_list(&sides[BASE], invocation->arguments[0]);
@@ -342,6 +345,7 @@ const struct command gate_command = {
                "are over, or so often as --processes\n"
                "says. A signal ends the gate with what it has; --results keeps that, also where it "
                "is killed, and goes on.\n"
+               "With --jit NEW is compiled by the driver, and a program for BASE by its toolkit.\n"
                "Without a GPU it is 3, unless --engine model is given. If BASE has users' kernels, "
                "--kernel names their files, which must\n"
                "be those of BASE: NEW measures them as BASE did. Nothing is compiled because BASE "

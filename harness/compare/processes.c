@@ -24,17 +24,24 @@ static const char about_name[] = "processes.txt";
 
 /* -- what is run ------------------------------------------------------------------------------- */
 
+static const char *shown_program(const struct processes *processes, size_t side)
+{
+    return processes->programs[side] ? processes->programs[side] : processes->invocation->argv[0];
+}
+
 /* Puts the words of a command line, each with `end` behind: the options of this one that say what
  * is measured and how, and `more`. */
-static void put_words(FILE *stream, const struct processes *processes, const char *program,
-                      char end)
+static void put_words(FILE *stream, const struct processes *processes, size_t side, char end)
 {
     const struct invocation *const invocation = processes->invocation;
 
-    fprintf(stream, "%s%crun%c--quiet%c", program, end, end, end);
+    fprintf(stream, "%s%crun%c--quiet%c", shown_program(processes, side), end, end, end);
     for (size_t i = 0; i < invocation->given_count; i++) {
         const struct given_option *given = &invocation->given[i];
 
+        if (side == BASE && processes->base_by_toolkit &&
+            given->option == &plan_option_rows[PLAN_OPTION_JIT])
+            continue;
         if (given->group->rows == plan_option_rows || given->group->rows == kernel_option_rows ||
             given->group->rows == measure_option_rows)
             fprintf(stream, "--%s%s%s%c", given->option->name, given->value ? "=" : "",
@@ -44,11 +51,6 @@ static void put_words(FILE *stream, const struct processes *processes, const cha
         fprintf(stream, "%s%c", processes->more.items[i], end);
     if (!processes->measure->engine) /* or a gate without a GPU would compare models, and pass */
         fprintf(stream, "--engine=%s%c", engine_rows[0].name, end);
-}
-
-static const char *shown_program(const struct processes *processes, size_t side)
-{
-    return processes->programs[side] ? processes->programs[side] : processes->invocation->argv[0];
 }
 
 /* Puts the hash of a program, as far as its file is found. */
@@ -139,7 +141,7 @@ enum status processes_open(struct processes *processes, const char *named)
     processes->folder = named ? named : processes->scratch.path;
     stream = memory_open(&about);
     for (size_t i = 0; stream && i < SIDES; i++) {
-        put_words(stream, processes, shown_program(processes, i), '\n');
+        put_words(stream, processes, i, '\n');
         put_hash(stream, processes->programs[i]);
     }
     status = memory_close(&about, stream) ? take_folder(processes, about.text)
@@ -212,7 +214,7 @@ static enum status run_process(struct processes *processes, size_t side, const c
     enum status status;
 
     if (stream) {
-        put_words(stream, processes, shown, '\0');
+        put_words(stream, processes, side, '\0');
         fprintf(stream, "--json=%s%c", path, '\0');
     }
     status = memory_close(&line, stream) ? run_words(&line, program, shown, what, path)

@@ -26,6 +26,7 @@ struct processes {
     const char *folder; /* of results; given by the user, or that of `scratch` */
     struct scratch scratch;
     struct file_lock lock;
+    bool base_by_toolkit; /* --jit is for NEW alone */
     size_t measured; /* results in the folder that count */
     bool told; /* messages name a file of the folder */
 };

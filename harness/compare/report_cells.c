@@ -126,13 +126,12 @@ struct grid comparison_grid(const struct comparison *comparison, bool all)
     struct grid grid = {
         .columns = columns + first,
         .column_count = sizeof(columns) / sizeof(columns[0]) - first,
-        GRID_ROWS(comparison->cells, all ? comparison->counts[VERDICT_SAME] : 0),
+        GRID_ROWS(comparison->cells, all ? comparison->unlisted : 0),
         .note = cell_note,
     };
 
     for (size_t i = 0; i < comparison->cell_count; i++)
-        grid.row_count +=
-            !comparison->cells[i].gpu->alone && comparison->cells[i].verdict != VERDICT_SAME;
+        grid.row_count += comparison->cells[i].listed;
     if (!comparison->comparable)
         grid.row_count = 0;
     return grid;

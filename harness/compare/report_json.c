@@ -26,6 +26,7 @@ struct judged_by {
     const struct selection *allowed;
     const struct calibration *calibration;
     const char *boards;
+    bool jit;
 };
 
 WRITER(allowed, schema_words)
@@ -57,6 +58,9 @@ static const struct field option_rows[] = {
     {FIELD(field_reference, struct judged_by, "boards", boards, NULLABLE),
      .about =
          "results of other GPUs of the model, by which board_deviation is known; null without any"},
+    {FIELD(field_bool, struct judged_by, "jit", jit, LATER),
+     .about = "cells are paired whether the driver compiled them or the toolkit; their code may "
+              "differ"},
 };
 static const struct fields option_fields = FIELDS(option_rows);
 
@@ -76,6 +80,7 @@ WRITER(options, schema_options)
         .allowed = options->allowed,
         .calibration = options->calibration,
         .boards = options->boards ? options->boards->total.label : NULL,
+        .jit = options->jit,
     };
 
     fields_write(json_add(object, field->key, cJSON_CreateObject()), &option_fields, &judged_by);
@@ -255,6 +260,22 @@ WRITER(code, schema_text)
     json_add_text(object, field->key, known ? line : NULL);
 }
 
+/* Whether the driver compiled the cell of a side. */
+static void put_jit(cJSON *object, const char *key, const struct side_cell *side)
+{
+    json_add(object, key, side ? cJSON_CreateBool(side->jit) : cJSON_CreateNull());
+}
+
+WRITER(base_jit, schema_bool)
+{
+    put_jit(object, field->key, ((const struct comparison_cell *)base)->sides[BASE]);
+}
+
+WRITER(new_jit, schema_bool)
+{
+    put_jit(object, field->key, ((const struct comparison_cell *)base)->sides[NEW]);
+}
+
 static const struct names code_parts = NAMES(code_part_names, CODE_PARTS, NULL);
 static const struct names counter_kinds = {counter_kind_names, 2, NULL};
 
@@ -328,6 +349,11 @@ static const struct field cell_rows[] = {
     {CELL(field_bits, "code_moved", code_moved, REQUIRED), .names = &code_parts,
      .about = "the parts of the code that are known to differ; empty where it is the same, or the "
               "sides do not say"},
+    {.key = "base_jit",
+     .kind = &kind_base_jit,
+     .presence = LATER,
+     .about = "the driver compiled it on BASE; null where BASE lacks the cell"},
+    {.key = "new_jit", .kind = &kind_new_jit, .presence = LATER},
     {CELL(field_list, "counters", changes, REQUIRED), .elements = &change_list,
      .about = "that moved: exact ones that differ, measured ones beyond counter_threshold"},
     {CELL(field_object, "energy", energy, OMITTED), .object = &energy_object,
@@ -389,7 +415,7 @@ const struct document comparison_document = {
         "is not known or does not exist is null. Changes are ratios new / base: 1.01 is 1 % "
         "slower.",
     .major = 1,
-    .minor = 5,
+    .minor = 6,
     .root = {.fields = FIELDS(rows), .given = SIZE_MAX},
 };
 

@@ -17,7 +17,7 @@ static enum status write_markdown(FILE *stream, const struct comparison *compari
 {
     const struct remark_sink sink = {stream, 0, put_item};
     const struct grid grid = comparison_grid(comparison, view->all);
-    const size_t same = comparison->counts[VERDICT_SAME];
+    const size_t same = comparison->unlisted;
     enum status status = STATUS_OK;
     char line[LINE_BYTES];
 

@@ -15,7 +15,7 @@ static enum status write_text(FILE *stream, const struct comparison *comparison,
 {
     const struct remark_sink sink = {stream, view->look.width, put_paragraph};
     const struct grid grid = comparison_grid(comparison, view->all);
-    const size_t same = comparison->counts[VERDICT_SAME];
+    const size_t same = comparison->unlisted;
     enum status status = STATUS_OK;
     char line[LINE_BYTES];
 

@@ -325,6 +325,31 @@ static void remark_intervals(const struct comparison *comparison, const struct r
             1 + judge->other_analyses, 100 * (1 - judge_level(judge)));
 }
 
+/* What another compiler did: cells by whether their code is another, and these by their time. */
+static void remark_compilers(const struct comparison *comparison, const struct remark_sink *sink)
+{
+    size_t differing = 0, timed[VERDICTS] = {0}, parts[CODE_PARTS] = {0};
+
+    for (size_t i = 0; i < comparison->cell_count; i++) {
+        const struct comparison_cell *cell = &comparison->cells[i];
+
+        if (!cell->sass_differs && !cell->code_moved)
+            continue;
+        differing++;
+        timed[cell->verdict]++;
+        for (size_t k = 0; k < CODE_PARTS; k++)
+            parts[k] += cell->code_moved >> k & 1;
+    }
+    say(sink,
+        "compilers: the code of %zu of %zu cells is another (in %zu opcodes, in %zu operands, in "
+        "%zu constant offsets, in %zu scheduling); of these %zu are as fast, %zu faster, %zu "
+        "slower, and of %zu it is not decided",
+        differing, comparison->common, parts[CODE_OPCODES], parts[CODE_OPERANDS],
+        parts[CODE_OFFSETS], parts[CODE_SCHEDULING], timed[VERDICT_SAME], timed[VERDICT_IMPROVED],
+        timed[VERDICT_REGRESSED],
+        differing - timed[VERDICT_SAME] - timed[VERDICT_IMPROVED] - timed[VERDICT_REGRESSED]);
+}
+
 void remark_whole(const struct comparison *comparison, const struct remark_sink *sink)
 {
     char line[LINE_BYTES];
@@ -334,6 +359,8 @@ void remark_whole(const struct comparison *comparison, const struct remark_sink 
         if (comparison->differing >> i & 1)
             remark_difference(comparison, i, sink);
     remark_outcomes(comparison, sink);
+    if (comparison->options.jit)
+        remark_compilers(comparison, sink);
     remark_intervals(comparison, sink);
     settle_line(comparison, line);
     if (line[0])

@@ -59,7 +59,3 @@ void change_text(double ratio, char out[TEXT_NUMBER_BYTES]);
 
 /* "s", but for one. */
 const char *plural(size_t count);
-
-/* Compares two texts of sass_code.h and writes the change as one line. False, without a line, if
- * one of them is NULL or malformed. */
-bool code_change(const char *base, const char *new_code, char *out, size_t bytes);

@@ -273,8 +273,7 @@ struct side *sides_find(const struct sides *sides, const struct device_info *dev
     return NULL;
 }
 
-/* The cell of a side; NULL if there is none. */
-static struct side_cell *find(const struct side *side, const struct cell *cell)
+struct side_cell *side_find(const struct side *side, const struct cell *cell)
 {
     const struct side_cell key = {.cell = *cell};
 
@@ -293,7 +292,7 @@ enum status sides_between(const struct sides *boards, const struct side_cell *ce
 
     for (size_t i = 0; status == STATUS_OK && i < boards->count; i++) {
         const struct side_identity *its = &boards->gpus[i].identity;
-        const struct side_cell *found = find(&boards->gpus[i], &cell->cell);
+        const struct side_cell *found = side_find(&boards->gpus[i], &cell->cell);
         struct estimate estimate;
 
         if (!found || found->process_count == 0 || found->status != CELL_OK || found->invalid ||
@@ -356,8 +355,17 @@ static bool add_kernel(struct sides *sides, const struct result_kernel *from)
     return to->file && (to->options || !from->options);
 }
 
+/* The cell that a cell of a result counts for. */
+static struct cell counted_cell(const struct sides *sides, const struct cell *cell)
+{
+    struct cell counted = *cell;
+
+    counted.jit = cell->jit && !sides->any_compiler;
+    return counted;
+}
+
 /* Makes a cell of the side for each of the result's. False out of memory. */
-static bool make_cells(struct side *side, const struct result *result)
+static bool make_cells(const struct sides *sides, struct side *side, const struct result *result)
 {
     const size_t known = side->cell_count;
     struct side_cell *cells =
@@ -367,7 +375,8 @@ static bool make_cells(struct side *side, const struct result *result)
         return false;
     side->cells = cells;
     for (size_t i = 0; i < result->cell_count; i++) {
-        const struct side_cell added = {.cell = result->cells[i].cell,
+        const struct side_cell added = {.cell = counted_cell(sides, &result->cells[i].cell),
+                                        .jit = result->cells[i].cell.jit,
                                         .status = CELL_OK,
                                         .clock.value = NAN,
                                         .table_offsets = 1,
@@ -385,17 +394,23 @@ enum status sides_take(struct sides *sides, const char *path, const struct resul
 {
     struct side *side = side_for(sides, result);
     bool added = side && add_identity(side, result) && add_identity(&sides->total, result) &&
-                 make_cells(side, result);
+                 make_cells(sides, side, result);
 
     for (size_t i = 0; i < result->kernel_count && added; i++)
         added = add_kernel(sides, &result->kernels[i]);
     if (!added)
         return log_memory("%s", path);
     for (size_t i = 0; i < result->cell_count; i++) {
-        struct side_cell *cell = find(side, &result->cells[i].cell);
+        const struct cell counted = counted_cell(sides, &result->cells[i].cell);
+        struct side_cell *cell = side_find(side, &counted);
         char identity[CELL_IDENTITY_BYTES];
 
         cell_identity(&cell->cell, identity);
+        if (cell->jit != result->cells[i].cell.jit)
+            return log_error(STATUS_USAGE,
+                             "%s: the code of %s is the driver's in some results of this side and "
+                             "the toolkit's in others; give each a side of its own",
+                             path, identity);
         if (cell->files == side->files)
             return log_error(STATUS_USAGE,
                              "%s: the cell %s is twice in one result; remove one of the two", path,

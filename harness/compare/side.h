@@ -24,6 +24,7 @@ struct side_counter {
 
 struct side_cell {
     struct cell cell;
+    bool jit; /* the driver compiled it, also where the cell does not say so */
     enum cell_status status; /* the worst over the processes: failed, skipped, pending, ok */
     char *reason;            /* owned: of that process; NULL if it is ok */
     uint32_t flags;          /* of any process */
@@ -81,6 +82,8 @@ struct sides {
     struct side_kernel *kernels; /* owned: each once */
     size_t kernel_count;
     bool timely; /* no result may have begun later than now and a day: set it before */
+    /* a cell is the same whether the driver compiled it or the toolkit: set it before */
+    bool any_compiler;
 };
 
 /* Asks about two measured cells of one process. STATUS_ENVIRONMENT, logged, when out of memory. */
@@ -89,8 +92,8 @@ enum status judged_cell_of(const struct cell_result *base, const struct cell_res
 
 /* Adds a file, or every *.json file of a folder in the order of names. The same samples of the same
  * process count once. STATUS_USAGE, logged, for an unreadable file, an empty folder, a duplicate
- * cell in one result, or a result that is not timely. The caller closes *sides, even after an
- * error. */
+ * cell in one result, a result that is not timely, or where any compiler counts for two compilers
+ * of a cell. The caller closes *sides, even after an error. */
 enum status sides_add(struct sides *sides, const char *path);
 
 /* Like sides_add, for paths with commas between; they become the label. */
@@ -102,6 +105,9 @@ enum status sides_take(struct sides *sides, const char *path, const struct resul
 /* Whether nothing was measured of what processes of a cell differ by on such a GPU: a user's
  * kernel, or a model, kernel or memory space without data of its own. */
 bool side_unmeasured(const struct side_identity *identity, const struct cell *cell);
+
+/* The cell of a side, as it counts there; NULL if there is none. */
+struct side_cell *side_find(const struct side *side, const struct cell *cell);
 
 /* The kernel file of that name; NULL if there is none. */
 const struct side_kernel *sides_kernel(const struct sides *sides, const char *name);

@@ -48,6 +48,7 @@ enum status engine_set_kernel(struct cell_kernel *kernel, const struct kernel_sa
 {
     free(kernel->made);
     *kernel = (struct cell_kernel){.instruction = kernel->instruction,
+                                   .code_bytes = sass->bytes,
                                    .made = sass->known ? sass_code_text(sass->code, sass->bytes,
                                                                         sass->counts.architecture)
                                                        : NULL};

@@ -174,7 +174,8 @@ static enum status add_file_cells(const struct axes *axes, const struct index_ar
     uint64_t values[] = {file->elements};
     const struct integers elements = {.values = values, .count = 1};
     const struct cell like = {.parameters = {[PARAMETER_loads] = (uint32_t)file->rows},
-                              .index_file_hash = file->index_file_hash};
+                              .index_file_hash = file->index_file_hash,
+                              .jit = axes->options->jit};
     struct axes of_file = *axes;
 
     of_file.patterns = &pattern;
@@ -190,7 +191,7 @@ static enum status add_workload(const struct plan_options *options, const struct
 
     if (status != STATUS_OK)
         goto out;
-    status = add_cells(&axes, (struct cell){0}, plan);
+    status = add_cells(&axes, (struct cell){.jit = options->jit}, plan);
     if (status != STATUS_OK)
         goto out;
     if (file && workload->index == INDEX_LOADED)

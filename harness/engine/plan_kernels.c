@@ -68,6 +68,7 @@ static enum status add_cells(const struct plan_options *options, const struct ke
                                  "%s:%u: %s is there twice, with the same code and size",
                                  file->path, file->info.line, cell.kernel.name);
             cell.build = build;
+            cell.jit = options->jit;
             status = plan_add(plan, &cell);
             if (status != STATUS_OK)
                 return status;

@@ -172,6 +172,11 @@ const struct option_row plan_option_rows[] = {
      PLAN(paths),
      .table = TABLE("path", paths, path_count),
      .fallback = "constant,global,readonly"},
+    {.name = "jit",
+     .topic = TOPIC_PLAN,
+     .help = "let the driver compile the kernels, from PTX, in place of the toolkit",
+     .kind = &option_flag,
+     .offset = offsetof(struct plan_options, jit)},
     {.name = "pattern",
      .topic = TOPIC_PLAN,
      .argument = "LIST",
@@ -485,7 +490,8 @@ enum status plan_integers(const char *option, const char *text, struct integers 
 
 bool plan_options_given(const struct plan_options *options)
 {
-    bool given = options->given || options->cache_states_given || options->kernel.given;
+    bool given =
+        options->given || options->cache_states_given || options->kernel.given || options->jit;
 
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
         given = given || options->named[i];
@@ -506,7 +512,7 @@ enum status plan_options_check(const struct plan_options *options)
     if (kernel->paths && others)
         return log_error(STATUS_USAGE, "--kernel: the file says what is measured; of the options "
                                        "that choose cells, only --space, "
-                                       "--size and --cache-state go with it");
+                                       "--size, --jit and --cache-state go with it");
     if (!kernel->paths &&
         (kernel->given || kernel->compiler || kernel->compiler_options || kernel->expected))
         return log_error(STATUS_USAGE, "--space, --size, --compiler, --compiler-options, "

@@ -38,6 +38,7 @@ struct plan_options {
     struct integers elements, block_sizes; /* none: each workload's own */
     struct integers parameters[PARAMETERS_MAX]; /* by enum parameter_index */
     bool named[PARAMETERS_MAX]; /* those of them that were given */
+    bool jit; /* the driver compiles the kernels */
     bool cache_states_given;
     bool given; /* one of the others was given */
 };
@@ -80,10 +81,12 @@ struct measure_options {
 extern const struct preset sweeps[];
 extern const size_t sweep_count;
 
-enum { PLAN_OPTION_COUNT = 10 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 16 };
+enum { PLAN_OPTION_COUNT = 11 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 16 };
 
 enum { KERNEL_OPTION_COUNT = 10 };
 
+/* Rows of these: --jit and, the last, --cache-state are also for kernels of users. */
+enum { PLAN_OPTION_JIT = 4, PLAN_OPTION_CACHE_STATE = PLAN_OPTION_COUNT - 1 };
 extern const struct option_row plan_option_rows[PLAN_OPTION_COUNT];
 extern const struct option_row kernel_option_rows[KERNEL_OPTION_COUNT]; /* of plan_options.kernel */
 extern const struct option_row measure_option_rows[MEASURE_OPTION_COUNT];

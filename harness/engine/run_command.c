@@ -87,6 +87,14 @@ const struct option_group run_groups[RUN_GROUP_COUNT] = {
 
 /* -- new runs ---------------------------------------------------------------------------------- */
 
+/* The driver keeps what it compiles, unless it finds this when it starts: a time to compile would
+ * be that of reading a file. */
+static void turn_cache_off(bool jit)
+{
+    if (jit)
+        setenv("CUDA_CACHE_DISABLE", "1", 1);
+}
+
 /* Asking a driver that nobody has used since it was loaded may take long. */
 static void watch_asking(struct run_watch *watch)
 {
@@ -267,13 +275,32 @@ out:
     return status;
 }
 
+/* A model knows neither users' kernels nor a driver. */
+static enum status check_modelled(const struct run_options *options)
+{
+    const struct engine_row *engine = options->measure.engine;
+
+    if (!engine || !engine->engine->modelled)
+        return STATUS_OK;
+    if (options->plan.jit)
+        return log_error(STATUS_ENVIRONMENT,
+                         "--jit: the driver of a GPU compiles; the engine %s has none",
+                         engine->name);
+    return options->plan.kernel.paths
+               ? log_error(STATUS_ENVIRONMENT,
+                           "--kernel: a user's kernel is measured on a GPU; the engine %s has no "
+                           "model of it",
+                           engine->name)
+               : STATUS_OK;
+}
+
 /* Measures on one device after the other. */
 static enum status run_new(const struct run_options *options, const struct invocation *invocation,
                            struct run_watch *watch, run_judge *judge)
 {
     const struct integers *asked = &options->measure.devices;
     const struct engine_row *engine = options->measure.engine;
-    const bool kernels = options->plan.kernel.paths;
+    const bool kernels = options->plan.kernel.paths, jit = options->plan.jit;
     struct index_list indices = {0};
     struct plan plan = {0};
     struct run run = {.options = options,
@@ -286,21 +313,19 @@ static enum status run_new(const struct run_options *options, const struct invoc
     size_t count;
     enum status status = plan_options_check(&options->plan);
 
+    if (status == STATUS_OK)
+        status = check_modelled(options);
     if (status != STATUS_OK)
         return status;
-    if (kernels && engine && engine->engine->modelled)
-        return log_error(STATUS_ENVIRONMENT,
-                         "--kernel: a user's kernel is measured on a GPU; the engine %s has no "
-                         "model of it",
-                         engine->name);
     if (kernels) {
         status = plan_check_kernels(&options->plan.kernel);
         if (status != STATUS_OK)
             return status;
     }
+    turn_cache_off(jit);
     /* No other engine runs for want of a GPU. */
-    status =
-        choose_engine(kernels && !engine ? &engine_rows[0] : engine, watch, &run.engine, &devices);
+    status = choose_engine((kernels || jit) && !engine ? &engine_rows[0] : engine, watch,
+                           &run.engine, &devices);
     if (status != STATUS_OK)
         return status;
     status = check_devices(asked, devices);
@@ -434,6 +459,7 @@ static enum status run_resumed(const struct run_options *options, struct run_wat
         goto out;
     if (run.result.complete)
         note_complete(options, failed);
+    turn_cache_off(result_has_jit(&run.result));
     status = find_device(&run);
     if (status != STATUS_OK)
         goto out;
@@ -504,6 +530,11 @@ const char run_details[] = "The plan is every combination of what the options se
                            "compiled once for each memory space, and kept in a cache. Output of "
                            "all of them is checked. --suite has fourteen kernels of tables that\n"
                            "people have.\n"
+                           "\n"
+                           "With --jit the driver compiles the kernels from PTX, by its linker, "
+                           "with its own cache off. The result has what it\n"
+                           "made beside the toolkit's code. It is another cell: compare --jit and "
+                           "gate --jit pair the two.\n"
                            "\n"
                            "With --resume the plan, the seed and the counters are the file's: "
                            "options that choose cells or how to\n"

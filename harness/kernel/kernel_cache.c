@@ -2,7 +2,7 @@
  * A cache of cubins: a file for each source, under the hash of everything that decides its code. It
  * holds its own hash, so that a cut file is seen and made again:
  *
- *   hash of what follows | reason why there is no kernel, or "" | cubin
+ *   hash of what follows | reason why there is no kernel, or "" | bytes of the cubin | cubin | PTX
  *
  * What is in it is run: the folder, and each that leads to it, must be one that nobody else can
  * change. That holds while it is used, since nobody else may rename what leads to it. */
@@ -20,8 +20,12 @@
 #include "kernel_parts.h"
 #include "log.h"
 
-/* A file of the cache is the hash of everything behind it, the reason, and the cubin. */
-enum { HEAD_BYTES = SHA256_HEX_BYTES + KERNEL_REASON_BYTES, KEPT_SECONDS = 30 * 24 * 3600 };
+/* What stands before the cubin: the hash of everything behind it, the reason, and a size. */
+enum {
+    SIZE_AT = SHA256_HEX_BYTES + KERNEL_REASON_BYTES,
+    HEAD_BYTES = SIZE_AT + sizeof(uint64_t),
+    KEPT_SECONDS = 30 * 24 * 3600
+};
 
 bool kernel_build_made(const struct kernel_build *build)
 {
@@ -207,6 +211,32 @@ static char *read_kept(const char *path, size_t *bytes)
     return NULL;
 }
 
+/* Takes cubin and PTX of a file, which is this program's own. False when out of memory. */
+static bool take_code(const char *text, size_t bytes, struct kernel_build *build)
+{
+    uint64_t cubin;
+
+    memcpy(&cubin, text + SIZE_AT, sizeof(cubin));
+    if (cubin == 0 || cubin > bytes - HEAD_BYTES)
+        return true;
+    build->cubin = malloc(cubin + 1);
+    build->ptx_bytes = bytes - HEAD_BYTES - cubin;
+    build->ptx = build->ptx_bytes ? malloc(build->ptx_bytes + 1) : NULL;
+    if (!build->cubin || (build->ptx_bytes && !build->ptx)) {
+        free(build->cubin);
+        free(build->ptx);
+        build->cubin = build->ptx = NULL;
+        return false;
+    }
+    build->cubin_bytes = cubin;
+    memcpy(build->cubin, text + HEAD_BYTES, cubin);
+    if (build->ptx) {
+        memcpy(build->ptx, text + HEAD_BYTES + cubin, build->ptx_bytes);
+        build->ptx[build->ptx_bytes] = '\0';
+    }
+    return true;
+}
+
 bool kernel_cache_get(const char *folder, const char key[SHA256_HEX_BYTES],
                       struct kernel_build *build)
 {
@@ -218,17 +248,13 @@ bool kernel_cache_get(const char *folder, const char key[SHA256_HEX_BYTES],
     text = read_kept(path, &bytes);
     if (text && bytes >= HEAD_BYTES) {
         sha256_hex(text + SHA256_HEX_BYTES, bytes - SHA256_HEX_BYTES, hex);
-        if (memcmp(text, hex, sizeof(hex)) == 0) {
+        if (memcmp(text, hex, sizeof(hex)) == 0 && take_code(text, bytes, build)) {
             snprintf(build->reason, sizeof(build->reason), "%.*s", KERNEL_REASON_BYTES - 1,
                      text + SHA256_HEX_BYTES);
-            build->cubin_bytes = bytes - HEAD_BYTES;
-            build->cubin =
-                build->cubin_bytes ? memmove(text, text + HEAD_BYTES, build->cubin_bytes) : NULL;
             utimensat(AT_FDCWD, path, NULL, 0); /* its last use */
         }
     }
-    if (!build->cubin)
-        free(text);
+    free(text);
     free(path);
     return kernel_build_made(build);
 }
@@ -236,7 +262,8 @@ bool kernel_cache_get(const char *folder, const char key[SHA256_HEX_BYTES],
 void kernel_cache_put(const char *folder, const char key[SHA256_HEX_BYTES],
                       const struct kernel_build *build)
 {
-    const size_t bytes = HEAD_BYTES + build->cubin_bytes;
+    const uint64_t cubin = build->cubin ? build->cubin_bytes : 0;
+    const size_t bytes = HEAD_BYTES + cubin + (cubin && build->ptx ? build->ptx_bytes : 0);
     char *path = NULL, *temporary = NULL, *const content = calloc(bytes, 1);
     const time_t oldest = time(NULL) - KEPT_SECONDS;
     DIR *const stream = opendir(folder);
@@ -249,8 +276,11 @@ void kernel_cache_put(const char *folder, const char key[SHA256_HEX_BYTES],
         descriptor = mkostemp(temporary, O_CLOEXEC);
     if (descriptor >= 0) {
         memcpy(content + SHA256_HEX_BYTES, build->reason, KERNEL_REASON_BYTES);
-        if (build->cubin)
-            memcpy(content + HEAD_BYTES, build->cubin, build->cubin_bytes);
+        memcpy(content + SIZE_AT, &cubin, sizeof(cubin));
+        if (cubin)
+            memcpy(content + HEAD_BYTES, build->cubin, cubin);
+        if (bytes > HEAD_BYTES + cubin)
+            memcpy(content + HEAD_BYTES + cubin, build->ptx, build->ptx_bytes);
         sha256_hex(content + SHA256_HEX_BYTES, bytes - SHA256_HEX_BYTES, content);
         whole = write(descriptor, content, bytes) == (ssize_t)bytes;
         if (close(descriptor) != 0 || !whole || rename(temporary, path) != 0)

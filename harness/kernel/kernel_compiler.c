@@ -497,13 +497,16 @@ static enum status check_read(const struct nvcc_run *run, const struct kernel_re
 static bool take_made(const struct nvcc_run *run, int code, struct kernel_build *build)
 {
     const char *error;
+    char ptx[NAME_BYTES + 32];
     size_t bytes;
 
     errno = 0;
     build->messages = kernel_read(run->messages, &bytes);
-    if (code == 0)
+    if (code == 0) {
+        snprintf(ptx, sizeof(ptx), "%s/%zu.ptx", run->kept, run->number);
         build->cubin = kernel_read(run->output, &build->cubin_bytes);
-    else if (build->messages && !kernel_reason(build->messages, build->reason))
+        build->ptx = kernel_read(ptx, &build->ptx_bytes);
+    } else if (build->messages && !kernel_reason(build->messages, build->reason))
         build->status =
             strstr(build->messages, "nvcc fatal") && !strstr(build->messages, " option '")
                 ? STATUS_ENVIRONMENT

@@ -72,7 +72,7 @@ static bool make_key(const struct opening *opening, const char *text, const char
     FILE *stream = memory_open(&memory);
 
     if (stream) {
-        fprintf(stream, "%s\n%s\n%s\n%s\n%s\n", compiler->path, compiler->version, hash,
+        fprintf(stream, "with PTX\n%s\n%s\n%s\n%s\n%s\n", compiler->path, compiler->version, hash,
                 opening->reads.text_sha256, opening->reads.headers_sha256);
         for (size_t i = 0; i < KERNEL_HEADERS; i++)
             fputs(kernel_headers[i].text, stream);
@@ -316,8 +316,11 @@ static enum status open_builds(struct opening *opening, struct kernel_build writ
         if (file->builds[i].as_written) {
             file->builds[i].cubin = written->cubin;
             file->builds[i].cubin_bytes = written->cubin_bytes;
+            file->builds[i].ptx = written->ptx;
+            file->builds[i].ptx_bytes = written->ptx_bytes;
             file->builds[i].cached = written->cached;
             written->cubin = NULL;
+            written->ptx = NULL;
         }
     status = make_builds(opening, file, file->builds, file->build_count);
     if (status != STATUS_OK)
@@ -329,6 +332,7 @@ static enum status open_builds(struct opening *opening, struct kernel_build writ
 static void close_build(struct kernel_build *build)
 {
     free(build->cubin);
+    free(build->ptx);
     free(build->source);
     free(build->messages);
 }

@@ -4,7 +4,7 @@
  * A build is a cubin with one kernel of the user, the kernel cbank_case_call, and the variables
  * cbank_case_info and cbank_table_info_NAME: see cbank_case.h. Cubins are kept in a cache, by the
  * preprocessed text and by the hashes of all files that are read, of the options and of the
- * compiler. */
+ * compiler, with the PTX that they were made of. */
 #pragma once
 
 #include <stdbool.h>
@@ -49,6 +49,9 @@ struct kernel_build {
     char error[KERNEL_REASON_BYTES];
     void *cubin; /* owned; NULL: there is a reason, or an error */
     size_t cubin_bytes;
+    /* owned: the text that the cubin was made of, which a driver compiles; NULL: not known */
+    char *ptx;
+    size_t ptx_bytes; /* without the NUL behind it */
     bool on_cpu; /* it is compiled to a shared object for the processor: the cubin is that */
     bool cached; /* it was compiled before */
     /* owned: what was compiled, and what the compiler said; NULL: it was not needed */

@@ -37,6 +37,20 @@ bool kernel_nvrtc_open(struct kernel_compiler *out)
     return false;
 }
 
+/* The text that the cubin was made of, whose size counts a NUL. */
+static void take_ptx(const struct nvrtc *nvrtc, void *program, struct kernel_build *build)
+{
+    size_t bytes = 0;
+
+    if (nvrtc->ptx_bytes(program, &bytes) != 0 || bytes < 2 || !(build->ptx = calloc(1, bytes + 1)))
+        return;
+    build->ptx_bytes = bytes - 1;
+    if (nvrtc->ptx(program, build->ptx) == 0)
+        return;
+    free(build->ptx);
+    build->ptx = NULL;
+}
+
 void kernel_nvrtc_compile(const struct kernel_compiler *compiler, struct kernel_build *build)
 {
     const char *names[KERNEL_HEADERS], *headers[KERNEL_HEADERS];
@@ -67,6 +81,8 @@ void kernel_nvrtc_compile(const struct kernel_compiler *compiler, struct kernel_
         if (error == 0 && nvrtc->cubin_bytes(program, &build->cubin_bytes) == 0 &&
             (build->cubin = malloc(build->cubin_bytes)) && nvrtc->cubin(program, build->cubin) == 0)
             build->status = STATUS_OK;
+        if (build->cubin)
+            take_ptx(nvrtc, program, build);
         nvrtc->destroy(&program);
     }
     free(words);

@@ -19,6 +19,8 @@
     F(nvrtcCompileProgram, compile, (void *program, int count, const char *const *options))       \
     F(nvrtcGetCUBINSize, cubin_bytes, (void *program, size_t *bytes))                             \
     F(nvrtcGetCUBIN, cubin, (void *program, char *cubin))                                         \
+    F(nvrtcGetPTXSize, ptx_bytes, (void *program, size_t *bytes))                                 \
+    F(nvrtcGetPTX, ptx, (void *program, char *ptx))                                               \
     F(nvrtcGetProgramLogSize, log_bytes, (void *program, size_t *bytes))                          \
     F(nvrtcGetProgramLog, log, (void *program, char *text))                                       \
     F(nvrtcDestroyProgram, destroy, (void **program))

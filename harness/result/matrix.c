@@ -135,6 +135,7 @@ static void title_of_kernel(const struct cell_row *row, const struct common *com
                   kernel->options ? kernel->options : "");
     if (common->one_state)
         text_join(out, TEXT_PARAGRAPH_BYTES, ", ", "%s", row->cell->cache_state->name);
+    cell_parameters_text(row->cell, CELL_JIT_BIT, ", ", out, TEXT_PARAGRAPH_BYTES);
 }
 
 static void title_of_workload(const struct cell_row *row, const struct common *common,

@@ -97,6 +97,14 @@ enum status result_open(struct result *result, const struct cell *cells, size_t 
     return STATUS_OK;
 }
 
+bool result_has_jit(const struct result *result)
+{
+    for (size_t i = 0; i < result->cell_count; i++)
+        if (result->cells[i].cell.jit)
+            return true;
+    return false;
+}
+
 const struct cell *result_cell(const void *result, size_t i)
 {
     return &((const struct result *)result)->cells[i].cell;

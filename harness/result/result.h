@@ -148,6 +148,30 @@ struct energy_method {
     char reason[ENERGY_REASON_BYTES]; /* for the absence of all energy; else "" */
 };
 
+enum { CODE_CHANGE_BYTES = 320 };
+
+/* Code of a kernel, as a compiler made it. */
+struct kernel_made {
+    char sha256[SHA256_HEX_BYTES]; /* "": not known */
+    uint64_t bytes; /* 0: not known */
+    struct optional registers, local_bytes; /* as its cubin says */
+};
+
+/* What the driver compiled. */
+struct kernel_jit {
+    bool given; /* it did */
+    const char *compute_cache; /* the driver's own cache: "off"; NULL: not known; not owned */
+    double compile_ms; /* of the module; NaN: not known */
+    uint64_t cubin_bytes; /* of the module */
+    uint32_t cubin_kernels; /* kernels in it */
+    struct optional registers, local_bytes; /* of the kernel, as that cubin says */
+    /* the toolkit's code beside it, of the same kernel */
+    char toolkit_image[64]; /* member of the archive, or the kernel file; "": there is none */
+    struct kernel_made toolkit;
+    uint32_t moved; /* parts that differ: a set of enum code_part */
+    char change[CODE_CHANGE_BYTES]; /* from the toolkit's code; "": it is the same, or not known */
+};
+
 /* The kernel that ran, read from the image that was loaded. */
 struct cell_kernel {
     char symbol[256]; /* "": the kernel is not known */
@@ -155,6 +179,9 @@ struct cell_kernel {
     char sha256[SHA256_HEX_BYTES];
     const char *instruction; /* of the payload load; NULL if not known; not owned */
     uint32_t registers; /* in each thread; 0 if not known (model engine) */
+    uint64_t code_bytes; /* 0: not known */
+    struct optional local_bytes; /* of a thread: what is spilled, and arrays */
+    struct kernel_jit jit;
     /* short form, see sass_code.h: `made`, or in the tree of a file; NULL: not known */
     const char *code;
     char *made; /* owned */
@@ -325,6 +352,9 @@ const struct cell *result_cell(const void *result, size_t i);
 
 /* The kernel file of a user's cell; NULL if the result does not say. */
 const struct result_kernel *result_kernel(const struct result *result, const struct cell *cell);
+
+/* Whether the driver compiled a cell. */
+bool result_has_jit(const struct result *result);
 
 /* Releases everything; accepts a zeroed struct. */
 void result_close(struct result *result);

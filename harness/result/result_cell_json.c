@@ -233,29 +233,7 @@ static const struct object duration_object = {.fields = FIELDS(duration_rows),
                                               .given =
                                                   offsetof(struct cell_result, duration.given)};
 
-/* -- the kernel, and what it does -------------------------------------------------------------- */
-
-static const struct field kernel_rows[] = {
-    {FIELD(field_text, struct cell_result, "name", kernel.symbol, NULLABLE),
-     .about = "mangled name",
-     .column = COLUMN(.heading = "kernel", .key = "kernel", .frame = "symbol",
-                      .views = VIEW_CELLS | VIEW_CODE, .place = 420)},
-    {FIELD(field_text, struct cell_result, "image", kernel.image, NULLABLE),
-     .about = "member of the program's image archive",
-     .column = COLUMN(.heading = "image", .views = VIEW_CELLS | VIEW_CODE, .place = 430)},
-    {FIELD(field_text, struct cell_result, "sass_sha256", kernel.sha256, NULLABLE),
-     .about = "of the code bytes", .rules = PATTERN_HASH,
-     .column = COLUMN(.heading = "SASS hash", .views = VIEW_CELLS | VIEW_CODE, .place = 540)},
-    {FIELD(field_uint32, struct cell_result, "registers", kernel.registers, NULLABLE),
-     .about = "a thread",
-     .column = COLUMN(.heading = "registers", .format = text_count,
-                      .views = VIEW_KERNEL | VIEW_CELLS | VIEW_CODE, .place = 460, .rank = 3)},
-    {FIELD(field_reference, struct cell_result, "instruction", kernel.instruction, NULLABLE),
-     .about = "class of the payload load: LDC, LDG, LDG.CONSTANT; null for a user's kernel",
-     .column = COLUMN(.heading = "instruction", .views = VIEW_CELLS | VIEW_CODE, .place = 440)},
-};
-
-static const struct object kernel_object = {.fields = FIELDS(kernel_rows), .given = SIZE_MAX};
+/* -- what the kernel does -------------------------------------------------------------- */
 
 static const struct field per_byte_rows[] = {
     {FIELD(field_number, struct operations_per_byte, "ideal", ideal, NULLABLE),
@@ -570,7 +548,7 @@ static const struct field cell_rows[] = {
      .kind = &kind_per_byte,
      .about = "operations for each byte of memory traffic; null where that is not known. Follows "
               "from the rest of the cell"},
-    {WITHIN("kernel", field_object), .object = &kernel_object,
+    {WITHIN("kernel", field_object), .object = &result_kernel_object,
      .about = "the code that ran, or would run; null where no image is known"},
     {FIELD(field_object, struct cell_result, "counts", counts, LATER), .object = &counts_object,
      .about = "exact counts of the cell's loads, which follow from its pattern"},

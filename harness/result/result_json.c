@@ -359,7 +359,7 @@ const struct document result_document = {
         "known or does not exist is null; null_reasons says why. csv and frame name the column of "
         "a value in cbank show --csv and in the table of cbank.load.",
     .major = 1,
-    .minor = 2,
+    .minor = 3,
     .root = {.fields = FIELDS(result_rows), .given = SIZE_MAX, .check = check_result},
 };
 

@@ -79,11 +79,12 @@ static const struct option_row own_rows[] = {
 };
 
 static const struct option_group groups[] = {
-    /* Without the first, --kernel, which FILE stands for; and the last, --cache-state, of those
-     * that choose cells. */
+    /* Without the first, --kernel, which FILE stands for; and of those that choose cells --jit and
+     * --cache-state. */
     {kernel_option_rows + 1, KERNEL_OPTION_COUNT - 1,
      offsetof(struct spaces_options, run.plan.kernel)},
-    {plan_option_rows + PLAN_OPTION_COUNT - 1, 1, offsetof(struct spaces_options, run.plan)},
+    {plan_option_rows + PLAN_OPTION_JIT, 1, offsetof(struct spaces_options, run.plan)},
+    {plan_option_rows + PLAN_OPTION_CACHE_STATE, 1, offsetof(struct spaces_options, run.plan)},
     OPTION_GROUP(measure_option_rows, offsetof(struct spaces_options, run.measure)),
     OPTION_GROUP(own_rows, 0),
     OPTION_GROUP(threshold_option_rows, offsetof(struct spaces_options, run.threshold_percent)),

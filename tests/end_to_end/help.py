@@ -139,8 +139,8 @@ SETS = {
         " counters duration energy-seconds engine kernel-sha256 max-noise max-samples max-seconds"
         " sample-us seed size space"
     ),
-    # energy: it is measured, or compared
-    "run spaces calibrate gate compare": "energy",
+    # what is measured, or compared
+    "run spaces calibrate gate compare": "energy jit",
     # another build of the same kernels
     "run spaces calibrate gate advise": "against",
     # code for other chips than the one that is here

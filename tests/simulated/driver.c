@@ -262,12 +262,32 @@ static bool read_cubin(CUlinkState link, const char *name)
     return link->bytes > 0;
 }
 
+/* PTX of the stand-in for nvcc: the cubin in hexadecimal digits. False: it is other PTX. */
+static bool read_digits(CUlinkState link, const char *text)
+{
+    static const char head[] = "// of the stand-in for nvcc: ";
+    const size_t digits = strlen(text) - strlen(head);
+
+    if (strncmp(text, head, strlen(head)) != 0)
+        return false;
+    link->bytes = digits / 2;
+    link->cubin = malloc(link->bytes);
+    for (size_t i = 0; link->cubin && i < link->bytes; i++) {
+        unsigned byte = 0;
+
+        sscanf((const char[]){text[strlen(head) + 2 * i], text[strlen(head) + 2 * i + 1], 0}, "%2x",
+               &byte);
+        ((unsigned char *)link->cubin)[i] = (unsigned char)byte;
+    }
+    return link->cubin;
+}
+
 CUresult cuLinkAddData(CUlinkState link, CUjitInputType type, void *data, size_t bytes,
                        const char *name, unsigned count, CUjit_option *options, void **values)
 {
     ENTER(cuLinkAddData);
     if (type != CU_JIT_INPUT_PTX || bytes == 0 || ((const char *)data)[bytes - 1] != '\0' ||
-        !read_cubin(link, name))
+        (!read_digits(link, data) && !read_cubin(link, name)))
         return CUDA_ERROR_INVALID_PTX;
     return CUDA_SUCCESS;
 }

@@ -20,8 +20,8 @@
  *   memory=BYTES          of each device (140e9); allocations beyond fail, or beyond free=BYTES of
  *                         it
  *   mig=1 ecc=0           what NVML says; with MIG, units that are shared count nothing (0, 1)
- *   ptx=FOLDER            with a capability for which the program has no machine code: the driver
- *                         makes of NAME.compute_CC.ptx the code FOLDER/NAME.sm_90.cubin
+ *   ptx=FOLDER            where it compiles: the driver makes of NAME.compute_CC.ptx the code
+ *                         FOLDER/NAME.sm_90.cubin, and of PTX of compiler/nvcc what that made
  *
  *   seed=N noise=SD       relative deviation of the time of a graph or launch (1, 0.0005)
  *   buffer_set=SD          relative deviation of the time of a cell by where its input lies (0)

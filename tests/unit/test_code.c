@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "code_change.h"
 #include "cubin.h"
 #include "image.h"
 #include "instruction.h"
-#include "report_words.h"
 #include "sass_code.h"
 #include "table.h"
 #include "test.h"
@@ -237,6 +237,65 @@ TEST(test_changes_are_said_in_a_line)
         assert_true(code_change(rows[i].base, rows[i].new_code, line, sizeof(line)));
         assert_string_equal(line, rows[i].line);
     }
+}
+
+/* An instruction of sm_90, made by hand: its opcode with its form, and other bits. */
+struct made {
+    uint16_t opcode;
+    uint64_t low, high; /* beside the opcode */
+};
+
+static char *text_of_made(const struct made *made, size_t count)
+{
+    unsigned char code[8 * INSTRUCTION_BYTES] = {0};
+
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t low = made[i].low | made[i].opcode;
+
+        memcpy(code + i * INSTRUCTION_BYTES, &low, sizeof(low));
+        memcpy(code + i * INSTRUCTION_BYTES + sizeof(low), &made[i].high, sizeof(low));
+    }
+    return sass_code_text(code, count * INSTRUCTION_BYTES, 90);
+}
+
+/* Each change of a short sequence is of the parts that it is made in, and of no other. */
+TEST(what_a_compiler_moved_in_sequences_made_by_hand)
+{
+    enum { COUNT = 3, LDC_AT_28, LDC_AT_30, ADD_R3, ADD_R4, ADD_STALLED, IMAD_R3, EXIT };
+    static const struct made made[] = {
+        [LDC_AT_28] = {0xb82, UINT64_C(0x28) << 40, 0},
+        [LDC_AT_30] = {0xb82, UINT64_C(0x30) << 40, 0},
+        [ADD_R3] = {0x210, UINT64_C(3) << 24, 0},
+        [ADD_R4] = {0x210, UINT64_C(4) << 24, 0},
+        [ADD_STALLED] = {0x210, UINT64_C(3) << 24, UINT64_C(5) << 41},
+        [IMAD_R3] = {0x224, UINT64_C(3) << 24, 0},
+        [EXIT] = {0x94d, 0, 0},
+    };
+    static const struct {
+        int code[COUNT];
+        uint32_t moved;
+    } rows[] = {
+        {{LDC_AT_28, ADD_R3, EXIT}, 0},
+        {{LDC_AT_28, ADD_R4, EXIT}, 1u << CODE_OPERANDS},
+        {{LDC_AT_30, ADD_R3, EXIT}, 1u << CODE_OFFSETS},
+        {{LDC_AT_28, ADD_STALLED, EXIT}, 1u << CODE_SCHEDULING},
+        {{LDC_AT_30, ADD_STALLED, EXIT}, 1u << CODE_OFFSETS | 1u << CODE_SCHEDULING},
+        {{LDC_AT_28, IMAD_R3, EXIT}, 1u << CODE_OPCODES},
+        /* in another order operands stand elsewhere, too */
+        {{ADD_R3, LDC_AT_28, EXIT}, 1u << CODE_OPCODES | 1u << CODE_OPERANDS | 1u << CODE_OFFSETS},
+    };
+    char *texts[sizeof(rows) / sizeof(rows[0])];
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct made code[COUNT] = {made[rows[i].code[0]], made[rows[i].code[1]],
+                                         made[rows[i].code[2]]};
+
+        texts[i] = text_of_made(code, COUNT);
+        assert_int_equal(code_moved(texts[0], texts[i]), rows[i].moved);
+        assert_int_equal(code_moved(texts[i], texts[0]), rows[i].moved);
+    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        free(texts[i]);
 }
 
 TEST(an_index_of_names_finds_what_a_search_finds)

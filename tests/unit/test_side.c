@@ -179,6 +179,37 @@ TEST(test_what_differs_is_mixed_and_each_gpu_has_a_side)
     sides_close(&sides);
 }
 
+/* A cell of the driver's compiler is another one, unless any compiler counts. */
+TEST(cells_of_two_compilers)
+{
+    for (size_t any = 0; any < 2; any++) {
+        struct sides sides = {.any_compiler = any};
+        struct result results[2];
+        char identity[CELL_IDENTITY_BYTES];
+        struct capture capture;
+
+        for (unsigned i = 0; i < 2; i++) {
+            result_fill(&results[i], 2, i);
+            for (size_t k = 0; k < 2; k++)
+                results[i].cells[k].cell.jit = true;
+        }
+        cell_identity(&results[0].cells[0].cell, identity);
+        assert_string_equal(identity + strlen(identity) - strlen("/jit=driver"), "/jit=driver");
+        sides_put(&sides, &results[0]);
+        sides_put(&sides, &results[1]);
+        assert_int_equal(sides.gpus[0].cell_count, 2);
+        assert_true(sides.gpus[0].cells[0].jit && sides.gpus[0].cells[0].cell.jit == !any);
+        result_fill(&results[0], 2, 2);
+        capture_begin(&capture, stderr);
+        assert_int_equal(sides_take(&sides, "made here", &results[0]),
+                         any ? STATUS_USAGE : STATUS_OK);
+        capture_end(&capture);
+        assert_int_equal(sides.gpus[0].cell_count, any ? 2 : 4);
+        result_close(&results[0]);
+        sides_close(&sides);
+    }
+}
+
 TEST(test_cells_keep_the_worst_status_all_flags_and_their_parameters)
 {
     static const enum cell_status statuses[] = {CELL_OK, CELL_FAILED, CELL_SKIPPED, CELL_PENDING,

@@ -30,6 +30,7 @@ extern const struct cuda_data_kind case_kind;
 /* A build on the device. */
 struct case_build {
     const struct kernel_build *build; /* not owned */
+    struct cuda_module compiled; /* what the driver made of its PTX; else not there */
     struct cuda_module modules[CUDA_MODULE_COPIES];
     CUfunction call; /* cbank_case_call */
     struct cbank_case_report report;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda_jit.h"
 #include "environment_error.h"
 #include "library.h"
 #include "log.h"
@@ -241,15 +242,13 @@ static enum status load_code(struct cuda_device *device, struct cuda_module *mod
                      device->info->name, module_error(device));
 }
 
-enum status cuda_module_load(struct cuda_device *device, const char *name,
+enum status cuda_module_load(struct cuda_device *device, const char *name, bool jit,
                              struct cuda_module *module)
 {
     const unsigned major = device->info->cc_major, minor = device->info->cc_minor;
     struct image image;
-    const bool machine_code = image_for_chip(name, major, minor, &image);
-    bool linked = machine_code;
-    void *cubin;
-    char *text;
+    const bool machine_code = !jit && image_for_chip(name, major, minor, &image);
+    enum status status = STATUS_OK;
 
     if (!machine_code && !image_ptx(name, major, minor, &image))
         return log_error(STATUS_ENVIRONMENT,
@@ -259,29 +258,19 @@ enum status cuda_module_load(struct cuda_device *device, const char *name,
     snprintf(module->image, sizeof(module->image), "%.*s", (int)image.name_bytes, image.name);
     module->cubin = image.data;
     module->cubin_bytes = image.bytes;
-    if (!machine_code && (text = malloc(image.bytes + 1))) {
-        /* The driver compiles PTX, which has to end in a NUL. The cubin lives as long as
-         * module->link. */
-        memcpy(text, image.data, image.bytes);
-        text[image.bytes] = '\0';
-        linked = DRIVER(device, cuLinkCreate, 0, NULL, NULL, &module->link) &&
-                 DRIVER(device, cuLinkAddData, module->link, CU_JIT_INPUT_PTX, text,
-                        image.bytes + 1, module->image, 0, NULL, NULL) &&
-                 DRIVER(device, cuLinkComplete, module->link, &cubin, &module->cubin_bytes);
-        free(text);
-        if (linked)
-            module->cubin = cubin;
-    }
-    if (linked)
-        return load_code(device, module);
-    return log_error(STATUS_ENVIRONMENT, "cannot compile %s for %s: %s", module->image,
-                     device->info->name, module_error(device));
+    if (!machine_code)
+        status =
+            cuda_jit_compile(device, &(struct cuda_ptx){image.data, image.bytes, module->image},
+                             module);
+    return status == STATUS_OK ? load_code(device, module) : status;
 }
 
 enum status cuda_module_copy(struct cuda_device *device, const struct cuda_module *from,
                              struct cuda_module *module)
 {
-    *module = (struct cuda_module){.cubin = from->cubin, .cubin_bytes = from->cubin_bytes};
+    *module = (struct cuda_module){.cubin = from->cubin,
+                                   .cubin_bytes = from->cubin_bytes,
+                                   .compile_ms = from->compile_ms};
     memcpy(module->image, from->image, sizeof(module->image));
     return load_code(device, module);
 }
@@ -311,6 +300,7 @@ void cuda_module_unload(struct cuda_device *device, struct cuda_module *module)
         DRIVER_TRY(device, cuModuleUnload, module->module);
     if (module->link)
         DRIVER_TRY(device, cuLinkDestroy, module->link);
+    free(module->messages);
     *module = (struct cuda_module){0};
 }
 
@@ -462,6 +452,7 @@ bool cuda_clock_was_read(const struct cuda_device *device, size_t cell)
 #define SYMBOL(function) {TEXT(function), offsetof(struct driver_functions, function)},
 
 static const struct library_symbol driver_symbols[] = {DRIVER_FUNCTIONS(SYMBOL)};
+static const struct library_symbol linker_symbols[] = {LINKER_FUNCTIONS(SYMBOL)};
 
 static enum status bind_driver(struct cuda_device *device)
 {
@@ -473,6 +464,8 @@ static enum status bind_driver(struct cuda_device *device)
                       &device->driver, &missing))
         return log_error(STATUS_ENVIRONMENT, "the NVIDIA driver has no %s; update the driver",
                          missing);
+    library_bind(library, linker_symbols, sizeof(linker_symbols) / sizeof(linker_symbols[0]),
+                 &device->driver, &device->linker_missing);
     *(void **)&device->param_info = dlsym(library, "cuFuncGetParamInfo");
     return STATUS_OK;
 }
@@ -506,7 +499,7 @@ static enum status load_tools(struct cuda_device *device)
         {"tool_flush", &tools->flush}, {"tool_stamp", &tools->stamp},
         {"tool_clock", &tools->clock},
     };
-    const enum status status = cuda_module_load(device, "tools", &tools->module);
+    const enum status status = cuda_module_load(device, "tools", false, &tools->module);
 
     if (status != STATUS_OK)
         return status;

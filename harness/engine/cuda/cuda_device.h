@@ -25,16 +25,19 @@
     F(cuFuncSetAttribute)                          \
     F(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
     F(cuLaunchKernel)                              \
-    F(cuLinkCreate)                                \
-    F(cuLinkAddData)                               \
-    F(cuLinkComplete)                              \
-    F(cuLinkDestroy)                               \
     F(cuCtxGetCurrent)                             \
     F(cuGetErrorString)
+/* Those that compile PTX, which a driver may lack: the rest goes on. */
+#define LINKER_FUNCTIONS(F) \
+    F(cuLinkCreate)         \
+    F(cuLinkAddData)        \
+    F(cuLinkComplete)       \
+    F(cuLinkDestroy)
 
 struct driver_functions {
 #define MEMBER(function) __typeof__(function) *function;
     DRIVER_FUNCTIONS(MEMBER)
+    LINKER_FUNCTIONS(MEMBER)
 #undef MEMBER
 };
 
@@ -46,6 +49,8 @@ struct cuda_suspect {
 };
 
 #define CUDA_NO_READING SIZE_MAX
+
+enum { CUDA_MESSAGES_BYTES = 1024 };
 
 /* The state of the calls on a device. */
 struct cuda_calls {
@@ -67,6 +72,9 @@ struct cuda_calls {
 struct cuda_module {
     CUmodule module;
     CUlinkState link; /* holds the cubin if it was compiled from PTX; else NULL */
+    char *messages; /* owned: what the driver says when it compiles; the link writes there */
+    double compile_ms; /* if it was compiled from PTX */
+    bool refused; /* it could not be loaded, and is not tried again */
     const void *cubin;
     size_t cubin_bytes;
     char image[64]; /* member of the program's archive */
@@ -93,6 +101,8 @@ struct cuda_device {
     uint32_t ordinal;
     const struct device_info *info; /* not owned */
     struct driver_functions driver;
+    const char
+        *linker_missing; /* the first of LINKER_FUNCTIONS that the driver lacks; NULL: none */
     /* cuFuncGetParamInfo: offset and bytes of a kernel's parameter. NULL before CUDA 12.4. */
     CUresult (*param_info)(CUfunction function, size_t index, size_t *offset, size_t *bytes);
     struct cuda_calls calls;
@@ -198,8 +208,9 @@ bool cuda_table_texture(struct cuda_device *device, const uint32_t *on_device, s
 /* -- modules ----------------------------------------------------------------------------------- */
 
 /* Loads a module of the program's archive on the device, whose context is current: from machine
- * code, else from PTX. STATUS_ENVIRONMENT, logged, on failure. The caller unloads it. */
-enum status cuda_module_load(struct cuda_device *device, const char *name,
+ * code, else from PTX; with `jit` from PTX. STATUS_ENVIRONMENT, logged, on failure. The caller
+ * unloads it. */
+enum status cuda_module_load(struct cuda_device *device, const char *name, bool jit,
                              struct cuda_module *module);
 
 /* Loads the code of another module again, at another address, with a constant bank of its own. The

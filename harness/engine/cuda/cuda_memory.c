@@ -348,22 +348,25 @@ bool cuda_host_need(struct cuda_device *device, uint64_t elements)
 
 /* -- all of it --------------------------------------------------------------------------------- */
 
-const struct cuda_module *cuda_memory_module(struct cuda_device *device,
-                                             const struct workload *workload, uint32_t k,
-                                             uint32_t copy)
+/* Compilers whose modules there are: the toolkit's, and the driver's. */
+enum { COMPILERS = 2 };
+
+const struct cuda_module *cuda_memory_module(struct cuda_device *device, const struct cell *cell,
+                                             uint32_t k, uint32_t copy)
 {
-    const struct cuda_module *const first =
-        copy > 0 ? cuda_memory_module(device, workload, k, 0) : NULL;
+    const bool again = k + copy > 0;
+    const struct cuda_module *const first = again ? cuda_memory_module(device, cell, 0, 0) : NULL;
     struct cuda_module *const module =
-        &device->memory->modules[workload - workloads].copies[k][copy];
+        &device->memory->modules[COMPILERS * (cell->workload - workloads) + cell->jit]
+             .copies[k][copy];
     enum status status;
 
-    if (module->module)
-        return module;
-    if (copy > 0)
+    if (module->module || module->refused)
+        return module->refused ? NULL : module;
+    if (again)
         status = first ? cuda_module_copy(device, first, module) : STATUS_ENVIRONMENT;
     else
-        status = cuda_module_load(device, workload->name, module);
+        status = cuda_module_load(device, cell->workload->name, cell->jit, module);
     if (status == STATUS_OK)
         status = cuda_module_find_bank(device, "cbank_values", module);
     if (status == STATUS_OK &&
@@ -375,6 +378,7 @@ const struct cuda_module *cuda_memory_module(struct cuda_device *device,
     if (status == STATUS_OK)
         return module;
     cuda_module_unload(device, module);
+    module->refused = cell->jit; /* it takes seconds to fail again */
     return NULL;
 }
 
@@ -383,7 +387,8 @@ enum status cuda_memory_open(struct cuda_device *device, uint64_t seed)
     struct cuda_memory *memory = calloc(1, sizeof(*memory));
 
     device->memory = memory;
-    if (!memory || !(memory->modules = calloc(workload_count, sizeof(*memory->modules))))
+    if (!memory ||
+        !(memory->modules = calloc(COMPILERS * workload_count, sizeof(*memory->modules))))
         return log_memory("the device");
     memory->seed = seed;
     if (!cuda_table_need(device, 0, CBANK_TABLE_BYTES))
@@ -408,8 +413,8 @@ void cuda_memory_close(struct cuda_device *device)
     for (uint32_t k = 0; k < CUDA_TABLES_MAX; k++)
         cuda_table_close(device, &memory->tables[k]);
     CUDA_TRY(device, cudaFree, memory->polluter.words);
-    for (size_t i = 0; memory->modules && i < workload_count; i++)
-        for (size_t k = 0; k < CUDA_MODULES_MAX; k++)
+    for (size_t i = 0; memory->modules && i < COMPILERS * workload_count; i++)
+        for (size_t k = CUDA_MODULES_MAX; k-- > 0;)
             for (size_t copy = CUDA_MODULE_COPIES; copy-- > 0;)
                 cuda_module_unload(device, &memory->modules[i].copies[k][copy]);
     free(memory->modules);

@@ -108,7 +108,8 @@ struct cuda_memory {
     struct cuda_zeros polluter; /* data that lookups load beside the table */
     struct cuda_modules {
         struct cuda_module copies[CUDA_MODULES_MAX][CUDA_MODULE_COPIES];
-    } *modules; /* owned: for each workload, loaded at the first request */
+    } *modules; /* owned: for each workload by the toolkit, and each by the driver, loaded at the
+                 * first request */
 };
 
 /* Allocates the memory, with table 0 in it. STATUS_ENVIRONMENT, logged, on failure; the caller
@@ -134,11 +135,11 @@ bool cuda_buffer_guard(struct cuda_device *device, const struct cuda_buffer *buf
 /* Releases all buffer sets; accepts a zeroed struct. */
 void cuda_buffer_close(struct cuda_device *device, struct cuda_buffer *buffer);
 
-/* A copy (below CUDA_MODULE_COPIES) of module number k (below CUDA_MODULES_MAX) of a workload, with
- * table k in its constant bank. NULL, logged, if it cannot be loaded. */
-const struct cuda_module *cuda_memory_module(struct cuda_device *device,
-                                             const struct workload *workload, uint32_t k,
-                                             uint32_t copy);
+/* A copy (below CUDA_MODULE_COPIES) of module number k (below CUDA_MODULES_MAX) of a cell's
+ * workload, as its compiler made it, with table k in its constant bank. NULL, logged, if it cannot
+ * be loaded. */
+const struct cuda_module *cuda_memory_module(struct cuda_device *device, const struct cell *cell,
+                                             uint32_t k, uint32_t copy);
 
 /* Ensures that table k (below CUDA_TABLES_MAX) has at least `bytes` of random values, in one buffer
  * set. If it had fewer, its textures are released. False when out of memory: then there is none. */

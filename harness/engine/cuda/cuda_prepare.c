@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda_jit.h"
 #include "engine_cuda.h"
 #include "log.h"
 #include "user_cell.h"
@@ -146,6 +147,29 @@ static uint32_t blocks_at_a_time(struct cuda_device *device, const struct launch
     return (uint32_t)room;
 }
 
+/* Says which kernel a cell has, and what its compiler made. */
+static enum status describe_kernel(struct engine_session *session, struct cell_result *cell,
+                                   const struct launchable *launchable)
+{
+    struct cuda_device *device = &session->device;
+    const CUfunction function = launchable->code[0][0].function;
+    struct cell_kernel *const kernel = &cell->kernel;
+    size_t bytes = 0;
+    char image[64] = "";
+    const void *cubin;
+
+    if (engine_set_kernel(kernel, &launchable->sass, launchable->image,
+                          strlen(launchable->image)) != STATUS_OK)
+        return STATUS_ENVIRONMENT;
+    kernel->registers = cuda_function_attribute(device, function, CU_FUNC_ATTRIBUTE_NUM_REGS);
+    kernel->local_bytes =
+        optional_of(cuda_function_attribute(device, function, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES));
+    if (!cell->cell.jit)
+        return STATUS_OK;
+    cubin = launchable->filler->toolkit(session, launchable, &bytes, image);
+    return cuda_jit_describe(launchable->module, cubin, bytes, image, kernel);
+}
+
 /* Gives a cell its launchable, and says which kernel it is. */
 static enum status prepare_cell(struct engine_session *session, struct result *result, size_t i)
 {
@@ -161,11 +185,9 @@ static enum status prepare_cell(struct engine_session *session, struct result *r
         status = open_launchable(session, cell, i, &launchable);
     if (!launchable)
         return status;
-    if (engine_set_kernel(&cell->kernel, &launchable->sass, launchable->image,
-                          strlen(launchable->image)) != STATUS_OK)
-        return STATUS_ENVIRONMENT;
-    cell->kernel.registers = cuda_function_attribute(device, launchable->code[0][0].function,
-                                                     CU_FUNC_ATTRIBUTE_NUM_REGS);
+    status = describe_kernel(session, cell, launchable);
+    if (status != STATUS_OK)
+        return status;
     if (launchable_allow_shared(device, launchable, reason))
         fits = launchable->filler->fit(session, launchable, cell,
                                        blocks_at_a_time(device, launchable), reason);

@@ -16,7 +16,7 @@ bool cuda_sharing_open(struct cuda_device *device, struct cuda_sharing *out)
     int shared = 0;
 
     *out = (struct cuda_sharing){.device = device};
-    if (cuda_module_load(device, "sharing", &out->module) != STATUS_OK ||
+    if (cuda_module_load(device, "sharing", false, &out->module) != STATUS_OK ||
         cuda_module_find_bank(device, "sharing_bank", &out->module) != STATUS_OK ||
         !cuda_module_function(device, &out->module, "probe_sharing", &out->function) ||
         !CUDA(device, cudaDeviceGetAttribute, &shared, cudaDevAttrMaxSharedMemoryPerBlockOptin,

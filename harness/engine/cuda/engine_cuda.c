@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cuda_jit.h"
 #include "engine_cuda.h"
 #include "log.h"
 
@@ -93,6 +94,8 @@ static enum status cuda_open(const struct engine_options *options, struct result
     for (size_t i = 0; i < result->cell_count; i++)
         session->cells[i].pending = result->cells[i].status == CELL_PENDING;
     status = cuda_device_open(&session->device, &request);
+    if (status == STATUS_OK)
+        status = cuda_jit_check(&session->device, result);
     if (status == STATUS_OK)
         status = cuda_memory_open(&session->device, result->seed);
     if (status != STATUS_OK) {

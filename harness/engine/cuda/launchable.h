@@ -81,6 +81,7 @@ struct launchable {
     uint32_t modules;
     struct kernel_sass sass;
     const char *image; /* that the kernel is in; lives as long */
+    const struct cuda_module *module; /* the first that it is loaded from; lives as long */
 
     uint32_t grid[3], block[3];
     uint32_t shared_bytes; /* dynamic */
@@ -142,6 +143,10 @@ struct launchable_filler {
     /* Makes the sets of arguments, once all buffer sets are there. */
     bool (*make_arguments)(struct engine_session *session, struct launchable *launchable,
                            char reason[CELL_REASON_BYTES]);
+
+    /* The toolkit's cubin with the same kernel. NULL: there is none. */
+    const void *(*toolkit)(const struct engine_session *session,
+                           const struct launchable *launchable, size_t *bytes, char image[64]);
 
     /* Releases `origin`. NULL: nothing to release. */
     void (*close)(struct cuda_device *device, struct launchable *launchable);

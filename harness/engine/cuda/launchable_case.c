@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "case_data.h"
+#include "cuda_jit.h"
 #include "engine_cuda.h"
 #include "log.h"
 #include "text.h"
@@ -43,8 +44,30 @@ static bool has_code(struct engine_session *session, const struct cell *cell, co
     char reason[CELL_REASON_BYTES];
 
     (void)session;
-    return !cell->build ||
+    /* What the driver makes is known once it has compiled; it is the driver that began the run. */
+    return !cell->build || cell->jit ||
            (build_code(cell->build, &sass, reason) && strcmp(sass.sha256, sha256) == 0);
+}
+
+/* Lets the driver compile the PTX of a build. False, with the reason, if it does not. */
+static bool compile(struct cuda_device *device, struct launchable *launchable,
+                    char reason[CELL_REASON_BYTES])
+{
+    struct case_build *by = case_build_of(launchable);
+    const struct cuda_ptx ptx = {by->build->ptx, by->build->ptx_bytes, launchable->image};
+    const char *const symbol = kernel_symbol(by->build, reason);
+
+    if (!symbol)
+        return false;
+    if (!ptx.text)
+        return !cell_refuse(reason, "the compiler %s kept no PTX of this kernel",
+                            by->build->file->compiler);
+    if (cuda_jit_compile(device, &ptx, &by->compiled) != STATUS_OK)
+        return !cell_refuse(reason, "the driver does not compile the kernel");
+    launchable->module = &by->compiled;
+    return image_function(by->compiled.cubin, by->compiled.cubin_bytes, symbol,
+                          &launchable->sass) ||
+           !cell_refuse(reason, "what the driver made has no code of %s", symbol);
 }
 
 /* Loads all copies of a build, and asks for its case. False, with the reason, if a call fails. */
@@ -54,9 +77,14 @@ static bool load(struct cuda_device *device, struct launchable *launchable,
     struct case_build *by = case_build_of(launchable);
     struct cuda_module file = {.cubin = by->build->cubin, .cubin_bytes = by->build->cubin_bytes};
 
-    if (!build_code(by->build, &launchable->sass, reason))
-        return false;
     launchable->image = text_file_name(by->build->file->path);
+    if (launchable->cell->jit ? !compile(device, launchable, reason)
+                              : !build_code(by->build, &launchable->sass, reason))
+        return false;
+    if (launchable->cell->jit)
+        file = (struct cuda_module){.cubin = by->compiled.cubin,
+                                    .cubin_bytes = by->compiled.cubin_bytes,
+                                    .compile_ms = by->compiled.compile_ms};
     snprintf(file.image, sizeof(file.image), "%.63s", launchable->image);
     for (uint32_t copy = 0; copy < CUDA_MODULE_COPIES; copy++)
         if (cuda_module_copy(device, &file, &by->modules[copy]) != STATUS_OK ||
@@ -312,7 +340,20 @@ static void close_build(struct cuda_device *device, struct launchable *launchabl
 
     for (uint32_t copy = CUDA_MODULE_COPIES; by && copy-- > 0;)
         cuda_module_unload(device, &by->modules[copy]);
+    if (by)
+        cuda_module_unload(device, &by->compiled);
     free(by);
+}
+
+static const void *toolkit(const struct engine_session *session,
+                           const struct launchable *launchable, size_t *bytes, char name[64])
+{
+    const struct kernel_build *build = case_build_of(launchable)->build;
+
+    (void)session;
+    snprintf(name, 64, "%.63s", launchable->image);
+    *bytes = build->cubin_bytes;
+    return build->cubin;
 }
 
 const struct launchable_filler case_filler = {
@@ -321,5 +362,6 @@ const struct launchable_filler case_filler = {
     .fit = fit,
     .place = place,
     .make_arguments = make_arguments,
+    .toolkit = toolkit,
     .close = close_build,
 };

@@ -126,7 +126,7 @@ static struct cuda_data *find_indices(struct cuda_device *device, const struct i
 
 static bool has_code(struct engine_session *session, const struct cell *cell, const char *sha256)
 {
-    const struct cuda_module *module = cuda_memory_module(&session->device, cell->workload, 0, 0);
+    const struct cuda_module *module = cuda_memory_module(&session->device, cell, 0, 0);
     struct kernel_sass sass;
 
     return module && image_kernel(module->cubin, module->cubin_bytes, cell, &sass) &&
@@ -152,7 +152,7 @@ static bool fill_module(struct cuda_device *device, struct launchable *launchabl
     const uint32_t bytes = asked < CBANK_TABLE_BYTES ? CBANK_TABLE_BYTES : asked;
 
     for (uint32_t copy = 0; copy < CUDA_MODULE_COPIES; copy++) {
-        const struct cuda_module *module = cuda_memory_module(device, cell->workload, k, copy);
+        const struct cuda_module *module = cuda_memory_module(device, cell, k, copy);
         struct launchable_code *code = &launchable->code[k][copy];
 
         if (!module)
@@ -162,7 +162,10 @@ static bool fill_module(struct cuda_device *device, struct launchable *launchabl
             !cuda_module_function(device, module, launchable->sass.symbol, &code->function))
             return !cell_refuse(reason, "the program has no kernel for this cell");
         code->bank = module->bank;
-        launchable->image = module->image;
+        if (k + copy == 0) {
+            launchable->image = module->image;
+            launchable->module = module;
+        }
     }
     if (!cuda_table_need(device, table_number(cell, k), bytes))
         return !cell_refuse(reason, "out of memory for a table of %" PRIu32 " bytes", bytes);
@@ -329,12 +332,26 @@ static bool make_arguments(struct engine_session *session, struct launchable *la
     return true;
 }
 
+static const void *toolkit(const struct engine_session *session,
+                           const struct launchable *launchable, size_t *bytes, char name[64])
+{
+    const struct device_info *info = session->device.info;
+    struct image image;
+
+    if (!image_for_chip(launchable->cell->workload->name, info->cc_major, info->cc_minor, &image))
+        return NULL;
+    snprintf(name, 64, "%.*s", (int)image.name_bytes, image.name);
+    *bytes = image.bytes;
+    return image.data;
+}
+
 const struct launchable_filler workload_filler = {
     .has_code = has_code,
     .fill = fill,
     .fit = fit,
     .place = place,
     .make_arguments = make_arguments,
+    .toolkit = toolkit,
 };
 
 /* -- the reference ----------------------------------------------------------------------------- */

@@ -474,7 +474,7 @@ static enum status open_device(struct cuda_probe *probe, const struct cuda_reque
     if (status == STATUS_OK)
         status = cuda_device_open(device, request);
     if (status == STATUS_OK)
-        status = cuda_module_load(device, "probes", &probe->module);
+        status = cuda_module_load(device, "probes", false, &probe->module);
     if (status == STATUS_OK)
         status = open_sharing(probe);
     if (status == STATUS_OK)

@@ -34,7 +34,8 @@ bool cuda_relay_open(struct cuda_device *device, struct cuda_relay *out,
 
     *out = (struct cuda_relay){.device = device};
     for (size_t i = 0; i < PROBE_MEMBERS; i++)
-        opened = opened && cuda_module_load(device, "probes", &out->modules[i]) == STATUS_OK &&
+        opened = opened &&
+                 cuda_module_load(device, "probes", false, &out->modules[i]) == STATUS_OK &&
                  cuda_module_find_bank(device, "probe_bank", &out->modules[i]) == STATUS_OK;
     /* Banks that lie one behind the other are visited in that order. */
     if (opened)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What changed between two codes of a kernel, in one line: opcodes whose counts differ, the first
  * instruction that is another, or which bits moved although the opcodes are the same. */
-#include "report_words.h"
+#include "code_change.h"
 
 #include <inttypes.h>
 #include <stdio.h>
