@@ -363,13 +363,13 @@ def frame(document: documents.Document, process: int = 0) -> pandas.DataFrame:
 
 def whole(rows: pandas.DataFrame) -> pandas.DataFrame:
     """Rows with every column of COLUMNS, also those that no row has a value of."""
-    return rows.assign(
-        **{
-            name: pandas.Series(None, rows.index, object if name in TEXTS else float)
-            for name in COLUMNS
-            if name not in rows
-        }
-    )
+    absent = {
+        name: pandas.Series(None, rows.index, object if name in TEXTS else float)
+        for name in COLUMNS
+        if name not in rows
+    }
+    # at once: pandas warns of a hundred columns that are added one by one
+    return pandas.concat([rows, pandas.DataFrame(absent, rows.index)], axis="columns")
 
 
 def load(paths: str | os.PathLike | list[str | os.PathLike]) -> pandas.DataFrame:
