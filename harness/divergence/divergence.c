@@ -408,7 +408,7 @@ static enum status visit_block(struct analysis *analysis, uint32_t block, bool *
 {
     const struct flow_block *row = &analysis->flow->blocks[block];
     struct block_state *state = &analysis->blocks[block];
-    const bool partial = analysis->machine.partial;
+    const bool partial = analysis->machine.partial, apart = analysis->machine.local_apart;
     struct divergence divergence;
     enum status status;
 
@@ -420,7 +420,7 @@ static enum status visit_block(struct analysis *analysis, uint32_t block, bool *
     analysis->machine.whole = convergence_is_whole(analysis, block);
     for (uint32_t index = row->first; index <= row->last; index++)
         machine_execute(&analysis->machine, analysis->in, index);
-    if (analysis->machine.partial != partial)
+    if (analysis->machine.partial != partial || analysis->machine.local_apart != apart)
         mark_all_dirty(analysis);
     if (row->end == FLOW_CALL_OUT || state->visits == VISITS_MAX)
         for (unsigned k = 0; k < analysis->used_count; k++)
@@ -520,6 +520,7 @@ static struct analysis *analysis_open(const struct flow *flow, const struct code
     analysis->machine.architecture = flow->architecture;
     analysis->machine.facts = facts;
     analysis->machine.flat = true;
+    analysis->machine.local_apart = flow->calls_out || flow->lost;
     if (lane_tables_open(&analysis->machine.lanes) != STATUS_OK)
         goto out;
     analysis->blocks = calloc(flow->block_count + 1, sizeof(*analysis->blocks));

@@ -95,6 +95,21 @@ static bool reads_active_mask(const struct instruction *in)
 
 /* -- execution --------------------------------------------------------------------------------- */
 
+/* Whether threads of a warp store different words, at different places, or not all of them do. */
+static bool stores_apart(const struct step *step, const struct value *guard,
+                         const struct value *address, const struct value *high, unsigned words)
+{
+    bool alike = value_is_uniform(guard) && value_is_uniform(address) && value_is_uniform(high);
+
+    for (unsigned i = 0; i < words; i++) {
+        const struct value word =
+            machine_source(step->machine, step->state, step->in, step->index, SOURCE_DATA, i);
+
+        alike &= value_is_uniform(&word);
+    }
+    return !alike;
+}
+
 /* A store to the stack changes the words that it is known to write; one to where it is not known
  * may change them all. */
 static void store(const struct step *step, const struct value *guard, struct value *state)
@@ -106,8 +121,12 @@ static void store(const struct step *step, const struct value *guard, struct val
     const unsigned slot = stack_slot(&address), size = instruction_field(in, FIELD_SIZE);
     const unsigned words = size <= SIZE_WORD ? 1 : size == SIZE_PAIR ? 2 : 4;
     const bool local = in->opcode == OPCODE_STL || address.origin == ORIGIN_STACK;
+    const bool may_be_local =
+        local || (address.origin < ORIGIN_CONSTANT && high.origin != ORIGIN_SHARED);
 
-    if (local && slot + words <= SLOTS && size >= SIZE_WORD) {
+    machine->local_apart |= may_be_local && stores_apart(step, guard, &address, &high, words);
+    /* A place that relies on blocks of whole warps may be another one. */
+    if (local && slot + words <= SLOTS && size >= SIZE_WORD && !(address.flags & FLAG_RELIED)) {
         for (unsigned i = 0; i < words; i++) {
             struct value *old = &state[REGISTER_COUNT + slot + i];
 
@@ -116,7 +135,7 @@ static void store(const struct step *step, const struct value *guard, struct val
                              machine_source(machine, state, in, step->index, SOURCE_DATA, i), *old);
             old->from = step->index;
         }
-    } else if (local || (address.origin < ORIGIN_CONSTANT && high.origin != ORIGIN_SHARED)) {
+    } else if (may_be_local) {
         for (unsigned i = 0; i < SLOTS; i++)
             state[REGISTER_COUNT + i] = value_divergent(WHY_DATA);
     }
@@ -157,6 +176,7 @@ void machine_execute(struct machine *machine, struct value *state, uint32_t inde
     if (in->transfer == TRANSFER_UNKNOWN) {
         for (unsigned i = 0; i < VALUES; i++)
             state[i] = value_divergent(WHY_OPERATION);
+        machine->local_apart = true;
         machine->visit++;
         return;
     }

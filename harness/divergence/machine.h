@@ -58,6 +58,9 @@ struct machine {
     /* threads of a warp wait for those of a mask of their own, and execute apart from the others:
      * what is one value for all that execute is not one for the warp */
     bool partial;
+    /* threads of a warp may have stored different words in their local memory, or at different
+     * places. Else, where no branch leads them apart, all have stored the same there. */
+    bool local_apart;
     bool diverged; /* a branch leads threads of a warp apart: they need not join at once */
     bool whole; /* all threads of a warp execute the block together */
     uint32_t visit; /* counts visits of blocks: `guarded` and the like are of one */

@@ -172,9 +172,16 @@ static struct value load_stack(const struct step *step, unsigned word)
     struct value high;
     const struct value address =
         machine_address(step->machine, step->state, step->in, step->index, &high);
+    const struct value inputs = machine_inputs(step->machine, step->state, step->in);
 
     if (stack_slot(&address) + word < SLOTS && step_field(step, FIELD_SIZE) >= SIZE_WORD)
-        return step->state[REGISTER_COUNT + stack_slot(&address) + word];
+        return value_relied(step->state[REGISTER_COUNT + stack_slot(&address) + word],
+                            address.flags);
+    /* Threads that always went together have stored the same: each in memory of its own, which
+     * nothing else writes. What none has stored has no value. */
+    if (!step->machine->local_apart && !step->machine->diverged && !step->machine->partial &&
+        value_is_uniform(&address) && value_is_uniform(&high) && value_is_uniform(&inputs))
+        return value_relied(value_loaded(), address.flags | high.flags | inputs.flags);
     return value_divergent(WHY_DATA);
 }
 

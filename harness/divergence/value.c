@@ -286,6 +286,15 @@ struct value value_not_followed(struct value value, bool given, enum why why)
     return value_leveled(value);
 }
 
+struct value value_as_number(struct value value)
+{
+    if (value.origin != ORIGIN_STACK && value.origin != ORIGIN_MIXED)
+        return value;
+    value.bits = 0;
+    value.origin = ORIGIN_NONE;
+    return value_leveled(value);
+}
+
 struct value value_plain(struct value value)
 {
     if (!(value.flags & FLAG_HIGH))
@@ -418,7 +427,7 @@ static struct value lanes_multiplied(struct lane_tables *tables, struct value ou
     return value_leveled(value_with_lanes(tables, out, lanes));
 }
 
-struct value value_multiply(struct lane_tables *tables, struct value a, struct value b)
+static struct value product_of(struct lane_tables *tables, struct value a, struct value b)
 {
     const struct value *number = value_is_number(&a) ? &a : value_is_number(&b) ? &b : NULL;
     struct value factor = number == &a ? b : a, out = value_joined(&a, &b);
@@ -476,21 +485,30 @@ struct value value_multiply(struct lane_tables *tables, struct value a, struct v
                               WHY_ARITHMETIC);
 }
 
+static bool is_one(const struct value *value)
+{
+    return value_is_number(value) && value->known == 1 && value->origin == ORIGIN_NONE;
+}
+
+struct value value_multiply(struct lane_tables *tables, struct value a, struct value b)
+{
+    if (is_one(&a) || is_one(&b))
+        return product_of(tables, a, b);
+    return product_of(tables, value_as_number(a), value_as_number(b));
+}
+
 struct value value_negate(struct lane_tables *tables, struct value a)
 {
     return value_multiply(tables, value_number(UINT32_MAX), a);
 }
 
-struct value value_shift_right(struct lane_tables *tables, struct value a, unsigned by,
-                               bool is_signed)
+static struct value shifted_right(struct lane_tables *tables, struct value a, unsigned by,
+                                  bool is_signed)
 {
     struct value out = a;
     uint32_t lanes[WARP_LANES];
     bool negative = false;
 
-    by = by < WORD_BITS ? by : WORD_BITS;
-    if (by == 0)
-        return a;
     become_number(&out);
     out.range = range_shifted_right(value_range(tables, &a), by, is_signed);
     if (a.flags & FLAG_HALF)
@@ -542,10 +560,18 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
     return value_not_followed(out, !(a.flags & FLAG_DATA), WHY_ARITHMETIC);
 }
 
+struct value value_shift_right(struct lane_tables *tables, struct value a, unsigned by,
+                               bool is_signed)
+{
+    by = by < WORD_BITS ? by : WORD_BITS;
+    return by == 0 ? a : shifted_right(tables, value_as_number(a), by, is_signed);
+}
+
 bool value_divide(struct lane_tables *tables, struct value a, uint32_t by, struct value *out)
 {
     uint32_t lanes[WARP_LANES];
 
+    a = value_as_number(a);
     if (value_is_known(&a)) {
         for (unsigned i = 0; i < WARP_LANES; i++)
             lanes[i] = (a.known + lane_of(tables, &a, i)) / by;

@@ -162,8 +162,7 @@ struct value value_shift_right(struct lane_tables *tables, struct value a, unsig
 bool value_divide(struct lane_tables *tables, struct value a, uint32_t by, struct value *out);
 
 /* Three operands and a table of 8 results, as of LOP3. */
-struct value value_logic(struct lane_tables *tables, const struct value operands[3],
-                         unsigned results);
+struct value value_logic(struct lane_tables *tables, const struct value read[3], unsigned results);
 
 /* Some function of the values that is not followed. */
 struct value value_function(const struct value *values, size_t count);

@@ -136,9 +136,10 @@ static void logic_with_mask(struct lane_tables *tables, const struct value opera
         *out = value_ring_of_mask(tables, value, mask, *out);
 }
 
-struct value value_logic(struct lane_tables *tables, const struct value operands[3],
-                         unsigned results)
+struct value value_logic(struct lane_tables *tables, const struct value read[3], unsigned results)
 {
+    const struct value operands[] = {value_as_number(read[0]), value_as_number(read[1]),
+                                     value_as_number(read[2])};
     unsigned bits = WORD_BITS;
     struct value out;
     struct value_low low;

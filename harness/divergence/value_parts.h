@@ -26,5 +26,9 @@ struct value value_joined(const struct value *a, const struct value *b);
 /* The value, whose level and flags say no more and no less than its bits and lanes. */
 struct value value_leveled(struct value value);
 
+/* The value as a number. An address of the stack is followed as if that began at 0: as a number,
+ * nothing of it is known. */
+struct value value_as_number(struct value value);
+
 /* A value whose lanes are apart in a way that is not followed: by what is given, or by anything. */
 struct value value_not_followed(struct value value, bool given, enum why why);

@@ -20,7 +20,7 @@ enum {
     BODY = 26, /* instructions between the first values and EXIT */
     DATA_REGISTERS = 10, /* R1 is the stack's */
     PREDICATES = 4,
-    CODE_MAX = 80,
+    CODE_MAX = 128,
     STEPS_MAX = 400,
     LOADS_MAX = CODE_MAX,
     LOCAL_WORDS = 64,
@@ -546,6 +546,34 @@ static void append_ring(struct program *program)
     set(words, 73, 3, SIZE_WORD);
 }
 
+/* An array of the thread: a store at one index, a load at another, which decides a load. Indices
+ * and what is stored are mostly one for all threads. */
+static void append_array(struct program *program)
+{
+    const uint32_t predicate = random_below(program, PREDICATES);
+    uint64_t *words;
+
+    append_parameter(program, 4);
+    words = append(program, OPCODE_LOP3, NUMBER, 8, 4, 28, RZ);
+    set(words, 72, 8, 0xc0);
+    set_predicates(words, PT, PT, true);
+    if (random_below(program, 4) == 0)
+        set(append(program, OPCODE_S2R, NUMBER, 4, 0, 0, 0), 72, 8, TID_X);
+    append_memory(program, OPCODE_STL, 0, STACK_POINTER, 4);
+    append_add(program, 8, 8, STACK_POINTER);
+    if (random_below(program, 4) == 0)
+        set(append(program, OPCODE_S2R, NUMBER, 4, 0, 0, 0), 72, 8, CTAID_X);
+    append_memory(program, OPCODE_STL, 0, 8, 4);
+    if (random_below(program, 3) == 0) {
+        words = program->words[program->count - 1];
+        words[0] &= ~(0xfull << 12);
+        set(words, 12, 3, predicate);
+    }
+    append_memory(program, OPCODE_LDL, 6, 8, 0);
+    words = append(program, OPCODE_LDS, NUMBER, 7, 6, 0, 0);
+    set(words, 73, 3, SIZE_WORD);
+}
+
 /* The stack, a value for each register, and some that differ as data, lanes and blocks do. */
 static void append_values(struct program *program)
 {
@@ -575,6 +603,8 @@ static void append_values(struct program *program)
         append_rounds(program);
     if (random_below(program, 2))
         append_ring(program);
+    if (random_below(program, 2))
+        append_array(program);
     append(program, OPCODE_MOV, NUMBER, COUNTER, 0, small(program), 0);
 }
 
@@ -1182,7 +1212,7 @@ static void start_warp(struct warp *warp)
             lane->predicates[k] = hash_of(k + 7 * i + memory) & 1;
         lane->predicates[PT] = true;
         for (unsigned k = 0; k < LOCAL_WORDS; k++)
-            lane->local[k] = hash_of(k * 33 + i + memory);
+            lane->local[k] = hash_of(k * 33 + memory); /* as if all threads had stored it */
     }
 }
 
@@ -1739,6 +1769,35 @@ TEST(the_active_mask_is_one_value_where_no_threads_part)
         set_target(&program, program.words[2], 2, 4);
         set(append(&program, OPCODE_VOTE, NUMBER, 5, 0, 0, 0), 87, 3, PT);
         set(program.words[4], 81, 3, PT);
+        append_lookup(&program, 5);
+        append_exit(&program);
+        if (part)
+            assert_true(variation_of(&program) >= VARIATION_THREAD);
+        else
+            assert_int_equal(variation_of(&program), VARIATION_WARP);
+    }
+}
+
+/* An array of each thread at an index of the grid, with a store that blocks leave out as a whole,
+ * or some threads alone. */
+TEST(threads_that_go_together_have_the_same_in_their_arrays)
+{
+    for (unsigned part = 0; part < 2; part++) {
+        struct program program = {.architecture = 80};
+
+        set(append(&program, OPCODE_LDC, BANK, STACK_POINTER, RZ, 0, 0), 73, 3, SIZE_WORD);
+        set(program.words[0], 38, 16, STACK_FIRST);
+        set(append(&program, OPCODE_LDC, BANK, 4, RZ, 0, 0), 73, 3, SIZE_WORD);
+        set(program.words[1], 38, 16, PARAMETERS_FIRST);
+        append_times(&program, 8, 4, 4);
+        append_add(&program, 8, 8, STACK_POINTER);
+        set(append(&program, OPCODE_S2R, NUMBER, 2, 0, 0, 0), 72, 8, part ? TID_X : CTAID_X);
+        append_compare(&program, 0, 2, NUMBER, 3);
+        set(append(&program, OPCODE_BRA, NUMBER, 0, 0, 0, 0), 87, 3, PT);
+        program.words[6][0] &= ~(uint64_t)(PT << 12); /* @P0 */
+        append_memory(&program, OPCODE_STL, 0, 8, 4);
+        set_target(&program, program.words[6], 6, 8);
+        append_memory(&program, OPCODE_LDL, 5, 8, 0);
         append_lookup(&program, 5);
         append_exit(&program);
         if (part)
