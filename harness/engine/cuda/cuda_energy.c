@@ -245,7 +245,8 @@ static bool observe(struct meter *meter, struct queue *queue, struct stretch *st
             return false;
         if (queue && stretch->steps.count > 0 && queue->ended > ended &&
             !energy_points_add(&stretch->turns,
-                               (struct energy_point){(served_at + now) / 2, (now - served_at) / 2,
+                               (struct energy_point){(served_at + queue->ended_at) / 2,
+                                                     (queue->ended_at - served_at) / 2,
                                                      (double)queue->ended * queue->turn_launches}))
             reason = "out of memory";
         else
