@@ -64,7 +64,7 @@ struct energy_rate energy_between(const struct energy_rate *before,
 
 /* Joules of one launch, with what the device takes when it is idle: watts / launches a second.
  *
- *   half = E (b_w + b_l) + E sqrt(n_w^2 + n_l^2)      b, n: bound and noise, as shares
+ *   half = E (bw + bl) + E sqrt(nw^2 + nl^2)      b, n: bound and noise, as shares
  *
  * Noise of independent values adds as squares (JCGM 100:2008, 5.1.2); bounds add as they are. */
 struct energy_value energy_of_launch(const struct energy_load *load);
@@ -76,9 +76,9 @@ struct energy_value energy_beyond_idle(const struct energy_load *load,
 /* Joules of one lookup: what a launch takes beyond idle, less what a launch of an empty kernel with
  * the same grid does, by the lookups of a launch.
  *
- *   E = (w T - w_e T_e - w_i (T - T_e)) / lookups      T: 1 / launches a second; e: empty, i: idle
+ *   E = (w T - we Te - wi (T - Te)) / lookups      T: 1 / launches a second; e: empty, i: idle
  *
- * The interval is that of the sum, as above: the noise of w, T, w_e, T_e and w_i as squares, each
+ * The interval is that of the sum, as above: the noise of w, T, we, Te and wi as squares, each
  * times what it is multiplied by, and their bounds as they are. */
 struct energy_value energy_of_lookup(const struct energy_load *load,
                                      const struct energy_load *empty,

@@ -195,7 +195,7 @@ class Records(Case):
                 self.assertEqual(
                     [row.split(" (1)")[0].strip() for row in rows.values()],
                     [
-                        f"{value:.5g} [{low:.5g}, {high:.5g}]"
+                        f"{value:.5g}, {low:.5g} to {high:.5g}"
                         for of in ("constant", "global")
                         for value, low, high in said[of, 2]
                     ],
