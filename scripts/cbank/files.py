@@ -79,13 +79,14 @@ def need_store(path: str) -> None:
 
 
 def need_unread(path: str) -> None:
-    """Raises Failure where a file was read: it would be replaced."""
+    """Raises Failure where a file was read: it would be replaced. A file that was read and is gone,
+    as one of a temporary folder, leaves its number to another file."""
     with contextlib.suppress(OSError):
         about = os.stat(path)
-        if (about.st_dev, about.st_ino) in READ:
+        read = READ.get((about.st_dev, about.st_ino))
+        if read and os.path.samestat(os.stat(read), about):
             raise Failure(
-                f"cannot write {path}: it was read, as {READ[about.st_dev, about.st_ino]}; name"
-                " another file or folder"
+                f"cannot write {path}: it was read, as {read}; name another file or folder"
             )
 
 
