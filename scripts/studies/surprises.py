@@ -112,7 +112,8 @@ def main():
         return
     if not asked.json:
         parser.error("--json or --show is needed")
-    told = run("nvidia-smi", f"--query-gpu={','.join(GPU)}", "--format=csv,noheader")
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]  # what the programs use
+    told = run("nvidia-smi", "-i", first, f"--query-gpu={','.join(GPU)}", "--format=csv,noheader")
     with tempfile.TemporaryDirectory() as folder:
         samples = measure(asked.processes, folder)
     found = {
