@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -IB
 # SPDX-License-Identifier: MIT
-"""Draws the figures of README.md and docs/ from the committed results, by cbank plot, and makes the
-page of docs/example: the same bytes each time.
+"""Draws the figures of README.md and docs/ from the committed results, by cbank plot and a study,
+and makes the page of docs/example: the same bytes each time.
 
 usage: reproduce.py [--program FILE] [-o DIR] [--example DIR]
        reproduce.py --sweeps | --chips | --suite   # print, as Markdown, the figures of the sweeps,
@@ -47,6 +47,8 @@ SWEEPS = {
         for name in ("lookup", "warps", "pressure", "large", "copies")
     },
 }
+# Two boards, by scripts/studies/energy_trial.py.
+ENERGY = ("results/h200/energy/trial.json", "results/h200/energy/trial-second.json")
 # Figures to draw, and their files.
 DRAWN = (
     (("matrix", "serialization", "capacity"), (PLANS[0], "results/characterizations/h200.json")),
@@ -85,7 +87,15 @@ def main():
             ],
             check=True,
         )
+    draw_energy(asked)
     return example(asked)
+
+
+def draw_energy(asked):
+    """The figure of docs/energy.md, which a study makes of its own reports."""
+    files = [os.path.join(ROOT, file) for file in ENERGY]
+    study = os.path.join(ROOT, "scripts/studies/energy_trial.py")
+    subprocess.run([sys.executable, "-IB", study, "--draw", asked.output, *files], check=True)
 
 
 def print_figure(asked, stem, title):

@@ -2,33 +2,33 @@
 # SPDX-License-Identifier: MIT
 """Measures the energy of lookups by path and by pattern, in processes of their own.
 
-Proves the table of energy in docs/method.md.
+Proves the table and the figure of docs/energy.md.
 
 usage: energy_trial.py [--program build/cbank] [--processes 3] [--seconds 2] --json FILE [RUN
 OPTION...]
        energy_trial.py --show FILE
        energy_trial.py --table FILE [FILE...]
-       energy_trial.py --write FILE [FILE...]
+       energy_trial.py --draw DIR FILE [FILE...]
 
 Each process is a run of --energy, of add by constant, global and shared memory, of as many elements
 as stay in L2. A cell takes three seconds, as do its empty kernel and the idle GPU, twice. RUN
-OPTIONs stand in place of these. --table prints Markdown of several GPUs, and --write puts it into
-docs/method.md as a block of scripts/readme_blocks.py, of files below results/. Exits 1 where
-intervals of two processes do not touch, for more than one pair in twenty; 2 when a run fails.
+OPTIONs stand in place of these. --table prints Markdown, a file a board. --draw writes the same as
+a figure, with its data and what it says, for a column of a journal. Exits 1 where intervals of two
+processes do not touch, for more than one pair in twenty; 2 when a run fails.
 """
 
-import contextlib
-import io
+import hashlib
 import itertools
 import os
-import re
 import statistics
 import sys
 import tempfile
 import textwrap
+import types
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import trials
+from cbank.text import sizes
 
 CELLS = (
     "--workload=add",
@@ -37,14 +37,6 @@ CELLS = (
     "--elements=1048576",
 )
 PICO, MICRO = 1e12, 1e6
-# The table on the page: as it is there, else where it goes, and what stands above it.
-BLOCK = r"(?s)<!-- begin markdown: scripts/studies/energy_trial\.py .*?<!-- end -->\n"
-BEFORE = r"(?m)^\*\*What it does not say\.\*\* The clocks"
-INTRO = (
-    "Lookups by path and pattern, of a million elements that stay in L2. A lookup is with its"
-    " element in and out, which are\nthe same on every path. `scripts/studies/energy_trial.py`"
-    " measures it:\n\n"
-)
 PAIRS_APART = 0.05
 PAGE_COLUMNS = 120
 
@@ -123,20 +115,28 @@ def half_width(report, identity, name):
     return statistics.median(halves) if halves else None
 
 
-def apart(report):
-    """Pairs of processes whose intervals of a value do not touch, and all pairs."""
+def ends_of(report, identity, name):
+    """(low, high) of a value, of each process that has it."""
+    cells = (process["cells"].get(identity, {}) for process in report["processes"])
+    return [
+        (cell[f"{name}_low_j"], cell[f"{name}_high_j"])
+        for cell in cells
+        if cell.get(f"{name}_low_j") is not None
+    ]
+
+
+def apart(report, other=None):
+    """Pairs of processes whose intervals of a value do not touch, and all pairs; with another
+    report, pairs of a process of each."""
     found = []
-    for identity in identities(report):
-        for name in ("launch", "lookup"):
-            ends = [
-                (each[f"{name}_low_j"], each[f"{name}_high_j"])
-                for each in (process["cells"].get(identity, {}) for process in report["processes"])
-                if each.get(f"{name}_low_j") is not None
-            ]
-            found += [
-                one[1] < other[0] or other[1] < one[0]
-                for one, other in itertools.combinations(ends, 2)
-            ]
+    for identity, name in itertools.product(identities(report), ("launch", "lookup")):
+        ends = ends_of(report, identity, name)
+        pairs = (
+            itertools.product(ends, ends_of(other, identity, name))
+            if other
+            else itertools.combinations(ends, 2)
+        )
+        found += [one[1] < two[0] or two[1] < one[0] for one, two in pairs]
     return sum(found), len(found)
 
 
@@ -152,8 +152,16 @@ def limits(report):
     )
 
 
+def board_of(report):
+    """The GPU and the kind of its board."""
+    board = report["device"].get("board") or {}
+    part, groups = board.get("part_number"), board.get("constant_cache_groups")
+    said = [report["device"]["name"], part and f"part number {part}"]
+    return ", ".join(filter(None, [*said, groups and f"groups of {sizes(groups)} SMs"]))
+
+
 def about(report):
-    """A sentence of the GPU, the counter and the idle power."""
+    """A sentence of the board, the counter and the idle power."""
     methods = [process["energy_method"] for process in report["processes"]]
 
     def range_of(key, digits, unit):
@@ -165,7 +173,7 @@ def about(report):
 
     held = ", ".join(limits(report)) or "nothing"
     return (
-        f"{report['device']['name']}, driver {report['device']['driver']}:"
+        f"{board_of(report)}, driver {report['device']['driver']}:"
         f" {len(methods)} processes, idle {range_of('idle_watts', 1, 'W')}, the counter steps every"
         f" {range_of('period_ms', 0, 'ms')} by whole {range_of('unit_mj', 0, 'mJ')}; held down by"
         f" {held}"
@@ -224,42 +232,164 @@ def show(report):
     return pairs > 0 and differing <= PAIRS_APART * pairs
 
 
-def table(paths):
-    """Markdown of reports, one GPU after the other."""
-    for number, report in enumerate(map(trials.load, paths)):
-        heads = HEADS[:8]
-        said = f"{about(report)}. Median, least and greatest of processes:"
-        print(("\n" if number else "") + textwrap.fill(said, PAGE_COLUMNS) + "\n")
-        print(f"| {' | '.join(heads)} |")
-        print(f"|---|---|{'--:|' * (len(heads) - 2)}")
-        for row in rows(report):
-            print(f"| {' | '.join(row[: len(heads)])} |")
-        differing, pairs = apart(report)
-        print(f"\nPairs of processes whose intervals do not touch: {differing} of {pairs}.")
-
-
-def write(paths):
-    """Puts the table of committed reports into the page, in place of an earlier one."""
-    page = os.path.join(trials.ROOT, "docs/method.md")
-    names = [os.path.relpath(path, trials.ROOT) for path in paths]
-    with open(page, encoding="utf-8") as file:
-        text = file.read()
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
-        table(paths)
-    begin = f"<!-- begin markdown: scripts/studies/energy_trial.py --table {' '.join(names)} -->"
-    block = f"{begin}\n{said.getvalue()}<!-- end -->\n"
-    filled, found = re.subn(BLOCK, lambda _: block, text)
+def lookup_of(report, identity):
+    """(pJ of a lookup, half of its interval), medians of processes; None: none has one."""
+    found = values(report, identity, "lookup_j")
     if not found:
-        filled, found = re.subn(BEFORE, lambda match: INTRO + block + "\n" + match[0], text)
-    if found != 1:
-        trials.fail("docs/method.md has no place for the table")
-    with open(page, "w", encoding="utf-8") as file:
-        file.write(filled)
+        return None
+    return PICO * statistics.median(found), PICO * half_width(report, identity, "lookup")
+
+
+def watts_of(report, identity):
+    found = values(report, identity, "watts")
+    return statistics.median(found) if found else None
+
+
+def from_to(found, form):
+    """From the least to the greatest as they are written, or the one that both are."""
+    return " to ".join(dict.fromkeys(f"{end:{form}}" for end in (min(found), max(found))))
+
+
+def ratios(reports):
+    """{path: {pattern: energy of a lookup by that through global memory, of each board}}."""
+    found = {}
+    for report, identity in itertools.product(reports, identities(reports[0])):
+        workload, path, pattern, *rest = identity.split("/")
+        base = lookup_of(report, "/".join((workload, "global", pattern, *rest)))
+        its = lookup_of(report, identity)
+        if path != "global" and base and its:
+            found.setdefault(path, {}).setdefault(pattern, []).append(its[0] / base[0])
+    return found
+
+
+def compared(reports):
+    """What lookups take by those through global memory, and the power, in sentences."""
+    said = [
+        f"A lookup by {path} takes "
+        + ", ".join(f"{from_to(its, '.2f')} ({pattern})" for pattern, its in by.items())
+        + " times the energy of one by global."
+        for path, by in ratios(reports).items()
+    ]
+    power = {
+        (watts_of(report, identity), *identity.split("/")[1:3])
+        for report in reports
+        for identity in identities(report)
+        if watts_of(report, identity) is not None
+    }
+    if power:
+        least, most = (f"{end[0]:.0f} W by {end[1]} ({end[2]})" for end in (min(power), max(power)))
+        said.append(f"The GPU takes from {least} to {most}.")
+    return said
+
+
+def touching(reports):
+    """A sentence: whether processes of a board, and of two boards, agree."""
+    same = [sum(counts) for counts in zip(*map(apart, reports))]
+    said = f"Pairs of processes whose intervals do not touch: {same[0]} of {same[1]} of one board"
+    pairs = list(itertools.combinations(reports, 2))
+    if pairs:
+        other = [sum(counts) for counts in zip(*(apart(*pair) for pair in pairs))]
+        said += f", {other[0]} of {other[1]} of two boards"
+    return f"{said}."
+
+
+def filled(said):
+    return textwrap.fill(said, PAGE_COLUMNS, break_on_hyphens=False)
+
+
+def numbers_of(reports):
+    """[1, 2] as words of columns, a board each; nothing for a single one."""
+    return [f", board {i + 1}" if len(reports) > 1 else "" for i in range(len(reports))]
+
+
+def table(paths):
+    """Markdown: the boards side by side."""
+    reports = list(map(trials.load, paths))
+    numbers = numbers_of(reports)
+    for i, report in enumerate(reports, 1):
+        print(filled(f"Board {i}: {about(report)}.") + "\n")
+    heads = [f"pJ a lookup{number}" for number in numbers] + [f"W{number}" for number in numbers]
+    print(f"| path | pattern | {' | '.join(heads)} |")
+    print(f"|---|---|{'--:|' * len(heads)}")
+    for identity in identities(reports[0]):
+        lookups = [lookup_of(report, identity) for report in reports]
+        watts = [watts_of(report, identity) for report in reports]
+        cells = [f"{its[0]:.0f} ± {its[1]:.0f}" if its else "-" for its in lookups]
+        cells += [f"{its:.0f}" if its is not None else "-" for its in watts]
+        print(f"| {' | '.join((*identity.split('/')[1:3], *cells))} |")
+    print("\n" + filled(" ".join((*compared(reports), touching(reports)))))
+
+
+def marks_of(path, report, panel):
+    """The marks of a board: a row a pattern, a series a path."""
+    by_constant = ratios([report]).get("constant", {})
+    for identity in identities(report):
+        _, series, pattern, *_ = identity.split("/")
+        lookup = lookup_of(report, identity)
+        flags = values(report, identity, "flags") + values(report, identity, "limits")
+        if lookup:
+            yield {
+                "panel": panel,
+                "row": pattern,
+                "series": series,
+                "x": lookup[0],
+                "low": lookup[0] - lookup[1],
+                "high": lookup[0] + lookup[1],
+                "text": "".join(f"{ratio:.2f}" for ratio in by_constant.get(pattern, [])),
+                "source": os.path.basename(path),
+                "flags": " ".join(sorted(set(itertools.chain(*flags)))),
+            }
+
+
+def drawing(paths):
+    """The figure, a panel a board, and what it says."""
+    import pandas  # the other commands do without
+    from cbank.figures.draw import Drawing
+
+    reports = list(map(trials.load, paths))
+    marks = [
+        mark
+        for path, report, number in zip(paths, reports, numbers_of(reports))
+        for mark in marks_of(path, report, report["device"]["name"] + number)
+    ]
+    counts = from_to([len(report["processes"]) for report in reports], "d")
+    return Drawing(
+        "energy",
+        "energy",
+        pandas.DataFrame(marks),
+        " ".join(compared(reports)),
+        {None: ("energy of a lookup (pJ)", "")},
+        [document_of(path, report) for path, report in zip(paths, reports)],
+        f"{'; '.join(dict.fromkeys(map(board_of, reports)))}; medians of {counts} processes of a"
+        " board, with the medians of half their 95 % intervals on both sides",
+        aside="constant/global",
+        way="dots",
+    )
+
+
+def document_of(path, report):
+    """What a figure says of where its data come from."""
+    with open(path, "rb") as file:
+        sha256 = hashlib.sha256(file.read()).hexdigest()
+    return types.SimpleNamespace(
+        path=path, name=os.path.basename(path), content=report, sha256=sha256
+    )
+
+
+def draw(folder, paths):
+    """Writes the picture, its data and its sentences."""
+    from cbank import plot
+    from cbank.figures import style
+
+    width_mm = style.WIDTHS_MM["one"]
+    for files in plot.draw_all([drawing(paths)], folder, width_mm, ["svg"]):
+        print(*files, sep="\n")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] in (["--table"], ["--write"]) and len(sys.argv) > 2:
-        (table if sys.argv[1] == "--table" else write)(sys.argv[2:])
+    if sys.argv[1:2] == ["--table"] and len(sys.argv) > 2:
+        table(sys.argv[2:])
+    elif sys.argv[1:2] == ["--draw"] and len(sys.argv) > 3:
+        draw(sys.argv[2], sys.argv[3:])
     else:
         trials.main(__doc__, options, make, show)

@@ -344,7 +344,7 @@ class Energy(Scratch):
             check=True,
             timeout=60,
         )
-        self.assertRegex(done.stdout, r"(?m)^\| global \| per_warp \| [0-9.]+ \| [0-9.]+ \|")
+        self.assertRegex(done.stdout, r"(?m)^\| global \| per_warp \| \d+ ± \d+ \| \d+ \|$")
 
     def test_without_a_device_there_is_none(self):
         done = self.cbank(

@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree as ET
@@ -28,6 +29,9 @@ from common import CBANK, FULL, ROOT, Scratch, analysis, read_bytes, read_json
 import cbank
 from cbank import documents, plot
 from cbank.figures import draw, kinds, probes, source, style, verdicts
+
+sys.path.append(os.path.join(ROOT, "scripts/studies"))
+import energy_trial  # noqa: E402
 
 RESULTS = {
     name: os.path.join(ROOT, path)
@@ -603,6 +607,56 @@ class Data(Case):
         self.assertLessEqual(changed, named)
         self.assertEqual(len(named), verdicts.NAMED_MAX)
         self.assertGreater(len(changed), 2)
+
+
+class Energy(unittest.TestCase):
+    """The figure that scripts/studies/energy_trial.py draws of its own reports."""
+
+    FILES = [
+        os.path.join(ROOT, "results/h200/energy", f"trial{end}.json") for end in ("", "-second")
+    ]
+
+    def test_marks_are_medians_of_processes(self):
+        page = energy_trial.drawing(self.FILES)
+        self.assertEqual(
+            list(page.rows["panel"].unique()), [f"NVIDIA H200, board {i}" for i in (1, 2)]
+        )
+        self.assertEqual(len(page.rows), 24)
+        for number, path in enumerate(self.FILES, 1):
+            cells = [process["cells"] for process in read_json(path)["processes"]]
+            rows = page.rows[page.rows["panel"] == f"NVIDIA H200, board {number}"]
+            median = {}
+            for row in rows.itertuples():
+                name = f"add/{row.series}/{row.row}/1048576/1024/hot"
+                its = [process[name] for process in cells]
+                median[row.row, row.series] = numpy.median([cell["lookup_j"] for cell in its])
+                half = (
+                    numpy.median([cell["lookup_high_j"] - cell["lookup_low_j"] for cell in its]) / 2
+                )
+                self.assertAlmostEqual(row.x, 1e12 * median[row.row, row.series])
+                self.assertAlmostEqual(row.low, row.x - 1e12 * half)
+                self.assertAlmostEqual(row.high, row.x + 1e12 * half)
+            for row in rows.itertuples():
+                ratio = median[row.row, "constant"] / median[row.row, "global"]
+                self.assertEqual(row.text, f"{ratio:.2f}")
+
+    def test_it_can_be_printed_and_names_the_board(self):
+        page = energy_trial.drawing(self.FILES)
+        self.assertEqual(faults_of(page, style.WIDTHS_MM["one"]), [])
+        self.assertIn("NVIDIA H200, part number 692-2G520-0282-001, groups of", page.conditions)
+        alone = energy_trial.drawing(self.FILES[:1])
+        self.assertEqual(set(alone.rows["panel"]), {"NVIDIA H200"})
+        self.assertEqual(faults_of(alone, style.WIDTHS_MM["one"]), [])
+
+    def test_what_held_the_gpu_down_is_flagged(self):
+        report = read_json(self.FILES[0])
+        name = "add/global/per_warp/1048576/1024/hot"
+        report["processes"][1]["cells"][name]["limits"] = ["power_cap"]
+        with mock.patch.object(energy_trial.trials, "load", return_value=report):
+            page = energy_trial.drawing(self.FILES[:1])
+        flagged = page.rows[page.rows["flags"] != ""]
+        self.assertEqual(flagged[["series", "row"]].values.tolist(), [["global", "per_warp"]])
+        self.assertIn("Hollow marks: power_cap.", page.conditions)
 
 
 class Chosen(Case):
