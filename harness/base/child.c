@@ -25,17 +25,24 @@
 
 enum { RUNNING_MAX = 64 };
 
-/* Written by the signal handler: the received signal. Read by it: the processes to pass it on to;
- * 0: none. A negative number is that of a process group, as kill takes it. */
-static volatile sig_atomic_t received, running[RUNNING_MAX];
+/* Written by the signal handler: the received signal, and when, in tenths of a second. Read by it:
+ * the processes to pass it on to; 0: none. A negative number is that of a process group, as kill
+ * takes it. */
+static volatile sig_atomic_t received, received_tenths, running[RUNNING_MAX];
 
 static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 
+/* The same signal within so many tenths is the same wish: GNU timeout sends one to the process, and
+ * one to its group. */
+enum { SAME_TENTHS = 3 };
+
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     const int saved = errno;
+    const sig_atomic_t tenths = (sig_atomic_t)(10 * clock_seconds());
+    const bool same = number == received && tenths - received_tenths <= SAME_TENTHS;
     bool any = false;
 
     (void)context;
@@ -47,10 +54,12 @@ static void on_signal(int number, siginfo_t *info, void *context)
             kill((pid_t)running[i], number);
     }
     /* A second signal is blocked while it is handled, and kills the process after that. */
-    if (!any && received) {
+    if (!any && received && !same) {
         signal(number, SIG_DFL);
         raise(number);
     }
+    if (!same)
+        received_tenths = tenths;
     received = number;
     errno = saved;
 }

@@ -386,6 +386,17 @@ class Interrupted(Faults):
             self.end(process, -signal.SIGINT)
         self.assertEqual(self.out, "")
 
+    def test_the_same_signal_at_once_is_one(self):
+        """GNU timeout sends it to the process, and to the group that it is in."""
+        with self.start(PACE, "--json", "x.json", *PLAN, *LONG) as process:
+            time.sleep(0.8 * SLOWER)
+            process.send_signal(signal.SIGTERM)
+            time.sleep(0.02)
+            process.send_signal(signal.SIGTERM)
+            result = self.end(process, -signal.SIGTERM)
+        self.assertGreater(self.samples(result), 0)
+        self.assertIn("interrupted; cbank run --resume x.json", self.said)
+
     def test_goes_on_with_the_samples(self):
         result, _ = self.interrupt(PACE, signal.SIGTERM, 0.6, "--max-samples", "400", "--seed", "7")
         whole = self.resume(0)
