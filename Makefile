@@ -85,7 +85,7 @@ SEES_explain      := $(CORE)
 SEES_divergence   := base document command cell code
 SEES_advise       := $(CORE) divergence
 SEES_spaces       := $(CORE) compare divergence advise
-SEES_report       := $(CORE) characterize compare explain advise
+SEES_report       := $(CORE) characterize compare explain advise spaces
 TABLES_SEEN       := $(filter-out base document command,$(ROOMS))
 TABLE_PATH        := -Ipatterns -Ikernels
 

@@ -20,6 +20,7 @@
 #include "memory.h"
 #include "normal.h"
 #include "parallel.h"
+#include "ranking.h"
 #include "report.h"
 #include "schema.h"
 #include "show_document.h"
@@ -44,6 +45,7 @@ static const struct schema_row schema_rows[] = {
     {"explanation", &explain_document},
     {"advice", &advise_document},
     {"tables", &table_set_document},
+    {"ranking", &ranking_document},
     {"fleet", NULL},
     {"history", NULL},
     {"check", NULL},
@@ -193,6 +195,11 @@ static const struct kind {
                {{.path = "tables",
                  .columns = "name chosen reads source constant_ns=constant shared_ns=shared "
                             "param_ns=param elsewhere_ns=elsewhere"}}}},
+    {.schema = "cbank-ranking", .check = check_version,
+     .shown = {DEVICE " started_utc=started threshold",
+               {{.path = "cells",
+                 .columns = "identity=cell verdict ratio.value=ratio ratio.ci_low=low "
+                            "ratio.ci_high=high time_ns.value=time why"}}}},
     {.schema = "cbank-fleet", .check = check_version,
      .shown = {"store verdict answered expected nights night.first_utc=night",
                {{.path = "findings", .columns = "kind who change since_utc=since what"},

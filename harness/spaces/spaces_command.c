@@ -1,28 +1,25 @@
 /* SPDX-License-Identifier: MIT
- * Ranks the memory spaces of a user's kernel: which is the fastest, and which differ from it by
- * more than noise. Without a GPU it says what compilers make of it; it also writes a first kernel
- * file. */
-#include <math.h>
+ * `cbank spaces`: the ranks of the memory spaces of a user's kernel, as text or JSON. Without a GPU
+ * it says what compilers make of it; it also writes a first kernel file. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cell_row.h"
 #include "command.h"
 #include "comparing.h"
 #include "files.h"
 #include "log.h"
 #include "plan_kernels.h"
+#include "ranking.h"
 #include "run.h"
-#include "series.h"
-#include "side.h"
 #include "spaces_check.h"
 #include "text.h"
 #include "user_cell.h"
 
 struct spaces_options {
-    struct run_options run;
+    struct run_options run; /* the first member: who ranks a result is given it */
+    const char *ranks_path; /* NULL: they are not written */
+    bool silent; /* --quiet; a run is quiet anyway */
     bool compile_only, first;
     struct integers architectures;
 };
@@ -42,6 +39,13 @@ static const struct option_row own_rows[] = {
      .file = FILE_WRITTEN,
      .numbered = true,
      MEMBER(json_path)},
+    {.name = "ranks",
+     .topic = TOPIC_OUTPUT,
+     .argument = "FILE",
+     .help = "write the ranking as JSON, a row for each memory space; - prints it instead of text",
+     .kind = &option_text,
+     .file = FILE_WRITTEN,
+     OWN(ranks_path)},
     {.name = "resume",
      .topic = TOPIC_RESUME,
      .argument = "FILE",
@@ -91,145 +95,6 @@ static const struct option_group groups[] = {
     OPTION_GROUP(output_option_rows, offsetof(struct spaces_options, run.look)),
 };
 
-/* -- reasons ----------------------------------------------------------------------------------- */
-
-/* Reasons for a time, from counters: the ratio of two of them, where it is at least 1.5. */
-static const struct {
-    const char *counter, *over, *reason; /* `reason` has the ratio */
-} reasons[] = {
-    {"idc_requests", "ldc_instructions", "an LDC reads %.1f addresses, one after the other"},
-    {"shared_wavefronts", "shared_load_instructions",
-     "an LDS takes %.1f turns, for bank conflicts"},
-    {"l1_sectors", "l1_requests", "a global load reads %.1f sectors"},
-};
-
-/* How many of the first counter there are for one of the second; NaN if it is not known. */
-static double counted(const struct cell_result *cell, size_t reason)
-{
-    return counter_counted(cell->counters, cell->counter_count, reasons[reason].counter) /
-           counter_counted(cell->counters, cell->counter_count, reasons[reason].over);
-}
-
-/* -- ranks ------------------------------------------------------------------------------------- */
-
-/* The greatest time by the least, of addresses that are told. */
-static const double addresses_apart = 1.05;
-/* Of pairs of addresses, one of each memory space: where fewer are slower, it is so on average. */
-static const double slower_share = 0.95;
-
-/* A memory space in the table of a size and a cache state. */
-struct rank {
-    struct cell_row row; /* the first member, as the columns require */
-    struct judged_cell judged; /* BASE is the fastest */
-    bool timed;
-    double ratio, ratio_half_width; /* to the fastest: see struct cell_row */
-    const char *verdict;
-    char space[USER_KERNEL_SPACES_BYTES + 16]; /* with a mark where the file has it */
-    char why[GRID_NOTE_BYTES];
-};
-
-static int compare_ranks(const void *left, const void *right)
-{
-    const struct rank *a = left, *b = right;
-    const double a_ns = a->row.found->time.summary.value, b_ns = b->row.found->time.summary.value;
-
-    if (a->timed != b->timed)
-        return a->timed ? -1 : 1;
-    return !a->timed ? cell_order(a->row.cell, b->row.cell) : (a_ns > b_ns) - (a_ns < b_ns);
-}
-
-/* The times of a cell by the addresses of its buffers: the median of each buffer set. 0: it has
- * fewer samples than buffer sets. */
-static size_t times_by_address(const struct cell_result *cell, double out[TABLE_BUFFER_SETS])
-{
-    const struct cell_time *time = &cell->time;
-    const size_t sets = time->series.buffer_sets;
-    double *const sorted = calloc(time->summary.count + 1, sizeof(*sorted));
-
-    if (!sorted || sets < 2 || sets > TABLE_BUFFER_SETS || time->summary.count < sets) {
-        free(sorted);
-        return 0;
-    }
-    series_set_medians(time->samples_ns, time->summary.count, sets, sorted, out);
-    free(sorted);
-    return sets;
-}
-
-/* What the address of its buffers does to a rank: a user's table has one address, and the time is
- * the mean over many. Says so where it matters. */
-static void judge_addresses(struct rank *rank, const struct rank *best)
-{
-    double times[TABLE_BUFFER_SETS], best_times[TABLE_BUFFER_SETS], least = INFINITY, most = 0;
-    const size_t count = times_by_address(rank->row.found, times),
-                 best_count = times_by_address(best->row.found, best_times);
-    size_t slower = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        least = fmin(least, times[i]);
-        most = fmax(most, times[i]);
-        for (size_t k = 0; k < best_count; k++)
-            slower += times[i] > best_times[k];
-    }
-    if (count == 0 || most < addresses_apart * least)
-        return;
-    text_join(rank->why, sizeof(rank->why), "; ", "%s to %s by the address of its memory",
-              text_of(text_time, least).text, text_of(text_time, most).text);
-    if (rank->judged.verdict != VERDICT_REGRESSED || best_count == 0 ||
-        (double)slower >= slower_share * (double)(count * best_count))
-        return;
-    rank->verdict = "slower on average";
-    text_join(rank->why, sizeof(rank->why), "; ", "slower at %.0f %% of addresses",
-              100 * (double)slower / (double)(count * best_count));
-}
-
-/* Sorts the ranks, the fastest first, and judges the others against it. */
-static enum status judge_ranks(struct rank *ranks, size_t count,
-                               const struct judge_options *options)
-{
-    static const char *const words[VERDICTS] = {[VERDICT_SAME] = "as fast",
-                                                [VERDICT_INCONCLUSIVE] = "too close to call",
-                                                [VERDICT_REGRESSED] = "slower"};
-    struct judged_cell **judged = calloc(count + 1, sizeof(*judged));
-    enum status status = judged ? STATUS_OK : log_memory("ranks");
-    size_t timed = 0;
-
-    qsort(ranks, count, sizeof(*ranks), compare_ranks);
-    for (; status == STATUS_OK && timed < count && ranks[timed].timed; timed++) {
-        judged[timed] = &ranks[timed].judged;
-        status = judged_cell_of(ranks[0].row.found, ranks[timed].row.found, judged[timed]);
-    }
-    if (status == STATUS_OK && timed > 1)
-        status = judge(judged + 1, timed - 1, options);
-    free(judged);
-    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        const struct cell_result *found = ranks[i].row.found, *best = ranks[0].row.found;
-
-        ranks[i].ratio =
-            ranks[i].timed ? found->time.summary.value / best->time.summary.value : NAN;
-        ranks[i].ratio_half_width =
-            ranks[i].timed && i > 0 ? hypot(ranks[i].row.half_width, ranks[0].row.half_width) : NAN;
-        ranks[i].verdict = !ranks[i].timed ? cell_status_names[found->status]
-                           : i == 0        ? "fastest"
-                                           : words[ranks[i].judged.verdict];
-        if (i < timed)
-            judge_addresses(&ranks[i], &ranks[0]);
-        if (i == 0 || i >= timed || ranks[i].judged.verdict != VERDICT_REGRESSED)
-            continue;
-        /* Why it may be slower: what it does more often than the fastest. */
-        for (size_t k = 0; k < sizeof(reasons) / sizeof(reasons[0]); k++) {
-            const double ratio = counted(found, k), best_count = counted(best, k);
-
-            if (ratio >= 1.5 && !(best_count >= ratio / 1.2))
-                text_join(ranks[i].why, sizeof(ranks[i].why), "; ", reasons[k].reason, ratio);
-        }
-        if (found->of_case.blocks_per_sm < best->of_case.blocks_per_sm)
-            text_join(ranks[i].why, sizeof(ranks[i].why), "; ",
-                      "an SM has room for %u blocks, not %u", found->of_case.blocks_per_sm,
-                      best->of_case.blocks_per_sm);
-    }
-    return status;
-}
-
 /* -- tables ------------------------------------------------------------------------------------ */
 
 static bool note_rank(const void *row, size_t index, char *out, size_t bytes)
@@ -244,6 +109,16 @@ static bool note_rank(const void *row, size_t index, char *out, size_t bytes)
             return true;
         }
     return false;
+}
+
+/* The verdict; without a rank, the status of the cell. */
+static void grid_verdict(const struct grid_column *column, const void *row, struct grid_value *out)
+{
+    const struct rank *rank = row;
+
+    (void)column;
+    out->text = rank->timed ? rank_verdict_words[rank->verdict]
+                            : cell_status_names[rank->row.found->status];
 }
 
 #define CELL_MEMBER(member) GRID_BEHIND(struct cell_row, found, struct cell_result, member)
@@ -269,17 +144,14 @@ static const struct grid_column columns[] = {
      .heading = "ratio",
      .format = text_ratio,
      .value = grid_number,
-     .member = GRID_MEMBER(struct rank, ratio)},
+     .member = GRID_MEMBER(struct rank, ratio.value)},
     {.key = "ratio_half_width",
      .heading = "its CI",
      .format = text_half_width,
      .value = grid_number,
-     .member = GRID_MEMBER(struct rank, ratio_half_width),
+     .member = GRID_MEMBER(struct rank, ratio.half_width),
      .rank = 4},
-    {.key = "verdict",
-     .heading = "verdict",
-     .value = grid_text,
-     .member = GRID_MEMBER(struct rank, verdict)},
+    {.key = "verdict", .heading = "verdict", .value = grid_verdict},
     {.key = "loads",
      .heading = "loads",
      .value = grid_array,
@@ -326,37 +198,37 @@ static void print_lines(const char *path, const struct user_kernel *kernel)
         close(descriptor);
 }
 
-/* Prints the ranks of the rows of one kernel, size and cache state, and the lines to write. */
-static enum status print_ranks(const struct cell_row *rows, size_t count,
-                               const struct print_style *look, const struct judge_options *options)
+/* Prints the ranks of one kernel, size and cache state, and the lines to write. */
+static enum status print_ranks(const struct result *result, const struct rank *ranks, size_t count,
+                               const struct print_style *look)
 {
-    const struct cell *cell = rows->cell;
-    const struct result_kernel *kernel = result_kernel(rows->result, cell);
-    struct rank *ranks = calloc(count, sizeof(*ranks));
+    const struct cell *cell = ranks->row.cell;
+    const struct result_kernel *kernel = result_kernel(result, cell);
     char title[TEXT_PARAGRAPH_BYTES];
-    struct grid grid = {.title = title,
-                        GRID_COLUMNS(columns),
-                        GRID_ROWS(ranks, count),
-                        .note = note_rank};
-    enum status status = ranks ? STATUS_OK : log_memory("ranks");
+    const struct grid grid = {.title = title,
+                              GRID_COLUMNS(columns),
+                              GRID_ROWS(ranks, count),
+                              .note = note_rank};
+    enum status status;
 
-    for (size_t i = 0; ranks && i < count; i++) {
-        ranks[i] =
-            (struct rank){.row = rows[i],
-                          .judged = judged_unknown,
-                          .timed = rows[i].found->status == CELL_OK && rows[i].found->verified};
-        snprintf(ranks[i].space, sizeof(ranks[i].space), "%s%s", rows[i].cell->kernel.spaces,
-                 rows[i].found->of_case.as_written ? " (as written)" : "");
-    }
     snprintf(title, sizeof(title), "\n%s, size %s, %s", cell->kernel.name,
              text_of(text_count, (double)cell->elements).text, cell->cache_state->name);
-    if (status == STATUS_OK)
-        status = judge_ranks(ranks, count, options);
-    if (status == STATUS_OK)
-        status = grid_print(stdout, &grid, look);
-    if (status == STATUS_OK && ranks[0].timed && kernel && kernel->file)
-        print_lines(kernel->file, &ranks[0].row.cell->kernel);
-    free(ranks);
+    status = grid_print(stdout, &grid, look);
+    if (status == STATUS_OK && ranks->timed && kernel && kernel->file)
+        print_lines(kernel->file, &cell->kernel);
+    return status;
+}
+
+static enum status print_ranking(const struct ranking *ranking, const struct print_style *look)
+{
+    const struct result *result = ranking->result;
+    enum status status = STATUS_OK;
+
+    text_line(stdout, "%s, driver %s", result->device.name, result->device.driver);
+    for (size_t first = 0, end; first < ranking->count && status == STATUS_OK; first = end) {
+        end = ranking_group_end(ranking, first);
+        status = print_ranks(result, &ranking->ranks[first], end - first, look);
+    }
     return status;
 }
 
@@ -369,24 +241,21 @@ static enum status need_users_kernel(const struct result *result)
                                    "measures one");
 }
 
-static enum status print_result(const struct result *result, const struct run_options *options)
+/* Ranks the cells of a result, and prints and writes that as was asked for. `options` lie in a
+ * struct spaces_options. */
+static enum status rank_result(const struct result *result, const struct run_options *options)
 {
-    const struct judge_options judging = {.threshold = options->threshold_percent / 100};
+    const struct spaces_options *const asked = (const struct spaces_options *)options;
+    const char *const path = asked->ranks_path;
     const struct print_style look = output_style(&options->look);
-    struct cell_rows rows;
-    enum status status = cell_rows_open(result, NULL, NULL, &rows);
+    struct ranking ranking;
+    enum status status = ranking_open(result, options->threshold_percent / 100, &ranking);
 
-    if (status == STATUS_OK)
-        text_line(stdout, "%s, driver %s", result->device.name, result->device.driver);
-    /* Rows of one kernel, size and cache state are neighbours. */
-    for (size_t first = 0, end; first < rows.count && status == STATUS_OK; first = end) {
-        for (end = first + 1;
-             end < rows.count &&
-             cell_order_before(rows.rows[first].cell, rows.rows[end].cell, AXIS_PATTERN) == 0;)
-            end++;
-        status = print_ranks(&rows.rows[first], end - first, &look, &judging);
-    }
-    free(rows.rows);
+    if (status == STATUS_OK && !asked->silent && !(path && strcmp(path, "-") == 0))
+        status = print_ranking(&ranking, &look);
+    if (status == STATUS_OK && path)
+        status = document_write(&ranking_document, &ranking, path);
+    ranking_close(&ranking);
     return status;
 }
 
@@ -439,6 +308,13 @@ static enum status check_options(const struct spaces_options *options, const cha
         return log_error(STATUS_USAGE,
                          "--new writes a file and --compile-only checks one; give one "
                          "of them");
+    if (options->ranks_path && (options->first || options->compile_only))
+        return log_error(STATUS_USAGE, "--ranks writes what was measured; leave it out with --new "
+                                       "and --compile-only");
+    if (options->ranks_path &&
+        (options->run.measure.devices.all || options->run.measure.devices.count > 1))
+        return log_error(STATUS_USAGE, "--ranks holds the ranks of one GPU; name one by --device, "
+                                       "or keep results by --json and rank each");
     if (options->architectures.count && !options->compile_only)
         return log_error(STATUS_USAGE, "--arch goes with --compile-only: a GPU has its own");
     if (measured && (options->first || options->compile_only))
@@ -454,31 +330,32 @@ static enum status check_options(const struct spaces_options *options, const cha
 
 static enum status spaces(const void *parsed, const struct invocation *invocation)
 {
-    const struct spaces_options *const given = parsed;
-    struct run_options options = given->run;
+    struct spaces_options options = *(const struct spaces_options *)parsed;
     const char *file = invocation->arguments[0], *point = strrchr(file, '.');
-    const bool quiet = options.quiet, measured = point && strcmp(point, ".json") == 0;
+    const bool measured = point && strcmp(point, ".json") == 0;
+    struct run_options *const run = &options.run;
     struct result result;
-    enum status status = check_options(given, file, measured);
+    enum status status = check_options(&options, file, measured);
 
     if (status != STATUS_OK)
         return status;
-    if (given->first)
+    if (options.first)
         return write_first(file);
-    if (given->compile_only)
-        return check_file(file, given);
+    if (options.compile_only)
+        return check_file(file, &options);
+    options.silent = run->quiet;
     if (!measured) {
-        options.plan.kernel.paths = file;
-        if (!options.json_path && !options.resume_path)
-            options.json_path = RUN_NO_FILE;
-        options.quiet = true;
-        return run_plan(&options, invocation, quiet ? NULL : print_result);
+        run->plan.kernel.paths = file;
+        if (!run->json_path && !run->resume_path)
+            run->json_path = RUN_NO_FILE;
+        run->quiet = true;
+        return run_plan(run, invocation, rank_result);
     }
     status = result_read(file, &result);
     if (status == STATUS_OK)
         status = need_users_kernel(&result);
-    if (status == STATUS_OK && !quiet)
-        status = print_result(&result, &options);
+    if (status == STATUS_OK)
+        status = rank_result(&result, run);
     result_close(&result);
     return status;
 }

@@ -31,6 +31,7 @@ KINDS = {
         "comparison",
         "fleet",
         "history",
+        "ranking",
         "result",
     )
 }

@@ -2,11 +2,11 @@
 """Documents as one tidy table: a row for each cell and process, or for each number of a document
 without cells.
 
-Values of results, comparisons, calibrations and their cells have the columns that their schemas
-name by `frame`. Every other column is in results/table.schema.json, with its unit. Beside them
-there is a column for each parameter of a cell (such as `distinct`, `stride_bytes`) and for each
-counter (such as `idc_requests`, of one launch). Columns that no document has are left out, and a
-value that a document does not have is missing (NaN or None).
+Values of results, comparisons, calibrations, rankings and their cells have the columns that their
+schemas name by `frame`. Every other column is in results/table.schema.json, with its unit. Beside
+them there is a column for each parameter of a cell (such as `distinct`, `stride_bytes`) and for
+each counter (such as `idc_requests`, of one launch). Columns that no document has are left out, and
+a value that a document does not have is missing (NaN or None).
 """
 
 from __future__ import annotations
@@ -71,6 +71,7 @@ VALUES = {
     "result": Values("schema.json"),
     "comparison": Values("comparison.schema.json"),
     "calibration": Values("calibration.schema.json"),
+    "ranking": Values("ranking.schema.json"),
 }
 
 
@@ -86,6 +87,7 @@ def columns() -> dict[str, dict]:
         {"verdict": others["verdict"]},
         VALUES["comparison"].schemas(),
         VALUES["calibration"].schemas(),
+        VALUES["ranking"].schemas(),
         others,
     ):
         for name, schema in part.items():
@@ -186,6 +188,13 @@ def calibration_rows(content: dict) -> Iterator[dict]:
             **cell_columns(cell),
             **VALUES["calibration"].row(content, cell),
         }
+
+
+def ranking_rows(content: dict) -> Iterator[dict]:
+    """A row for each memory space of a kernel, size and cache state; times in ns."""
+    origin = origin_columns(content)
+    for cell in content["cells"]:
+        yield {**origin, **cell_columns(cell), **VALUES["ranking"].row(content, cell)}
 
 
 NUMBER_KEYS = {
@@ -339,6 +348,7 @@ ROWS = {
     "characterization": characterization_rows,
     "fleet": fleet_rows,
     "history": history_rows,
+    "ranking": ranking_rows,
 }
 
 

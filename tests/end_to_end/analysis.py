@@ -36,6 +36,7 @@ RESULT, SECOND, COLD, LOOKUP = (
     )
 )
 CHIP = os.path.join(ROOT, "results/chips/h200")
+SUITE = os.path.join(ROOT, "results/h200/kernels/suite.json")
 KERNELS = os.path.join(ROOT, "tests/data/show/kernel.json")
 CHARACTERIZATION, CALIBRATION, CARD = (
     os.path.join(CHIP, name) for name in ("characterization.json", "calibration.json", "card.json")
@@ -49,6 +50,15 @@ def compared(folder):
         [CBANK, "compare", "--quiet", "--json", path, RESULT, SECOND],
         check=True,
         capture_output=True,
+    )
+    return path
+
+
+def ranking(folder):
+    """The ranking of the memory spaces in a committed result."""
+    path = os.path.join(folder, "ranking.json")
+    subprocess.run(
+        [CBANK, "spaces", SUITE, "--quiet", "--ranks", path], check=True, capture_output=True
     )
     return path
 
@@ -353,6 +363,22 @@ class Load(Scratch):
             [cell["ratio"]["value"] for cell in read_json(path)["cells"]],
         )
 
+    def test_a_ranking(self):
+        path = ranking(self.folder)
+        rows, cells = cbank.load(path), read_json(path)["cells"]
+        self.assertEqual(len(rows), len(cells))
+        for row, cell in zip(rows.itertuples(), cells):
+            self.assertEqual(row.path, cell["kernel_file"]["spaces"])
+            self.assertEqual(row.status, cell["status"])
+            if cell["rank"]:
+                self.assertEqual(
+                    (row.rank, row.verdict, row.ratio, row.time_ns, row.address_most_ns),
+                    (
+                        *(cell["rank"], cell["verdict"], cell["ratio"]["value"]),
+                        *(cell["time_ns"]["value"], cell["addresses"]["most_ns"]),
+                    ),
+                )
+
     def test_every_column_is_documented(self):
         listed = {
             row["name"]
@@ -363,7 +389,7 @@ class Load(Scratch):
                 ).stdout
             )
         }
-        rows = cbank.load([CHIP, LOOKUP, KERNELS, compared(self.folder)])
+        rows = cbank.load([CHIP, LOOKUP, KERNELS, compared(self.folder), ranking(self.folder)])
         # with "__": a metric of CUPTI
         extra = {column for column in rows if column not in frames.COLUMNS and "__" not in column}
         self.assertLessEqual(extra, listed)

@@ -51,7 +51,7 @@ C_COMMANDS = {
         ("ARGUMENT", "--calibration", "--boards", "--batch"),
     ),
     "calibrate": (PLAN, ("--json",), ("ARGUMENT", *OF_RUNS)),
-    "spaces": ((), ("--json",), ("ARGUMENT", *OF_KERNELS, "--card", "--resume")),
+    "spaces": ((), ("--json", "--ranks"), ("ARGUMENT", *OF_KERNELS, "--card", "--resume")),
     "characterize": ((), ("--json", "--new-card"), ("--replay", "--card", "--resume")),
     "advise": (
         (),

@@ -17,6 +17,7 @@ import jsonschema
 from common import FULL, ROOT, Scratch, cbank as program, kept_folder, read_json
 
 CHIP = "results/chips/h200"
+KERNELS = "results/h200/kernels/suite.json"
 NIGHTS = "results/h200/fleet/nights"
 CODE = "tests/corpus/cubin/answer_sm_90.cubin"
 # Of documents whose table of columns is the schema itself.
@@ -126,6 +127,17 @@ BROKEN = {
         (("tables", 0, "busy_ns", "elsewhere"), 1),
         (("shared", 48), GONE),
         (("bound",), None),
+    ),
+    "ranking": (
+        (("threshold",), GONE),
+        (("engine",), None),
+        (("cells", 0, "rank"), 0),
+        (("cells", 0, "verdict"), "fine"),
+        (("cells", 0, "ratio", "value"), 0.9),
+        (("cells", 0, "ratio", "ci_low"), GONE),
+        (("cells", 0, "addresses", "count"), 1),
+        (("cells", 0, "addresses", "slower_share"), 1.5),
+        (("cells", 0, "time_ns"), None),
     ),
     "fleet": (
         (("limits", "false_findings"), GONE),
@@ -292,6 +304,7 @@ class Broken(Scratch):
                     "code": ("advise", "--kernel", CODE, "--json", "-"),
                     "against": ("advise", "--kernel", CODE, "--against", CODE, "--json", "-"),
                     "tables": ("advise", "--tables", "a:4096:4:2,b:256:4:1", "--json", "-"),
+                    "ranking": ("spaces", KERNELS, "--ranks", "-"),
                     "fleet": ("fleet", store, "--json", "-"),
                     "history": ("history", store, "--cell", "*/per_warp/*", "--json"),
                     "check": ("check", core, CHIP, store, "--json"),

@@ -37,6 +37,7 @@ class Show(Scratch):
             "comparison": ("compare", core, second, "--json", "-"),
             "advice": ("advise", "--table-bytes", "128", "--json", "-"),
             "explanation": ("explain", "--json", core),
+            "ranking": ("spaces", "results/h200/kernels/suite.json", "--ranks", "-"),
             "history": ("history", nights, "--json"),
         }.items():
             with open(os.path.join(cls.made, name + ".json"), "w", encoding="utf-8") as file:
@@ -46,7 +47,7 @@ class Show(Scratch):
         cbank("fleet", store, "--json", os.path.join(cls.made, "fleet.json"))
         cls.files = {
             kind: os.path.join(cls.made, kind + ".json")
-            for kind in ("comparison", "advice", "explanation", "history", "fleet")
+            for kind in ("comparison", "advice", "explanation", "ranking", "history", "fleet")
         }
         cls.files |= {
             kind: os.path.join(CHIP, kind + ".json") for kind in ("card", "calibration", "manifest")
@@ -73,6 +74,10 @@ class Show(Scratch):
             "explanation": (
                 "core-matrix.json H200 NVIDIA H200 580",
                 "add/constant/pseudo_random/12800000/1024/hot 1.602 ms constant fills",
+            ),
+            "ranking": (
+                "GPU NVIDIA H200 driver 580",
+                "aes_ctr/readonly/own/16384/0/hot/kernel=7aa51b113f3ba4b2 slower 1.0332",
             ),
             "history": (
                 "started GPU cells failed",

@@ -4,15 +4,20 @@
 % longer than the one before."""
 
 import json
+import math
 import os
 import re
 import signal
+import statistics
 import subprocess
 import sys
 import time
 import unittest
 
-from common import FULL, ROOT, read_json
+import jsonschema
+
+import common
+from common import FULL, ROOT, Scratch, kept_folder, read_json
 from kernel_file import CHECK, CRC32, QUICK_RUN, Kernels, source
 from simulated import CBANK
 
@@ -45,6 +50,15 @@ class Ranks(Kernels):
         self.assertTrue(said.rstrip().endswith(self.MEASURED.format("constant")), said)
         self.assertEqual(len(read_json(kept)["cells"]), 12)
         self.assertEqual(self.cbank("spaces", kept).stdout, said)
+        ranks = self.path("ranks.json")
+        measured = self.cbank(
+            "spaces", CRC32, "--size", "500", "--quiet", "--ranks", ranks, *QUICK_RUN
+        )
+        self.assertEqual(measured.stdout, "")
+        self.assertEqual(
+            [(rank["path"], rank["verdict"]) for rank in read_json(ranks)["cells"]][:9],
+            list(zip(names, verdicts)),
+        )
         # 3 % is no difference where 5 % counts; the fastest and the next ones are as fast as each
         # other then.
         verdicts = [
@@ -222,6 +236,149 @@ class Ranks(Kernels):
         )
         self.cbank("spaces", status=2)
         self.cbank("spaces", self.path("missing.cu"), status=2)
+
+
+class Document(Scratch):
+    """--ranks: the ranking as JSON. What it must say is computed from a committed result."""
+
+    RESULT = os.path.join(ROOT, "results/h200/kernels/suite.json")
+
+    @classmethod
+    def setUpClass(cls):
+        path = os.path.join(kept_folder(cls), "ranks.json")
+        cls.said = common.cbank("spaces", cls.RESULT, "--ranks", path, COLUMNS="200").stdout
+        cls.document, cls.path_of = read_json(path), path
+        cls.cells = cls.document["cells"]
+
+    def groups(self, cells):
+        """The cells of each kernel, size and cache state."""
+        groups = {}
+        for cell in cells:
+            key = (cell["workload"], cell["elements"], cell["cache_state"])
+            groups.setdefault(key, []).append(cell)
+        return groups
+
+    def addresses(self, cell):
+        """The median time at each address: buffer sets take turns."""
+        samples, sets = cell["time_ns"]["samples"], cell["buffer_sets"]
+        return [statistics.median(samples[first::sets]) for first in range(sets)]
+
+    def check_rank(self, rank, cell, best):
+        """A rank with a time, by its cell and the fastest one in the result."""
+        time, least = cell["time_ns"], best["time_ns"]
+        halves = [(each["ci_high"] - each["ci_low"]) / 2 / each["value"] for each in (time, least)]
+        ratio = time["value"] / least["value"]
+        self.assertAlmostEqual(rank["ratio"]["value"], ratio)
+        for key, sign in (("ci_low", -1), ("ci_high", 1)):
+            self.assertEqual(rank["time_ns"][key], time[key])
+            if cell is best:
+                self.assertIsNone(rank["ratio"][key])
+            else:
+                self.assertAlmostEqual(rank["ratio"][key], ratio * (1 + sign * math.hypot(*halves)))
+        places, others = self.addresses(cell), self.addresses(best)
+        said = rank["addresses"]
+        self.assertEqual(said["count"], cell["buffer_sets"])
+        self.assertAlmostEqual(said["least_ns"], min(places))
+        self.assertAlmostEqual(said["most_ns"], max(places))
+        if cell is best:
+            self.assertIsNone(said["slower_share"])
+            return
+        slower = [place > other for place in places for other in others]
+        self.assertAlmostEqual(said["slower_share"], sum(slower) / len(slower))
+        apart = max(places) >= 1.05 * min(places)
+        self.assertEqual("by the address of its memory" in (rank["why"] or ""), apart)
+        if rank["verdict"].startswith("slower"):
+            self.assertGreater(ratio, 1.01)
+            self.assertEqual(
+                rank["verdict"] == "slower on average",
+                apart and said["slower_share"] < 0.95,
+            )
+        else:
+            self.assertLess(ratio, 1.02)
+
+    def test_it_is_what_the_result_says(self):
+        result = self.groups(read_json(self.RESULT)["cells"])
+        ranked = self.groups(self.cells)
+        self.assertEqual(set(ranked), set(result))
+        verdicts = set()
+        for key, cells in result.items():
+            timed = [cell for cell in cells if cell["status"] == "ok" and cell["verified"]]
+            timed.sort(key=lambda cell: cell["time_ns"]["value"])
+            ranks = ranked[key]
+            with self.subTest(key):
+                self.assertEqual(
+                    [rank["identity"] for rank in ranks[: len(timed)]],
+                    [cell["identity"] for cell in timed],
+                )
+                self.assertEqual(
+                    [rank["rank"] for rank in ranks],
+                    [*range(1, len(timed) + 1), *[None] * (len(cells) - len(timed))],
+                )
+                for rank, cell in zip(ranks, timed):
+                    self.check_rank(rank, cell, timed[0])
+                for rank in ranks[len(timed) :]:
+                    self.assertEqual(
+                        (rank["status"], rank["verdict"], rank["ratio"], rank["addresses"]),
+                        ("skipped", None, None, None),
+                    )
+                    self.assertTrue(rank["reason"])
+            verdicts |= {rank["verdict"] for rank in ranks}
+        self.assertEqual(
+            verdicts,
+            {None, "fastest", "as fast", "too close to call", "slower", "slower on average"},
+        )
+
+    def test_text_says_the_same(self):
+        """Each row of the text, its interval and its reason, in the same order."""
+        rows = re.findall(
+            r"(?m)^([a-z]\w*)( \(as written\))? +(\S+ [mnu]s|-) .*? (\S+x|-) +(±\S+%|-) +"
+            r"(fastest|as fast|too close to call|slower(?: on average)?|skipped)  .*\n"
+            r"((?:    .*\n)*)",
+            self.said,
+        )
+        self.assertEqual(len(rows), len(self.cells))
+        for (space, written, _, ratio, half, verdict, why), rank in zip(rows, self.cells):
+            with self.subTest(rank["identity"]):
+                self.assertEqual(space, rank["kernel_file"]["spaces"])
+                self.assertEqual(bool(written), rank["as_written"])
+                self.assertEqual(verdict, rank["verdict"] or rank["status"])
+                self.assertIn(rank["why"] or "", " ".join(why.split()))
+                if rank["ratio"]:
+                    value = rank["ratio"]["value"]
+                    self.assertEqual(ratio, f"{value:.2f}x" if value < 100 else f"{value:.0f}x")
+                if rank["ratio"] and rank["ratio"]["ci_high"]:
+                    share = rank["ratio"]["ci_high"] / rank["ratio"]["value"] - 1
+                    self.assertAlmostEqual(float(half[1:-1]), 100 * share, delta=0.0051)
+
+    def test_it_is_valid_and_shown(self):
+        jsonschema.validate(
+            self.document, read_json(os.path.join(ROOT, "results/ranking.schema.json"))
+        )
+        self.assertIn("valid ", self.cbank("show", "--check", self.path_of).stdout)
+
+    def test_on_stdout_it_is_alone(self):
+        for words in ((), ("--quiet",)):
+            said = json.loads(self.cbank("spaces", self.RESULT, "--ranks", "-", *words).stdout)
+            self.assertEqual(said["cells"], self.cells)
+        loose = json.loads(
+            self.cbank("spaces", self.RESULT, "--ranks", "-", "--threshold", "5").stdout
+        )
+        self.assertEqual(loose["threshold"], 0.05)
+        near = [rank for rank in loose["cells"] if rank["ratio"] and rank["ratio"]["value"] > 1]
+        self.assertTrue(
+            all(rank["ratio"]["value"] > 1.05 for rank in near if "slower" in rank["verdict"])
+        )
+
+    def test_where_there_is_no_ranking(self):
+        for words, told in (
+            (("new.cu", "--new"), "--ranks writes what was measured"),
+            ((CRC32, "--compile-only"), "--ranks writes what was measured"),
+            ((CRC32, "--device", "0,1"), "--ranks holds the ranks of one GPU"),
+            ((CRC32, "--device", "all"), "--ranks holds the ranks of one GPU"),
+        ):
+            done = self.cbank("spaces", *words, "--ranks", "ranks.json", status=2)
+            self.assertIn(told, done.stderr)
+            self.assertFalse(os.path.exists(self.path("ranks.json")))
 
 
 class Trial(Kernels):
