@@ -45,8 +45,9 @@ static void fill_row(const struct user_access *access, const struct conditions *
     else
         snprintf(row->table, sizeof(row->table), "%s memory", access->memory);
     snprintf(row->varies, sizeof(row->varies),
-             access->stride_bytes ? "%s, %" PRId64 " bytes apart" : "%s",
-             variation_names.names[access->variation], access->stride_bytes);
+             access->stride_bytes ? "%s, %" PRId64 " %s apart" : "%s",
+             variation_names.names[access->variation], access->stride_bytes,
+             access->stride_bytes == 1 ? "byte" : "bytes");
     if (access->variation >= VARIATION_THREAD && access->addresses.known)
         text_join(row->varies, sizeof(row->varies), ", ", "%" PRIu64 " addresses",
                   access->addresses.value);

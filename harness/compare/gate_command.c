@@ -233,7 +233,8 @@ static enum status analyse(struct gate *gate, uint64_t processes)
     if (status == STATUS_OK && (processes > 1 || !comparison->comparable ||
                                 gate->options->processes == 1 || is_over(gate)))
         log_note(gate->options->comparing.quiet || !comparison->comparable,
-                 "at %" PRIu64 " processes a side: %zu of %zu cells decided", processes,
+                 "at %" PRIu64 " processes %s: %zu of %zu cells decided", processes,
+                 gate->comparing.as.judge.base_fixed ? "of NEW" : "a side",
                  comparison->cell_count - comparison->counts[VERDICT_INCONCLUSIVE] -
                      comparison->counts[VERDICT_CONTENDED],
                  comparison->cell_count);

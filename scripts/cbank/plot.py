@@ -31,10 +31,10 @@ PAGES_MAX = 3  # of a figure, unless all are asked for
 def width(text: str) -> float:
     """In mm."""
     with contextlib.suppress(ValueError):
-        value = style.WIDTHS_MM.get(text) or float(text)
+        value = style.WIDTHS_MM.get(text) or float(text.removesuffix("mm"))
         if 40 <= value <= 1000:
             return value
-    raise argparse.ArgumentTypeError(f"'{text}' is not one, two or 40 to 1000 mm")
+    raise argparse.ArgumentTypeError(f"'{text}' is not one, two or a number of 40 to 1000 mm")
 
 
 def formats(text: str) -> list[str]:

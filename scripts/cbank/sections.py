@@ -263,8 +263,8 @@ def environment_of(one: One) -> dict[str, str]:
         "part number": board.get("part_number"),
         "L1.5 constant caches of so many SMs": sizes(board.get("constant_cache_groups") or [])
         or None,
-        "SM clock, at most": clocks.get("sm_max_mhz"),
-        "memory clock, at most": clocks.get("memory_max_mhz"),
+        "SM clock, at most (MHz)": clocks.get("sm_max_mhz"),
+        "memory clock, at most (MHz)": clocks.get("memory_max_mhz"),
         "cbank": tool.get("version"),
         "commit": tool.get("git_commit")
         and tool["git_commit"] + ", with changes" * bool(tool.get("git_dirty")),
@@ -422,14 +422,18 @@ def characterization_tables(one: One) -> tuple[list[Table], list[Table], list[st
 
 
 def card_table(one: One) -> Table:
-    rows = [
-        [row["number"], number_text(row), row.get("origin") or row.get("experiment"), row["method"]]
-        for row in frames.whole(one.frame).to_dict("records")
-    ]
     return Table(
         f"Card {one.content['name']}: values and their origins",
         ["key", "value [95 %]", "from", "method"],
-        [[None if tables.missing(cell) else cell for cell in row] for row in rows],
+        [
+            [
+                row["number"],
+                number_text(row),
+                row.get("origin") or row.get("experiment"),
+                row["method"],
+            ]
+            for row in frames.whole(one.frame).to_dict("records")
+        ],
     )
 
 

@@ -28,7 +28,7 @@ class Table:
             [
                 cell
                 if isinstance(cell, Value)
-                else Value(NONE if cell in (None, "") else str(cell))
+                else Value(NONE if missing(cell) or cell == "" else str(cell))
                 for cell in row
             ]
             for row in rows

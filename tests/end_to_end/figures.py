@@ -253,6 +253,7 @@ class Drawn(Case):
             ("--style", "ieee"),
             ("--style", "nature"),
             ("--style", "acm", "--width", "88"),
+            ("--width", "88mm"),
         ):
             self.plot("--format", "svg", "--figure", "matrix", *words, RESULTS["h200"])
             width = (
@@ -260,7 +261,9 @@ class Drawn(Case):
                 / 72
                 * 25.4
             )
-            self.assertAlmostEqual(width, {"one": 85, "88": 88}.get(words[-1], 175), places=3)
+            self.assertAlmostEqual(
+                width, {"one": 85, "88": 88, "88mm": 88}.get(words[-1], 175), places=3
+            )
 
 
 def faults_of(page, width, change=lambda figure, axes: None):
@@ -737,7 +740,7 @@ class Chosen(Case):
         for cell in content["cells"]:
             cell["time_ns"].update(value=None, median=None, ci_low=None, ci_high=None)
         for words, said in (
-            (("--width", "3"), "40 to 1000 mm"),
+            (("--width", "3"), "a number of 40 to 1000 mm"),
             (("--format", "gif"), "no format 'gif'"),
             (("--figure", "x"), "invalid choice"),
             (("--style", "absent"), "there is no file absent"),

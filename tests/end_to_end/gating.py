@@ -396,7 +396,8 @@ class Sides(Case):
         return "base.json"
 
     def test_results_as_base(self):
-        report, _ = self.gate(self.base())
+        report, said = self.gate(self.base())
+        self.assertEqual(said.splitlines(), ["cbank: at 3 processes of NEW: 4 of 4 cells decided"])
         self.assertEqual(report["counts"]["same"], 4)
         self.assertEqual((report["base"]["results"], report["new"]["results"]), (1, 3))
 

@@ -152,6 +152,11 @@ class Content(Case):
         for path in glob.glob(f"{self.made}/figures/*.svg"):
             ET.parse(path)
 
+    def test_no_cell_is_a_word_of_python(self):
+        cells = {cell.strip() for table in self.page().tables for row in table for cell in row}
+        self.assertIn("2 x 18 + 6 x 16", cells)
+        self.assertEqual(cells & {"nan", "NaN", "None", "<NA>"}, set())
+
     def test_numbers_are_those_of_the_documents(self):
         page = self.page()
         rows = page.rows("pattern", "constant", "global", "readonly")
