@@ -117,6 +117,15 @@ static void summarize_verdict(const struct answer *answer, const struct verdict_
               names[0] ? ": " : "", names);
 }
 
+/* Whether tables stand under a verdict. Each counts once, at the verdict with most to do. */
+static bool has_rows(const struct answer *answer, const struct verdict_words *verdict)
+{
+    for (size_t i = 0; i < answer->tables.count; i++)
+        if (answer->tables.rows[i].verdict == verdict)
+            return true;
+    return false;
+}
+
 /* Whose cycles the answer has. Another architecture's may be others. */
 static void print_card(const struct answer *answer)
 {
@@ -165,6 +174,9 @@ static void print_summary(const struct answer *answer)
     for (size_t v = 0; v < VERDICT_WORDS; v++) {
         line[0] = '\0';
         summarize_verdict(answer, &verdict_words[v], line);
+        if (!line[0] && has_rows(answer, &verdict_words[v]))
+            snprintf(line, sizeof(line), "of these, some %s in other kernels",
+                     verdict_words[v].many);
         if (line[0])
             advise_put(answer->stream, answer->look, "    %s", line);
     }

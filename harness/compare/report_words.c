@@ -329,10 +329,13 @@ static void remark_intervals(const struct comparison *comparison, const struct r
 static void remark_compilers(const struct comparison *comparison, const struct remark_sink *sink)
 {
     size_t differing = 0, timed[VERDICTS] = {0}, parts[CODE_PARTS] = {0};
+    bool by_driver = false;
 
     for (size_t i = 0; i < comparison->cell_count; i++) {
         const struct comparison_cell *cell = &comparison->cells[i];
 
+        for (size_t side = 0; side < SIDES; side++)
+            by_driver |= cell->sides[side] && cell->sides[side]->jit;
         if (!cell->sass_differs && !cell->code_moved)
             continue;
         differing++;
@@ -340,6 +343,8 @@ static void remark_compilers(const struct comparison *comparison, const struct r
         for (size_t k = 0; k < CODE_PARTS; k++)
             parts[k] += cell->code_moved >> k & 1;
     }
+    if (!by_driver)
+        say(sink, "no cell was compiled by a driver: cbank run --jit measures it");
     say(sink,
         "compilers: the code of %zu of %zu cells is another (in %zu opcodes, in %zu operands, in "
         "%zu constant offsets, in %zu scheduling); of these %zu are as fast, %zu faster, %zu "

@@ -177,6 +177,21 @@ class Answer(Scratch):
         fine = [key for key, told in verdicts.items() if told == {"as it should be"}]
         self.assertIn(f"\n    {len(fine)} are as they should be\n", said)
 
+    def test_a_table_of_several_verdicts_counts_once(self):
+        """Each heading has its line in the summary."""
+        said = cbank(
+            "advise",
+            "--kernel",
+            self.CUBIN.replace("answer", "verdicts"),
+            "--kernel-name",
+            "*side*",
+        ).stdout
+        self.assertIn("\n    1 would be faster elsewhere: c in once_beside_a_sine\n", said)
+        self.assertIn("\ndepends: ", said)
+        self.assertIn(
+            "\n    of these, some depend on which loads run most in other kernels\n", said
+        )
+
     def test_bytes_of_constant_banks(self):
         """256 and 64 floats, and 1,000 bytes; two pointers and, in one kernel, an integer behind
         the 528 bytes that the driver has on sm_90."""

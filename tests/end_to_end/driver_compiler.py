@@ -338,6 +338,8 @@ class Pairs(Case):
         self.assertIn("1 cell is the same; --all lists them", said)
 
     def test_a_side_has_one_compiler(self):
+        done = self.cbank("compare", "toolkit.json", "toolkit.json", "--jit")
+        self.assertIn("no cell was compiled by a driver: cbank run --jit", done.stdout)
         done = self.cbank("compare", "toolkit.json,driver.json", "driver.json", "--jit", status=2)
         self.assertIn("give each a side of its own", " ".join(done.stderr.split()))
 
