@@ -131,8 +131,24 @@ __attribute__((format(printf, 2, 3))) static void say(const struct remark_sink *
     sink->put(sink, line);
 }
 
+/* A cell of each side, where none is on both: what differs in them is what was asked for. */
+static void remark_apart(const struct comparison *comparison, const struct remark_sink *sink)
+{
+    char identities[SIDES][CELL_IDENTITY_BYTES] = {"", ""};
+
+    for (size_t i = comparison->cell_count; i-- > 0;)
+        for (size_t side = 0; side < SIDES; side++)
+            if (comparison->cells[i].sides[side])
+                cell_identity(&comparison->cells[i].cell, identities[side]);
+    if (identities[BASE][0] && identities[NEW][0])
+        say(sink, "BASE has cells such as %s, NEW such as %s; measure both with the same options",
+            identities[BASE], identities[NEW]);
+}
+
 void remark_missing(const struct comparison *comparison, const struct remark_sink *sink)
 {
+    bool said = false;
+
     for (size_t i = 0; i < comparison->cell_count; i++) {
         const struct comparison_cell *cell = &comparison->cells[i];
         bool before = cell->verdict != VERDICT_MISSING || !cell->note[0];
@@ -141,7 +157,10 @@ void remark_missing(const struct comparison *comparison, const struct remark_sin
             before = strcmp(comparison->cells[k].note, cell->note) == 0;
         if (!before)
             say(sink, "%s", cell->note);
+        said |= !before;
     }
+    if (comparison->common == 0 && !said)
+        remark_apart(comparison, sink);
 }
 
 static void remark_sides(const struct comparison *comparison, const struct remark_sink *sink)
