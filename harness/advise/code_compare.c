@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Compares what was said of two files: kernels by their mangled names, within these tables by name
- * and memory, and loads by their rows. */
+ * Compares what was said of two files: kernels by their mangled names, whatever the path of their
+ * source was, within these tables by name and memory, and loads by their rows. */
 #include "code_compare.h"
 
 #include <inttypes.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "code_loads.h"
+#include "kernel_name.h"
 #include "log.h"
 #include "memory.h"
 #include "schema.h"
@@ -94,7 +95,7 @@ static const struct user_table *same_table(const struct cubin_kernel *counterpar
 
     for (const struct user_table *t = counterpart->tables;
          t < counterpart->tables + counterpart->table_count; t++)
-        if (named ? strcmp(t->load.table, table->load.table) == 0 &&
+        if (named ? kernel_compare_names(t->load.table, table->load.table) == 0 &&
                         strcmp(t->load.memory, table->load.memory) == 0
                   : is_nameless(t, table) && number_of(counterpart, t) == number)
             return t;
@@ -239,7 +240,13 @@ static enum status compare_kernels(const struct sides *sides)
 
 /* -- pairs of kernels -------------------------------------------------------------------------- */
 
-static int compare_names(const void *left, const void *right)
+/* The kernels of a file that have no counterpart yet. */
+struct unpaired {
+    const struct cubin_kernel **kernels; /* owned */
+    size_t count;
+};
+
+static int by_name(const void *left, const void *right)
 {
     const struct cubin_kernel *const *a = left, *const *b = right;
     const int order = strcmp((*a)->name, (*b)->name);
@@ -247,66 +254,109 @@ static int compare_names(const void *left, const void *right)
     return order != 0 ? order : (*a > *b) - (*a < *b);
 }
 
-/* The kernels of a file by name; owned. NULL, logged, when out of memory. */
-static const struct cubin_kernel **sort_kernels(const struct user_code *code)
+static int by_name_in_any_file(const void *left, const void *right)
 {
-    const struct cubin_kernel **sorted =
-        calloc(code->count + 1, sizeof(const struct cubin_kernel *));
+    const struct cubin_kernel *const *a = left, *const *b = right;
+    const int order = kernel_compare_names((*a)->name, (*b)->name);
 
-    if (!sorted) {
-        log_memory("the kernels of %s", code->path);
-        return NULL;
-    }
-    for (size_t i = 0; i < code->count; i++)
-        sorted[i] = &code->kernels[i];
-    qsort(sorted, code->count, sizeof(const struct cubin_kernel *), compare_names);
-    return sorted;
+    return order != 0 ? order : by_name(left, right);
 }
 
-static enum status add_lone(struct code_comparison *out, const struct cubin_kernel *kernel,
-                            bool before)
+/* Out of memory: false, logged. */
+static bool take_kernels(const struct user_code *code, struct unpaired *out)
 {
-    if (!memory_grow(&out->lone, out->lone_count, sizeof(*out->lone)))
-        return log_memory("the kernels of two files");
-    out->lone[out->lone_count++] = (struct lone_kernel){kernel->readable, before};
+    out->kernels = calloc(code->count + 1, sizeof(const struct cubin_kernel *));
+    if (!out->kernels) {
+        log_memory("the kernels of %s", code->path);
+        return false;
+    }
+    for (size_t i = 0; i < code->count; i++)
+        out->kernels[out->count++] = &code->kernels[i];
+    return true;
+}
+
+/* How many kernels from a place on have the name of the first. */
+static size_t namesakes(const struct unpaired *list, size_t from,
+                        int (*compare)(const char *, const char *))
+{
+    size_t count = 1;
+
+    while (from + count < list->count &&
+           compare(list->kernels[from]->name, list->kernels[from + count]->name) == 0)
+        count++;
+    return count;
+}
+
+/* Walks two lists that are sorted by `compare` side by side. Of those with one name as many leave
+ * both lists as have a counterpart; where `alone`, only if that is certain: each list has one.
+ * pairs[i]: the kernel of `before` for kernel i of the other file, whose first is `first`. */
+static void pair_kernels(struct unpaired *before, struct unpaired *after,
+                         int (*compare)(const char *, const char *), bool alone,
+                         const struct cubin_kernel **pairs, const struct cubin_kernel *first)
+{
+    const struct unpaired from = *before, to = *after;
+    size_t b = 0, a = 0;
+
+    before->count = after->count = 0;
+    while (b < from.count || a < to.count) {
+        const int order = b == from.count ? 1
+                          : a == to.count ? -1
+                                          : compare(from.kernels[b]->name, to.kernels[a]->name);
+        size_t b_end = b + (order <= 0 ? namesakes(&from, b, compare) : 0);
+        size_t a_end = a + (order >= 0 ? namesakes(&to, a, compare) : 0);
+
+        if (!alone || (b_end - b == 1 && a_end - a == 1))
+            while (b < b_end && a < a_end)
+                pairs[to.kernels[a++] - first] = from.kernels[b++];
+        while (b < b_end)
+            before->kernels[before->count++] = from.kernels[b++];
+        while (a < a_end)
+            after->kernels[after->count++] = to.kernels[a++];
+    }
+}
+
+static enum status add_lone(struct code_comparison *out, const struct unpaired *list, bool before)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (!memory_grow(&out->lone, out->lone_count, sizeof(*out->lone)))
+            return log_memory("the kernels of two files");
+        out->lone[out->lone_count++] = (struct lone_kernel){list->kernels[i]->readable, before};
+    }
     return STATUS_OK;
 }
 
-/* Walks two sorted lists side by side. pairs[i]: the kernel of `before` for kernel i of `after`. */
-static enum status pair_kernels(const struct cubin_kernel **before,
-                                const struct cubin_kernel **after, struct code_comparison *out,
-                                const struct cubin_kernel **pairs)
+/* First by their names, then what is left by names that leave out in which file they are. */
+static enum status pair_files(struct code_comparison *out, const struct cubin_kernel **pairs)
 {
-    size_t b = 0, a = 0;
-    enum status status = STATUS_OK;
+    struct unpaired before = {0}, after = {0};
+    enum status status = STATUS_ENVIRONMENT;
 
-    while (status == STATUS_OK && (b < out->before->count || a < out->after->count)) {
-        const int order = b == out->before->count  ? 1
-                          : a == out->after->count ? -1
-                                                   : strcmp(before[b]->name, after[a]->name);
+    if (take_kernels(out->before, &before) && take_kernels(out->after, &after)) {
+        const size_t bytes = sizeof(const struct cubin_kernel *);
 
-        if (order < 0)
-            status = add_lone(out, before[b++], true);
-        else if (order > 0)
-            status = add_lone(out, after[a++], false);
-        else
-            pairs[after[a++] - out->after->kernels] = before[b++];
+        qsort(before.kernels, before.count, bytes, by_name);
+        qsort(after.kernels, after.count, bytes, by_name);
+        pair_kernels(&before, &after, strcmp, false, pairs, out->after->kernels);
+        qsort(before.kernels, before.count, bytes, by_name_in_any_file);
+        qsort(after.kernels, after.count, bytes, by_name_in_any_file);
+        pair_kernels(&before, &after, kernel_compare_names, true, pairs, out->after->kernels);
+        status = add_lone(out, &before, true);
+        if (status == STATUS_OK)
+            status = add_lone(out, &after, false);
     }
+    free(before.kernels);
+    free(after.kernels);
     return status;
 }
 
 enum status code_comparison_open(const struct user_code *before, const struct user_code *after,
                                  struct code_comparison *out)
 {
-    const struct cubin_kernel **from = sort_kernels(before), **to = sort_kernels(after);
     const struct cubin_kernel **pairs = calloc(after->count + 1, sizeof(*pairs));
-    enum status status = STATUS_OK;
+    enum status status;
 
     *out = (struct code_comparison){.before = before, .after = after};
-    if (!from || !to || !pairs)
-        status = log_memory("the kernels of two files");
-    else
-        status = pair_kernels(from, to, out, pairs);
+    status = pairs ? pair_files(out, pairs) : log_memory("the kernels of two files");
     for (size_t i = 0; status == STATUS_OK && i < after->count; i++) {
         const struct sides sides = {pairs[i], &after->kernels[i], out};
 
@@ -318,8 +368,6 @@ enum status code_comparison_open(const struct user_code *before, const struct us
                            "no kernel is in both %s and %s: there is nothing to compare; kernels "
                            "are matched by their mangled names",
                            after->path, before->path);
-    free(from);
-    free(to);
     free(pairs);
     if (status != STATUS_OK)
         code_comparison_close(out);

@@ -14,13 +14,20 @@
 
 enum { BASE_BYTES = 512 };
 
+/* __nv_static_, then the length of a text and the text, which names the file and may have the name
+ * of a function in it. */
 const char *kernel_mangled(const char *name)
 {
-    static const char before[] = "__nv_static_", behind[] = "__Z";
-    const char *place =
-        strncmp(name, before, strlen(before)) == 0 ? strstr(name + strlen(before), behind) : NULL;
+    static const char before[] = "__nv_static_";
+    size_t length = 0;
+    const char *text = name + strlen(before);
 
-    return place ? place + 1 : name;
+    if (strncmp(name, before, strlen(before)) != 0)
+        return name;
+    while (*text >= '0' && *text <= '9' && length < BASE_BYTES)
+        length = length * 10 + (size_t)(*text++ - '0');
+    length += 2; /* one _ before the text and one behind it */
+    return length > 2 && strnlen(text, length) == length ? text + length : name;
 }
 
 /* A part of a name: where it is, and its bytes. */
@@ -69,20 +76,53 @@ size_t kernel_base_bytes(const char *name)
     return place && place != first ? (size_t)(place - name) : strlen(name);
 }
 
+/* Whether a part stands for a file: the namespace without a name of code that is of a file alone.
+ * It has a hash of the file's path. */
+static bool is_of_file(const struct part *part)
+{
+    static const char *const beginnings[] = {"_GLOBAL__N_", "_INTERNAL_"};
+
+    for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
+        if (strncmp(part->text, beginnings[i], strlen(beginnings[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Steps over a character of a name, or over a part that stands for a file, and returns what it is:
+ * 0 the end, 1 such a part. */
+static int next_character(const char **place)
+{
+    const char *behind = *place;
+    struct part part;
+
+    if (next_part(&behind, &part) && is_of_file(&part)) {
+        *place = behind;
+        return 1;
+    }
+    return **place ? (unsigned char)*(*place)++ : 0;
+}
+
+int kernel_compare_names(const char *a, const char *b)
+{
+    const char *left = kernel_mangled(a), *right = kernel_mangled(b);
+    int from, to;
+
+    do {
+        from = next_character(&left);
+        to = next_character(&right);
+    } while (from && from == to);
+    return from - to;
+}
+
 void kernel_base_name(const char *name, char *out, size_t bytes)
 {
-    static const char *const unnamed[] = {"_GLOBAL__N_", "_INTERNAL_"};
     bool nested = false;
     const char *place = first_place(name, &nested);
     struct part part;
 
     out[0] = '\0';
     while (place && next_part(&place, &part)) {
-        bool hidden = false;
-
-        for (size_t i = 0; i < sizeof(unnamed) / sizeof(unnamed[0]); i++)
-            hidden |= strncmp(part.text, unnamed[i], strlen(unnamed[i])) == 0;
-        if (hidden)
+        if (is_of_file(&part))
             text_join(out, bytes, "::", "(anonymous)");
         else
             text_join(out, bytes, "::", "%.*s", (int)part.bytes, part.text);

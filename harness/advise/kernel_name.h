@@ -18,6 +18,11 @@ size_t kernel_base_bytes(const char *name);
  * is cut. */
 void kernel_base_name(const char *name, char *out, size_t bytes);
 
+/* Orders mangled names as strcmp does, all files being one: nvcc gives names that are of a file
+ * alone a hash of its path, so that the same source in two folders has two. 0: they differ in that
+ * at most. */
+int kernel_compare_names(const char *a, const char *b);
+
 /* Whether a pattern of the shell matches a kernel: its mangled name, the name as C++ has it, that
  * of its template, or the last part of that. */
 bool kernel_name_matches(const char *glob, const char *name, const char *readable);

@@ -368,6 +368,70 @@ KERNEL(added) { o[threadIdx.x] = 2 * x[threadIdx.x]; }
             self.assertIn("\nkernel moved\n", said)
             self.assertNotIn("kernel kept", said)
 
+    def test_names_of_a_file_alone(self):
+        """nvcc puts a hash of the file's path into them. Kernels of one file are told apart."""
+        if not nvcc():
+            self.skipTest("no nvcc")
+        source = (
+            "namespace { struct tag {}; __constant__ float lut[64]; }\n"
+            "template <class T> __global__ void look_up(float *o, int i)\n"
+            "{ o[threadIdx.x] = lut[INDEX]; }\n"
+            "void *kernel = (void *)&look_up<tag>;\n"
+        )
+        for folder, index in (("a", "threadIdx.x"), ("b", "i")):
+            self.write(f"{folder}/k.cu", source)
+            subprocess.run(
+                [nvcc(), "-cubin", "-arch=sm_90", f"-DINDEX={index}", "-o", f"{folder}.cubin"]
+                + [os.path.join(folder, "k.cu")],
+                check=True,
+                capture_output=True,
+                cwd=self.path(""),
+            )
+        against, said = self.compared(self.path("b.cubin"), self.path("a.cubin"))
+        self.assertEqual(against["only_in_one"], [])
+        self.assertIn("\n1 kernel is in both, 1 of them changed", said)
+        # One table, whose verdict changed; not one that came and one that went.
+        tables = [change for change in against["changes"] if change["kind"] == "table"]
+        self.assertLessEqual(len(tables), 1)
+        for table in tables:
+            self.assertNotIn(None, (table["verdict_before"], table["verdict_after"]))
+        self.assertIn("load", {change["kind"] for change in against["changes"]})
+
+    def test_namesakes_of_two_files(self):
+        """Kernels of one name in two files of a library: which is which cannot be told where the
+        files moved, and where they did not it can."""
+        if not nvcc():
+            self.skipTest("no nvcc")
+        for folder in "xy":
+            for name in "ab":
+                value = "x[1]" if name == "a" else "x[2] + x[3]"
+                self.write(
+                    f"{folder}/{name}/k.cu",
+                    "static __global__ void hidden(float *x) { x[0] = " + value + "; }\n"
+                    f"void {name}(float *x) {{ hidden<<<1, 1>>>(x); }}\n",
+                )
+                subprocess.run(
+                    [nvcc(), "-rdc=true", "-arch=sm_90", "-c", "-o", f"{folder}{name}.o"]
+                    + [os.path.join(folder, name, "k.cu")],
+                    check=True,
+                    capture_output=True,
+                    cwd=self.path(""),
+                )
+            subprocess.run(
+                ["ar", "qc", f"{folder}.a", f"{folder}a.o", f"{folder}b.o"],
+                check=True,
+                cwd=self.path(""),
+            )
+        against, said = self.compared(self.path("x.a"), self.path("x.a"))
+        self.assertEqual((against["changes"], against["only_in_one"]), ([], []))
+        self.assertIn("\n2 kernels are in both, 0 of them changed", said)
+        # The name of the kernel, not that of the function of its file, which the name has, too.
+        done = cbank("advise", "--kernel", self.path("x.a"), "--kernel-name=hidden", "--json=-")
+        kernels = json.loads(done.stdout)["code"]["kernels"]
+        self.assertEqual([kernel["readable_name"] for kernel in kernels], 2 * ["hidden(float*)"])
+        done = cbank("advise", "--kernel", self.path("y.a"), "--against", self.path("x.a"))
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+
     def test_spills(self):
         """The same source with 32 registers: the rest is in local memory."""
         if not nvcc():
