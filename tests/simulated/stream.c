@@ -210,7 +210,7 @@ int device_run(struct device *device)
 
 void device_catch_up(struct device *device)
 {
-    bool idle = settings.pace;
+    bool idle = settings.pace > 0;
 
     for (struct CUstream_st *stream = streams; stream; stream = stream->next)
         if (stream->device == device) {

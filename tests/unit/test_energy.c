@@ -203,7 +203,7 @@ TEST(intervals_hold_the_truth_whatever_the_counter_does)
 
             held += lookup.ci_low <= 3.28e-9 && lookup.ci_high >= 3.28e-9;
         }
-        if (held < 0.945 * TRIALS)
+        if ((double)held < 0.945 * TRIALS)
             fail_msg("counter %zu: %zu of %d intervals hold the truth", k, held, TRIALS);
     }
     energy_points_close(&made);
