@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -41,7 +42,7 @@ enum { SAME_TENTHS = 3 };
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     const int saved = errno;
-    const sig_atomic_t tenths = (sig_atomic_t)(10 * clock_seconds());
+    const sig_atomic_t tenths = (sig_atomic_t)((int64_t)(10 * clock_seconds()) % INT32_MAX);
     const bool same = number == received && tenths - received_tenths <= SAME_TENTHS;
     bool any = false;
 
