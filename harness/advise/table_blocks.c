@@ -220,13 +220,13 @@ static void note_load(struct work *work, const struct user_access *load,
     table->loads++;
     table->indexed |= strncmp(load->instruction, "LDC", strlen("LDC")) == 0 &&
                       strncmp(load->instruction, "LDCU", strlen("LDCU")) != 0;
-    if (isnan(counts->addresses)) {
+    if (work->memory)
+        take(work, load, counts, &taken, &best);
+    if (isnan(counts->addresses) || (work->memory && isnan(taken))) {
         if (!work->open || load->variation > work->open->variation)
             work->open = load;
         return;
     }
-    if (work->memory)
-        take(work, load, counts, &taken, &best);
     if (!work->most || taken / best > work->most_taken / work->most_best) {
         work->most = load;
         work->most_taken = taken;

@@ -65,6 +65,10 @@ static void say_open(struct work *work)
     const char *why = whys[load->variation];
     const char *size = load->table_bytes.known ? "" : ", and --table-bytes";
 
+    if (load->addresses.known) {
+        WHY(work, "how many threads of a warp meet in a bank depends on where their entries begin");
+        return;
+    }
     WHY(work, "%s", why ? why : "the stride is known at run time alone");
     if (load->variation == VARIATION_UNKNOWN && load->reason)
         WHY(work, ": %s", load->reason);

@@ -94,8 +94,34 @@ static void add_ring(struct accesses *all, size_t index, const struct cubin_vari
         return;
     access->addresses = optional_of(load->ring_addresses);
     access->counts = count_lanes(load->ring_addresses, load->ring, access->width_bytes);
-    if (!load->ring_keeps_banks)
+    /* Where a ring of less than words begins and ends within a word, a turn may part the word. */
+    if (!load->ring_in_row && (!load->ring_keeps_banks || access->width_bytes < ACCESS_BANK_BYTES))
         access->counts.wavefronts = NAN;
+}
+
+/* Counts the wavefronts of entries of less than a word in shared memory: where they begin in a word
+ * may decide which threads meet in a bank. Not known if it is not known where. */
+static void begin_in_word(const struct analysed_load *load, struct user_access *access)
+{
+    enum { BITS = 2 }; /* of a place in a word */
+    const uint32_t mask = (1u << (load->begin_bits < BITS ? load->begin_bits : BITS)) - 1;
+    double found = 0;
+
+    if (load->addresses < 2 || access->width_bytes >= ACCESS_BANK_BYTES ||
+        strcmp(access->memory, "shared") != 0)
+        return;
+    for (uint32_t begin = 0; begin < ACCESS_BANK_BYTES; begin++) {
+        uint32_t lanes[CBANK_WARP_THREADS];
+        double wavefronts;
+
+        if ((begin ^ load->begin) & mask || begin % access->width_bytes)
+            continue;
+        for (unsigned i = 0; i < CBANK_WARP_THREADS; i++)
+            lanes[i] = load->lanes[i] + begin;
+        wavefronts = access_warp_wavefronts(lanes, access->width_bytes);
+        found = found == 0 || found == wavefronts ? wavefronts : NAN;
+    }
+    access->counts.wavefronts = found;
 }
 
 /* Bytes that a thread loads by an instruction. */
@@ -269,6 +295,7 @@ static void write_access(struct accesses *all, size_t index)
     write_evidence(all, load, access);
     name_table(all, index, &table);
     add_addresses(all, index, &table);
+    begin_in_word(load, access);
     if (!has_pointers(access->memory))
         add_ring(all, index, &table);
 }

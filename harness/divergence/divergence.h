@@ -55,9 +55,11 @@ struct analysed_load {
     uint32_t addresses; /* of a warp; 0: not known */
     uint32_t lanes[32]; /* bytes that each thread adds, if `addresses` is known */
     /* of lanes that lie on a ring (value_ring.h): their addresses, 0: not known; what each adds,
-     * but for a turn that is the same for all; and whether each turn leads to the same banks */
+     * but for a turn that is the same for all; whether each turn of words leads to the same banks;
+     * and whether they lie in a row of all banks, so that no two meet in one */
     uint32_t ring_addresses, ring[32];
-    bool ring_keeps_banks;
+    bool ring_keeps_banks, ring_in_row;
+    uint32_t begin, begin_bits; /* the low bits of what all threads of a warp add, if known */
     bool banks_apart; /* each thread of a warp reads in a bank of its own, whatever decides the row
                        */
     const char *name; /* of the instruction */

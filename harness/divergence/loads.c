@@ -86,8 +86,8 @@ static void classify_ring(const struct lane_tables *tables, const struct value *
     if (!value_ring_lanes(tables, low, load->ring))
         return;
     load->ring_addresses = different(load->ring);
-    load->ring_keeps_banks = (low->ring_zeros >= ROW_BITS && low->turn_zeros >= WORD_LOG) ||
-                             range_last(load->range) - load->range.first <= ROW_BYTES - WIDEST;
+    load->ring_keeps_banks = low->ring_zeros >= ROW_BITS && low->turn_zeros >= WORD_LOG;
+    load->ring_in_row = range_last(load->range) - load->range.first <= ROW_BYTES - WIDEST;
 }
 
 /* What each thread of a warp adds is known, or has a stride. */
@@ -98,6 +98,8 @@ static void classify_apart(const struct lane_tables *tables, const struct value 
 
     load->variation = VARIATION_AFFINE;
     if (low->lanes != LANES_AFFINE) {
+        load->begin = low->known;
+        load->begin_bits = low->flags & FLAG_WHOLE ? 0 : low->bits;
         for (unsigned i = 0; i < WARP_LANES; i++) {
             load->lanes[i] = lane_of(tables, low, i);
             if (load->lanes[i] != i * (uint32_t)stride)

@@ -292,6 +292,7 @@ struct value value_as_number(struct value value)
         return value;
     value.bits = 0;
     value.origin = ORIGIN_NONE;
+    forget_bits(&value);
     return value_leveled(value);
 }
 

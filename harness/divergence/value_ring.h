@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Lanes that lie on a ring: an index that goes around, such as (threadIdx.x + n) & 31.
  *
- *     lanes     0  1  2 ... 31        which n is not known, and so no distance between lanes: one
- * of n = 0     0  1  2 ... 31        them has 31, and the next 0. But the sum adds one number to
- * all n = 5     5  6  7 ...  4        lanes, and a ring has a place for each of its numbers. So two
- *                                     lanes have one value where they have one for n = 0.
+ *     lanes     0  1  2 ... 31
+ *     n = 0     0  1  2 ... 31
+ *     n = 5     5  6  7 ...  4
+ *
+ * n is not known, and so no distance between lanes: one of them has 31, and the next 0. But the sum
+ * adds one number to all lanes, and a ring has a place for each of its numbers. So two lanes have
+ * one value where they have one for n = 0.
  *
  * A value has a ring if each lane has (turn + lane) modulo a size, times a factor, and one number
  * that all lanes share. `turn` is the same in all lanes. Two lanes then have the same value exactly

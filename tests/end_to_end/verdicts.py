@@ -87,6 +87,61 @@ class Compiled(Scratch):
         return {kernel["name"]: kernel["tables"] for kernel in advice["code"]["kernels"]}
 
 
+class Banks(Compiled):
+    """Entries of less than a word: where they begin in one decides which threads meet in a bank."""
+
+    # The index, in C and in Python, bytes of an entry, and whether its wavefronts are told.
+    INDICES = {
+        "row": ("lane + n", lambda lane, n: lane + n, 1, True),
+        "begin_known": ("33 * lane + 1", lambda lane, n: 33 * lane + 1, 1, True),
+        "begin_not_known": ("33 * lane + n", lambda lane, n: 33 * lane + n, 1, False),
+        "ring": ("(33 * lane + n) & 4095", lambda lane, n: 33 * lane + n & 4095, 1, False),
+        "ring_parts_a_word": (
+            "((33 * lane + 4 * n) & 4095) + 1",
+            lambda lane, n: (33 * lane + 4 * n & 4095) + 1,
+            1,
+            False,
+        ),
+        "ring_of_65": ("((lane + n) & 31) * 65", lambda lane, n: (lane + n & 31) * 65, 2, False),
+        "ring_of_words": ("((lane + n) & 31) * 33", lambda lane, n: (lane + n & 31) * 33, 4, True),
+    }
+
+    def source(self):
+        text = ""
+        for name, (index, _, width, _) in self.INDICES.items():
+            entry = {1: "unsigned char", 2: "unsigned short", 4: "unsigned"}[width]
+            text += f"""
+extern "C" __global__ void {name}(unsigned *out, unsigned n)
+{{
+    __shared__ {entry} s[8192];
+    const unsigned lane = threadIdx.x & 31;
+
+    for (unsigned i = threadIdx.x; i < 8192; i += blockDim.x)
+        s[i] = i * 7;
+    __syncthreads();
+    out[threadIdx.x] = s[{index}];
+}}
+"""
+        return text
+
+    def test_no_more_is_told_than_holds_wherever_they_begin(self):
+        for architecture in (75, 90):
+            tables = self.tables(self.compile(self.source(), architecture))
+            for name, (_, index, width, told) in self.INDICES.items():
+                with self.subTest(name, architecture=architecture):
+                    (table,) = (of for of in tables[name] if of["memory"] == "shared")
+                    truth = {
+                        wavefronts([index(lane, n) for lane in range(32)], width)
+                        for n in range(4096)
+                    }
+                    self.assertEqual(table["wavefronts"] is not None, told)
+                    if told:
+                        self.assertEqual(truth, {table["wavefronts"]})
+                    else:
+                        self.assertEqual(table["verdict"], "cannot tell")
+                        self.assertIn("depends on where their entries begin", table["why"])
+
+
 class Verdicts(Compiled):
     def test_each_is_the_one_beside_the_kernel(self):
         for architecture in (75, 90, 120):
