@@ -100,7 +100,8 @@ static void judge_addresses(struct rank *rank, const struct rank *best)
     if (rank->verdict != RANK_SLOWER || !(share < slower_share))
         return;
     rank->verdict = RANK_SLOWER_ON_AVERAGE;
-    text_join(rank->why, sizeof(rank->why), "; ", "slower at %.0f %% of addresses", 100 * share);
+    text_join(rank->why, sizeof(rank->why), "; ", "slower at %.0f %% of pairs of addresses",
+              100 * share);
 }
 
 /* Why a slower rank may be so: what it does more often than the fastest. */
