@@ -40,10 +40,10 @@ struct energy_change {
 
 /* Compares two sides; *out is not given if one has no energy.
  *
- *   half of a side = sqrt((t s / sqrt(n))^2 + h^2)     n processes, whose values deviate by s; h:
- * mean half of their own intervals interval = (new - half) / (base + half) to (new + half) / (base
- * - half)
+ *   half of a side = sqrt((t s / sqrt(n))^2 + h^2)
+ *   interval       = (new - half) / (base + half) to (new + half) / (base - half)
  *
+ * n: processes, whose values deviate by s; h: the mean of half their own intervals.
  * t is Student's at STATS_CONFIDENCE; with one process it is h alone. The interval is wider than
  * that of a ratio of independent values. Higher or lower: it lies beyond the threshold, a share;
  * same: within it. Not told: it reaches across, or a side has fewer than ENERGY_PROCESSES_MIN

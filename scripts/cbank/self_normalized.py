@@ -11,8 +11,8 @@ larger alike. So G needs neither.
 
 In few values a correlation of 0.8 still makes G larger. QUANTILES therefore are those at 0.8, of
 normal noise or of Student's t of three degrees of freedom, whichever is larger:
-scripts/studies/history_rate.py simulates them. At less correlation p is too large, and never too
-small. From SMOOTH_LEAST values on each value is first the median of itself and its neighbours
+scripts/studies/history_rate.py simulates them. At less correlation of such noise p is too large.
+From SMOOTH_LEAST values on each value is first the median of itself and its neighbours
 (Tukey 1977), so that one bad night hides no step. A smoothed series of few values tells less.
 
 Several changes hide each other from a test of the whole series. So stretches of it are tested, too

@@ -3,7 +3,7 @@
 """Simulates how often `cbank history` lists a change where nothing changed, and which steps it
 finds.
 
-Proves that it lists one in no more histories than its error rate says, in docs/fleet.md. Makes the
+Checks that it lists one in no more histories than its error rate says, in docs/fleet.md. Makes the
 table QUANTILES of scripts/cbank/self_normalized.py.
 
 usage: history_rate.py --json FILE [--small]
