@@ -169,7 +169,8 @@ class Ranks(Kernels):
         self.assertRegex(
             said,
             r"(?m)^global +24.25 us .* slower on average .*\n"
-            r" +22.00 us to 25.00 us by the address of its memory; slower at 75 % of pairs\n +of addresses",
+            r" +22.00 us to 25.00 us by the address of its memory; slower at 75 % of pairs\n"
+            r" +of addresses",
         )
         self.assertEqual(said.count("by the address"), 1)
 
