@@ -2,6 +2,7 @@
  * Comparisons, and the lesser of two: where all lanes of a warp have one answer. */
 #include "transfer.h"
 #include "value_low.h"
+#include "value_parts.h"
 
 enum { LESS = 1, EQUAL = 2, GREATER = 4 }; /* FIELD_COMPARE_TEST */
 
@@ -90,8 +91,9 @@ static bool uniform_answer(const struct step *step, struct value *out)
 {
     const struct lane_tables *tables = &step->machine->lanes;
     const unsigned test = step_field(step, FIELD_COMPARE_TEST);
-    struct value sides[] = {step_source(step, SOURCE_A, 0), step_source(step, SOURCE_B, 0),
-                            step_input(step, 0)};
+    /* Where the stack begins is not known: what is known of an address is of its distance. */
+    struct value sides[] = {value_as_number(step_source(step, SOURCE_A, 0)),
+                            value_as_number(step_source(step, SOURCE_B, 0)), step_input(step, 0)};
 
     if (!compares_words(step) ||
         (!compares_alike(tables, sides, test) && !shared_bits_decide(tables, sides, test)))
