@@ -19,7 +19,6 @@ differs in each kernel, and what it says is collected. The kernels are:
 What a toolkit refuses, or does not compile in --seconds, is left out, and named.
 """
 
-import argparse
 import collections
 import concurrent.futures
 import glob
