@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code_change.h"
 #include "code_print.h"
 #include "cubin.h"
 #include "estimate.h"
@@ -15,14 +16,17 @@
 #include "sass_code.h"
 #include "user_table.h"
 
-/* A proven class has its addresses, and any other a reason. */
+/* A proven class has its addresses, and any other a reason. Those of a ring are known, too. */
 static void require_access(const struct user_access *access)
 {
+    const bool on_ring = access->variation == VARIATION_THREAD && access->addresses.known &&
+                         access->addresses.value >= 2;
+
     require(access->variation < VARIATION_AFFINE    ? access->addresses.value == 1
             : access->variation == VARIATION_AFFINE ? access->addresses.value != 1
             : access->variation == VARIATION_UNEVEN
                 ? access->addresses.value >= 2
-                : access->reason != NULL && !access->addresses.known,
+                : access->reason != NULL && (!access->addresses.known || on_ring),
             "a class that does not fit its addresses", variation_names.names[access->variation]);
     require(!(access->counts.wavefronts < 1 || access->counts.wavefronts > 32),
             "wavefronts of a warp", access->instruction);
@@ -104,16 +108,16 @@ static void show_code(struct user_code *code, size_t bytes)
     json_free(json);
 }
 
-/* The code of each function, as that of a kernel of this program. */
+/* The code of each function, as that of a kernel of this program, beside that of the one before. */
 static void compare_code(const char *data, size_t bytes)
 {
-    enum { OPCODES_SHOWN = 64 };
+    enum { OPCODES_SHOWN = 64, CHANGE_BYTES = 4096 };
     char reason[CUBIN_REASON_BYTES], loads[CELL_REASON_BYTES];
     struct cubin_function function;
     struct kernel_sass sass;
     struct sass_code code;
     struct cubin cubin;
-    char *text;
+    char *text, *before = NULL, change[CHANGE_BYTES];
 
     cubin_find(data, bytes, "crc", &function);
     if (!cubin_open(data, bytes, &cubin, reason))
@@ -128,9 +132,13 @@ static void compare_code(const char *data, size_t bytes)
             require(sass_code_parse(text, &code), "a text of code is refused", text);
             for (size_t i = 0; i < OPCODES_SHOWN && sass_code_opcode(&code, i)[0]; i++)
                 ;
+            require(!code_moved(text, text), "code differs from itself", text);
+            code_change(before ? before : text, text, change, sizeof(change));
         }
-        free(text);
+        free(before);
+        before = text;
     }
+    free(before);
 }
 
 void fuzz_cubin(const char *text, size_t bytes)
