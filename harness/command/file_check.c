@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "file_lock.h"
 #include "files.h"
@@ -175,6 +176,26 @@ static enum status compare_names(const struct names *written, const struct names
     return STATUS_OK;
 }
 
+/* A file that is not there can be made: what is measured for it would be lost. */
+static enum status check_folders(const struct names *written)
+{
+    for (size_t i = 0; i < written->count; i++) {
+        const struct named *output = &written->items[i];
+        char *const path = strdup(output->path);
+        int error = 0;
+
+        if (!path)
+            return no_memory();
+        if (!output->beside && strcmp(path, "-") != 0 && output->about.st_mode == 0 &&
+            access(dirname(path), W_OK | X_OK) != 0)
+            error = errno;
+        free(path);
+        if (error)
+            return file_cannot_write(output->path, error);
+    }
+    return STATUS_OK;
+}
+
 static enum status list_option(const struct invocation *invocation,
                                const struct given_option *given, struct names *written,
                                struct names *read)
@@ -218,6 +239,8 @@ enum status file_check(const struct command *command, const struct invocation *i
         status = no_memory();
     if (status == STATUS_OK)
         status = compare_names(&written, &read);
+    if (status == STATUS_OK)
+        status = check_folders(&written);
     names_close(&written);
     names_close(&read);
     return status;

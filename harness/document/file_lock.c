@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "files.h"
 #include "log.h"
 
 static const char replacement[] = ".cbank.tmp", lock_file[] = ".cbank-lock.tmp";
@@ -113,9 +114,7 @@ enum status file_lock_take(const char *path, struct file_lock *out)
                          "file",
                          path);
     if (error)
-        return log_error(file_failed(error),
-                         "cannot write %s: %s; name a path you can write to, with space left", path,
-                         strerror(error));
+        return file_cannot_write(path, error);
     return STATUS_OK;
 }
 

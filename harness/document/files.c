@@ -205,11 +205,11 @@ out:
 
 /* -- writing ----------------------------------------------------------------------------------- */
 
-static enum status cannot_write(const char *path)
+enum status file_cannot_write(const char *path, int error)
 {
-    return log_error(file_failed(errno),
+    return log_error(file_failed(error),
                      "cannot write %s: %s; name a path you can write to, with space left", path,
-                     strerror(errno));
+                     strerror(error));
 }
 
 /* Opens a file next to the target, with the mode of the file that it will replace, or by the umask.
@@ -264,9 +264,9 @@ static enum status write_stream(FILE *stream, const char *path, const char *targ
         return status;
     errno = EIO; /* of a write that failed before */
     if (fflush(stream) != 0 || ferror(stream))
-        return cannot_write(path);
+        return file_cannot_write(path, errno);
     if (temporary && (fsync(fileno(stream)) != 0 || rename(temporary, target) != 0))
-        return cannot_write(path);
+        return file_cannot_write(path, errno);
     return STATUS_OK;
 }
 
@@ -311,11 +311,11 @@ static enum status write_in_place(const char *path, const char *target, mode_t m
         return log_error(STATUS_USAGE,
                          "cannot write %s: nobody reads this pipe; start its reader first", path);
     if (!stream)
-        return cannot_write(path);
+        return file_cannot_write(path, errno);
     interrupt_release(&actions); /* its reader may let it wait */
     status = write_stream(stream, path, target, NULL, writer, context);
     if (fclose(stream) != 0 && status == STATUS_OK)
-        status = cannot_write(path);
+        status = file_cannot_write(path, errno);
     interrupt_resume(&actions);
     return status;
 }
@@ -332,7 +332,7 @@ enum status file_write(const char *path, file_writer *writer, const void *contex
         return write_stdout(writer, context);
     target = file_target(path);
     if (!target)
-        return cannot_write(path);
+        return file_cannot_write(path, errno);
     there = stat(target, &about) == 0;
     if (there && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
         status = write_in_place(path, target, about.st_mode, writer, context);
@@ -340,7 +340,7 @@ enum status file_write(const char *path, file_writer *writer, const void *contex
     }
     stream = open_temporary(target, there ? &about : NULL, &temporary);
     if (!stream) {
-        status = cannot_write(path);
+        status = file_cannot_write(path, errno);
         goto out;
     }
     status = write_stream(stream, path, target, temporary, writer, context);
@@ -348,7 +348,7 @@ enum status file_write(const char *path, file_writer *writer, const void *contex
         unlink(temporary);
     /* The lock of a temporary file ends here, after it was renamed. */
     if (fclose(stream) != 0 && status == STATUS_OK)
-        status = cannot_write(path);
+        status = file_cannot_write(path, errno);
     if (status == STATUS_OK)
         sync_folder(target);
 out:

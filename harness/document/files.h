@@ -37,6 +37,9 @@ ssize_t file_read_bytes(int descriptor, void *to, size_t bytes);
  * STATUS_USAGE, logged, if it cannot be read or is larger. On success the caller frees *text. */
 enum status file_read(const char *path, size_t bytes_max, char **text, size_t *bytes);
 
+/* Logs that a file cannot be written, for this errno; returns its status. */
+enum status file_cannot_write(const char *path, int error);
+
 /* Writes the content of a file. Failed writes show in the stream's error flag. */
 typedef enum status file_writer(FILE *stream, const void *context);
 

@@ -117,6 +117,23 @@ class Outputs(Scratch):
                     with self.subTest(command=command, write=write, read=read):
                         self.check_refused(command, *first, *words, write, "in.json")
 
+    def test_an_output_that_cannot_be_made(self):
+        """It is refused before anything is done: the other output is not there."""
+        for command, (first, writes, _) in C_COMMANDS.items():
+            for write in writes:
+                words = ("in.json",) if command in ("compare", "calibrate", "spaces") else ()
+                other = ("--json", "made.json") if write != "--json" else ()
+                with self.subTest(command=command, write=write):
+                    done = self.cbank(
+                        command, *words, *first, write, "absent/out", *other, status=2
+                    )
+                    self.assertEqual(
+                        done.stderr,
+                        "cbank: error: cannot write absent/out: No such file or directory; name a"
+                        " path you can write to, with space left\n",
+                    )
+                    self.assertFalse(os.path.exists(self.path("made.json")))
+
     def test_whatever_its_name_is(self):
         """Another path, a link, a hard link, in a list, and in a folder."""
         os.symlink("in.json", self.path("link.json"))
