@@ -100,19 +100,13 @@ static table_of_job table_of(uint32_t entries, uint32_t place)
     table_of_job made = {};
     std::vector<uint32_t> numbers(entries);
     uint32_t *const memory = memory_of_table(entries, place);
-    cudaResourceDesc resource = {};
-    const cudaTextureDesc as_elements = {};
 
     for (uint32_t i = 0; i < entries; i++)
         numbers[i] = number_at(i);
     MUST(cudaMemcpy(memory, numbers.data(), 4 * entries, cudaMemcpyHostToDevice));
     made.table = memory;
     made.entries = entries;
-    resource.resType = cudaResourceTypeLinear;
-    resource.res.linear.devPtr = memory;
-    resource.res.linear.desc = cudaCreateChannelDesc<unsigned>();
-    resource.res.linear.sizeInBytes = 4 * entries;
-    MUST(cudaCreateTextureObject(&made.texture, &resource, &as_elements, nullptr));
+    made.texture = texture_of(memory, 4 * entries);
     return made;
 }
 

@@ -99,29 +99,15 @@ static float time_of(const std::function<void()> &launch)
 }
 
 /* The time in the slowest place, by that in the fastest. */
-static double spread(const std::vector<const uint32_t *> &places,
-                     const std::function<void(const uint32_t *)> &launch)
+template <class PLACE, class LAUNCH>
+static double spread(const std::vector<PLACE> &places, const LAUNCH &launch)
 {
     std::vector<float> times;
 
-    for (const uint32_t *place : places)
+    for (const PLACE &place : places)
         times.push_back(time_of([&] { launch(place); }));
     return *std::max_element(times.begin(), times.end()) /
            *std::min_element(times.begin(), times.end());
-}
-
-static cudaTextureObject_t texture_of(const uint32_t *table, size_t bytes)
-{
-    cudaResourceDesc memory = {};
-    cudaTextureDesc reading = {};
-    cudaTextureObject_t texture;
-
-    memory.resType = cudaResourceTypeLinear;
-    memory.res.linear.devPtr = (void *)table;
-    memory.res.linear.sizeInBytes = bytes;
-    memory.res.linear.desc = cudaCreateChannelDesc<uint32_t>();
-    MUST(cudaCreateTextureObject(&texture, &memory, &reading, nullptr));
-    return texture;
 }
 
 int main(int argc, char **argv)
@@ -147,11 +133,8 @@ int main(int argc, char **argv)
         std::vector<cudaTextureObject_t> textures;
         for (const uint32_t *place : apart)
             textures.push_back(texture_of(place, bytes));
-        size_t turn = 0;
-        const double found = spread(apart, [&](const uint32_t *) {
-            const size_t place = turn++ / (LAUNCHES + 1);
-            look_up<<<BLOCKS, THREADS>>>(texture_table{textures[place]}, (uint32_t)(bytes / 4),
-                                         sums);
+        const double found = spread(textures, [=](cudaTextureObject_t texture) {
+            look_up<<<BLOCKS, THREADS>>>(texture_table{texture}, (uint32_t)(bytes / 4), sums);
         });
         for (const cudaTextureObject_t texture : textures)
             MUST(cudaDestroyTextureObject(texture));

@@ -33,6 +33,21 @@ template <class T> T *zeros(size_t count)
     return memory;
 }
 
+/* A table in it as a texture of words. The caller destroys it. */
+inline cudaTextureObject_t texture_of(const uint32_t *table, size_t bytes)
+{
+    cudaResourceDesc memory = {};
+    const cudaTextureDesc as_elements = {};
+    cudaTextureObject_t texture;
+
+    memory.resType = cudaResourceTypeLinear;
+    memory.res.linear.devPtr = (void *)table;
+    memory.res.linear.sizeInBytes = bytes;
+    memory.res.linear.desc = cudaCreateChannelDesc<uint32_t>();
+    MUST(cudaCreateTextureObject(&texture, &memory, &as_elements, nullptr));
+    return texture;
+}
+
 template <class T> std::vector<T> copied(const T *memory, size_t count)
 {
     std::vector<T> values(count);

@@ -236,20 +236,6 @@ double latency_beside(const MEMORY &memory, const RIVAL &rival, shape lanes)
     return cycles_of(timed, work<RIVAL>{rival, lanes, WARP_1, CHAINS}) / cycles_of(timed);
 }
 
-static cudaTextureObject_t texture_of(uint32_t *table)
-{
-    cudaResourceDesc memory = {};
-    cudaTextureDesc reading = {};
-    cudaTextureObject_t texture;
-
-    memory.resType = cudaResourceTypeLinear;
-    memory.res.linear.devPtr = table;
-    memory.res.linear.sizeInBytes = SHARED_BYTES;
-    memory.res.linear.desc = cudaCreateChannelDesc<uint32_t>();
-    MUST(cudaCreateTextureObject(&texture, &memory, &reading, nullptr));
-    return texture;
-}
-
 int main(int argc, char **argv)
 {
     const questions asked(argc, argv);
@@ -260,7 +246,7 @@ int main(int argc, char **argv)
     const shared_memory<uint4> shared_128;
     const global_memory<uint32_t> global = {(const char *)table};
     const global_memory<uint4> global_128 = {(const char *)table};
-    const texture_memory texture = {texture_of(table)};
+    const texture_memory texture = {texture_of(table, SHARED_BYTES)};
     const registers lanes = {table};
 
     asked.answer("two_addresses_order",
