@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "energy.h"
-#include "random.h"
+#include "noise.h"
 #include "test.h"
 
 static struct energy_points made;
@@ -123,21 +123,6 @@ struct simulated {
     double poll; /* seconds between questions */
     double deviation, correlation; /* of the power of periods: a share; of neighbours */
 };
-
-static double uniform(uint64_t *random)
-{
-    return (double)(random_next(random) >> 11) * 0x1p-53;
-}
-
-/* The sum of twelve is nearly normal. */
-static double nearly_normal(uint64_t *random)
-{
-    double sum = -6;
-
-    for (size_t i = 0; i < 12; i++)
-        sum += uniform(random);
-    return sum;
-}
 
 /* What a host sees of two seconds at that power. */
 static struct energy_rate seen(const struct simulated *simulated, double watts, uint64_t *random)

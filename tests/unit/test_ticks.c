@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "random.h"
+#include "noise.h"
 #include "test.h"
 #include "ticks.h"
 
@@ -30,21 +30,6 @@ TEST(a_tick_is_the_least_distance_beyond_rounding)
 
     assert_true(ticks_of(rounded, 6, 16) == 31 && ticks_of(rounded, 6, 32) == 32);
     assert_true(ticks_of(alike, 3, 32) == 32 && ticks_of(alike, 1, 32) == 32);
-}
-
-static double uniform(uint64_t *random)
-{
-    return (double)(random_next(random) >> 11) * 0x1p-53;
-}
-
-/* The sum of twelve is nearly normal. */
-static double nearly_normal(uint64_t *random)
-{
-    double sum = -6;
-
-    for (size_t i = 0; i < 12; i++)
-        sum += uniform(random);
-    return sum;
 }
 
 /* A small version of scripts/studies/duration_coverage.py: launches that start at the same place
