@@ -287,8 +287,8 @@ static size_t namesakes(const struct unpaired *list, size_t from,
     return count;
 }
 
-/* Walks two lists that are sorted by `compare` side by side. Of those with one name as many leave
- * both lists as have a counterpart; where `alone`, only if that is certain: each list has one.
+/* Pairs kernels of one name. Both lists are sorted by `compare`, and lose what is paired. Kernels
+ * that share a name are paired in order; where `alone`, they are paired only if each list has one.
  * pairs[i]: the kernel of `before` for kernel i of the other file, whose first is `first`. */
 static void pair_kernels(struct unpaired *before, struct unpaired *after,
                          int (*compare)(const char *, const char *), bool alone,

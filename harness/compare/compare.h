@@ -107,7 +107,7 @@ struct comparison {
     size_t unguarded; /* judged cells whose BASE has a flag: its time is in doubt */
     size_t counters_lost; /* cells of which NEW lacks counters of BASE that may not be missing */
     const char *lost_counter; /* the first of those; NULL: none; one of a side's texts */
-    size_t energies[ENERGY_VERDICTS]; /* cells of which both sides have it, where it is asked for */
+    size_t energies[ENERGY_VERDICTS]; /* cells with an energy on both sides, by verdict */
     size_t findings[SIDES]; /* programs that measured a side and exited with 1 */
 };
 

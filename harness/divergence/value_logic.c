@@ -107,7 +107,7 @@ static struct value_low logic_low(const struct lane_tables *tables, const struct
     return all;
 }
 
-/* The operand of which an AND with a number takes some bits; NULL: it is no such. */
+/* The operand whose bits an AND with a number takes; NULL: the operation is no such AND. */
 static const struct value *masked(const struct value operands[3], unsigned results, uint32_t *mask)
 {
     static const unsigned rows[3] = {0xf0, 0xcc, 0xaa}; /* in which the operand is 1 */

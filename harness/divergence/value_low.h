@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What is known of some bits of a value, though the value is not.
+ * Some bits of a value are known, and the value is not.
  *
  * Low bits that are known: a table that has a copy for each bank of shared memory is read at 128 *
  * data + 4 * lane, in the lane's own bank.
@@ -25,8 +25,8 @@ struct value_low value_low_of(const struct lane_tables *tables, const struct val
 struct value value_with_low(struct lane_tables *tables, struct value value,
                             const struct value_low *low);
 
-/* The first bit from which on all lanes have the same bits; WORD_BITS: not known. Of a value with
- * FLAG_WHOLE, that relies on blocks of whole warps. */
+/* All lanes have the same bits from this one on; WORD_BITS: not known. If the value has FLAG_WHOLE,
+ * that relies on blocks of whole warps. */
 unsigned value_uniform_from(const struct lane_tables *tables, const struct value *value);
 
 /* What follows from the bits that all lanes share, and from nothing else of the value. */

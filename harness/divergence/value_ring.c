@@ -36,7 +36,7 @@ struct value value_ring_of_mask(struct lane_tables *tables, const struct value *
     const uint64_t size = ((uint64_t)mask >> (zeros % WORD_BITS)) + 1; /* a power of 2 */
     uint32_t lanes[WARP_LANES];
 
-    /* What is not known of the uniform part is a multiple of 2^bits: it turns the ring. */
+    /* The unknown part is uniform, and a multiple of 2^bits. It turns the ring. */
     if (mask == 0 || size & (size - 1) || !value_is_followed(value) || value->bits < zeros ||
         value->flags & (FLAG_HALF | FLAG_HIGH))
         return out;

@@ -62,7 +62,7 @@ struct queue {
     size_t clocks;
 };
 
-/* What was seen in a stretch. */
+/* The readings of a stretch, and what follows from them. */
 struct stretch {
     struct energy_points steps, turns;
     struct energy_load load;
