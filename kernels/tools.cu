@@ -73,10 +73,24 @@ static __device__ uint64_t next_tick_ns(void)
     return now;
 }
 
-/* Writes the time at which all earlier launches have ended. One thread. */
+/* Writes the time at which all earlier launches have ended, or a time after that. One thread. */
 extern "C" __global__ void tool_stamp(const tool_stamp_args args)
 {
-    *args.stamp_ns = global_timer_ns();
+    const uint64_t start_ns = global_timer_ns();
+    uint64_t now_ns = start_ns;
+    tool_stamps *const stamps = args.stamps;
+    uint64_t *kept_ns;
+
+    while (now_ns - start_ns < args.wait_ns)
+        now_ns = global_timer_ns();
+    stamps->draw_ns[args.number] = now_ns;
+    if (args.number < TOOL_DRAW_STAMPS - 1)
+        return;
+    kept_ns = &stamps->kept_ns[stamps->draws % TOOL_DRAWS_MAX * TOOL_DRAW_STAMPS];
+    for (uint32_t i = 0; i < TOOL_DRAW_STAMPS - 1; i++)
+        kept_ns[i] = stamps->draw_ns[i];
+    kept_ns[TOOL_DRAW_STAMPS - 1] = now_ns;
+    stamps->draws++;
 }
 
 /* Measures SM cycles and nanoseconds between two ticks of the timer at least args.spin_ns apart.
@@ -91,8 +105,12 @@ extern "C" __global__ void tool_clock(const tool_clock_args args)
         end_ns = next_tick_ns();
     while (end_ns - start_ns < args.spin_ns);
     end_cycles = clock64();
-    for (uint32_t i = 0; args.stamps_ns && i < TOOL_STAMPS_MAX; i++)
-        args.reading->stamps_ns[i] = args.stamps_ns[i];
+    if (args.draws > 0) {
+        const uint32_t first = (args.stamps->draws - args.draws) * TOOL_DRAW_STAMPS;
+
+        for (uint32_t i = 0; i < args.draws * TOOL_DRAW_STAMPS; i++)
+            args.reading->stamps_ns[i] = args.stamps->kept_ns[(first + i) % TOOL_STAMPS_MAX];
+    }
     args.reading->cycles = end_cycles - start_cycles;
     args.reading->ns = end_ns - start_ns;
 }

@@ -37,12 +37,16 @@ static int run_flush(struct device *device, struct launch *launch, double *work_
 /* Only the clock's launch reads its output. */
 static int run_stamp(struct device *device, struct launch *launch, double *work_ns)
 {
-    uint64_t *const stamp_ns = memory_at(launch->args.stamp.stamp_ns, sizeof(*stamp_ns));
+    const struct tool_stamp_args *const args = &launch->args.stamp;
+    struct tool_stamps *const stamps = memory_at(args->stamps, sizeof(*stamps));
 
-    if (!stamp_ns)
+    if (!stamps)
         return cudaErrorIllegalAddress;
-    *stamp_ns = (uint64_t)(device->now_ns + chip.launch_ns);
-    *work_ns = chip.launch_ns;
+    *work_ns = chip.launch_ns + (double)args->wait_ns;
+    stamps->draw_ns[args->number] = (uint64_t)(device->now_ns + *work_ns);
+    if (args->number == TOOL_DRAW_STAMPS - 1)
+        memcpy(&stamps->kept_ns[stamps->draws++ % TOOL_DRAWS_MAX * TOOL_DRAW_STAMPS],
+               stamps->draw_ns, sizeof(stamps->draw_ns));
     return 0;
 }
 
@@ -52,13 +56,14 @@ static int run_clock(struct device *device, struct launch *launch, double *work_
     const struct tool_clock_args *const args = &launch->args.clock;
     struct clock_reading *const reading = memory_at(args->reading, sizeof(*reading));
     const uint64_t ns = args->spin_ns + 32;
-    const uint64_t *const stamps_ns =
-        args->stamps_ns ? memory_at(args->stamps_ns, sizeof(reading->stamps_ns)) : NULL;
+    const struct tool_stamps *const stamps = memory_at(args->stamps, sizeof(*stamps));
 
-    if (!reading || (args->stamps_ns && !stamps_ns))
+    if (!reading || !stamps)
         return cudaErrorIllegalAddress;
-    if (stamps_ns)
-        memcpy(reading->stamps_ns, stamps_ns, sizeof(reading->stamps_ns));
+    for (uint32_t i = 0; i < args->draws * TOOL_DRAW_STAMPS; i++)
+        reading->stamps_ns[i] =
+            stamps
+                ->kept_ns[((stamps->draws - args->draws) * TOOL_DRAW_STAMPS + i) % TOOL_STAMPS_MAX];
     reading->ns = ns;
     reading->cycles = (uint64_t)((double)ns * device_clock_mhz(device) / 1000);
     /* It spins by the timer, whatever the clock of the SMs. */

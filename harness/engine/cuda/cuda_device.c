@@ -397,41 +397,43 @@ bool launch_sm_shuffle(struct cuda_device *device)
                        STIR_THREADS, NULL);
 }
 
-bool cuda_launch_stamp(struct cuda_device *device, size_t stamp)
+bool cuda_launch_stamp(struct cuda_device *device, uint32_t number, uint64_t wait_ns)
 {
-    struct tool_stamp_args arguments = {.stamp_ns = &device->tools.stamps_ns[stamp]};
+    struct tool_stamp_args arguments = {.stamps = device->tools.stamps,
+                                        .wait_ns = wait_ns,
+                                        .number = number};
 
     return launch_tool(device, device->tools.stamp, 1, 1, &arguments);
 }
 
-static bool launch_clock(struct cuda_device *device, size_t reading, const uint64_t *stamps_ns,
+static bool launch_clock(struct cuda_device *device, size_t reading, uint32_t draws,
                          uint64_t spin_ns)
 {
     struct tool_clock_args arguments = {.reading = &device->tools.readings[reading],
-                                        .stamps_ns = stamps_ns,
-                                        .spin_ns = spin_ns};
+                                        .stamps = device->tools.stamps,
+                                        .spin_ns = spin_ns,
+                                        .draws = draws};
 
     return launch_tool(device, device->tools.clock, 1, 1, &arguments);
 }
 
-bool cuda_launch_clock(struct cuda_device *device, size_t cell)
+bool cuda_launch_clock(struct cuda_device *device, size_t cell, uint32_t draws)
 {
-    return launch_clock(device, cell, device->tools.stamps_ns, CLOCK_SPIN_NS);
+    return launch_clock(device, cell, draws, CLOCK_SPIN_NS);
 }
 
 bool cuda_launch_spin(struct cuda_device *device, uint64_t spin_ns)
 {
-    return launch_clock(device, device->tools.cells + SPIN_READING, NULL, spin_ns);
+    return launch_clock(device, device->tools.cells + SPIN_READING, 0, spin_ns);
 }
 
 bool cuda_launch_fault(struct cuda_device *device, const struct fault *fault)
 {
     static const uint64_t far_words = 1ull << 38, ten_minutes_ns = 600000000000;
 
-    return fault->endless
-               ? cuda_launch_spin(device, ten_minutes_ns)
-               : launch_flush(device, (const uint32_t *)device->tools.stamps_ns + far_words,
-                              4 * FLUSH_THREADS);
+    return fault->endless ? cuda_launch_spin(device, ten_minutes_ns)
+                          : launch_flush(device, (const uint32_t *)device->tools.stamps + far_words,
+                                         4 * FLUSH_THREADS);
 }
 
 double cuda_tick_ns(const struct cuda_device *device)
@@ -513,12 +515,11 @@ static enum status load_tools(struct cuda_device *device)
 /* Makes room for stamps, and begins to read the timer's tick: a spin of zero ns lasts one. */
 static enum status start_timer(struct cuda_device *device)
 {
-    static const size_t stamps_bytes = TOOL_STAMPS_MAX * sizeof(uint64_t);
     struct cuda_tools *tools = &device->tools;
 
-    if (CUDA(device, cudaMalloc, (void **)&tools->stamps_ns, stamps_bytes) &&
-        cuda_device_set(device, tools->stamps_ns, 0, stamps_bytes) &&
-        launch_clock(device, tools->cells + TICK_READING, NULL, 0))
+    if (CUDA(device, cudaMalloc, (void **)&tools->stamps, sizeof(*tools->stamps)) &&
+        cuda_device_set(device, tools->stamps, 0, sizeof(*tools->stamps)) &&
+        launch_clock(device, tools->cells + TICK_READING, 0, 0))
         return STATUS_OK;
     return log_error(STATUS_ENVIRONMENT, "cannot read the timer of the device: %s",
                      cuda_device_error(device));
@@ -554,7 +555,7 @@ void cuda_device_close(struct cuda_device *device)
 {
     if (device->context) {
         CUDA_TRY(device, cudaFree, device->flushed.words);
-        CUDA_TRY(device, cudaFree, device->tools.stamps_ns);
+        CUDA_TRY(device, cudaFree, device->tools.stamps);
         CUDA_TRY(device, cudaFreeHost, device->tools.readings);
         cuda_module_unload(device, &device->tools.module);
         CUDA_TRY(device, cudaStreamDestroy, device->stream);

@@ -88,7 +88,7 @@ struct cuda_tools {
     struct clock_reading *readings; /* pinned and mapped: `cells` readings of cells, then one of
                                      * spins and one of a tick */
     size_t cells;
-    uint64_t *stamps_ns; /* device: TOOL_STAMPS_MAX stamps of the running sample */
+    struct tool_stamps *stamps; /* device: of the running sample */
 };
 
 /* Zeros on the device. */
@@ -246,14 +246,15 @@ bool cuda_flush_prepare(struct cuda_device *device, uint64_t l2_bytes);
 
 /* Each function enqueues one launch and returns true on success. They are the flush, the kernel
  * that randomises the order in which SMs come free, and the empty kernel, of one warp or of a grid.
- * Then the kernel that stamps the time (stamp number `stamp`), the clock probe (into reading number
- * `cell`, with the stamps), and a kernel that spins for at least spin_ns. */
+ * Then the kernel that stamps the time (stamp `number` of a draw, at least wait_ns after everything
+ * before it), the clock probe (into reading number `cell`, with the stamps of the last `draws`
+ * draws), and a kernel that spins for at least spin_ns. */
 bool cuda_launch_flush(struct cuda_device *device);
 bool launch_sm_shuffle(struct cuda_device *device);
 bool cuda_launch_empty(struct cuda_device *device);
 bool cuda_launch_empty_grid(struct cuda_device *device, uint32_t blocks, uint32_t threads);
-bool cuda_launch_stamp(struct cuda_device *device, size_t stamp);
-bool cuda_launch_clock(struct cuda_device *device, size_t cell);
+bool cuda_launch_stamp(struct cuda_device *device, uint32_t number, uint64_t wait_ns);
+bool cuda_launch_clock(struct cuda_device *device, size_t cell, uint32_t draws);
 bool cuda_launch_spin(struct cuda_device *device, uint64_t spin_ns);
 
 /* Enqueues a planted fault: a kernel that reads far beyond the tables, or one that runs for ten

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The graph of a sample and what its stamps say. Draws of a hot sample follow each other in one
- * graph:
+ * The graph of a draw, and what the stamps of a sample say. The draws of a sample are launches of
+ * one graph after each other:
  *
- *   shuffle | lead-in | stamp | short stretch | stamp | long stretch | stamp
+ *   shuffle | lead-in | stamp | short stretch | stamp | stamp | long stretch | stamp
  *
  *   ns of a launch = (long - short) / additional launches, medians over draws */
 #include "cuda_sample.h"
@@ -41,15 +41,12 @@ static bool launch_many(const struct cuda_chain *chain, uint32_t buffer_set, uin
 
 /* -- draws ------------------------------------------------------------------------------------- */
 
-static bool stamp(const struct cuda_chain *chain, uint32_t draw, uint32_t number)
-{
-    return cuda_launch_stamp(chain->device, CUDA_DRAW_STAMPS * draw + number);
-}
+enum { SHORT_BEGINS, SHORT_ENDS, LONG_BEGINS, LONG_ENDS }; /* stamps of a draw */
 
-/* A planted slowdown adds its work to the first draw. */
-static bool slow(const struct cuda_chain *chain, uint32_t draw)
+static bool stamp(const struct cuda_chain *chain, uint32_t number)
 {
-    return draw > 0 || chain->slow_ns == 0 || cuda_launch_spin(chain->device, chain->slow_ns);
+    /* A planted slowdown makes the long stretch end later. */
+    return cuda_launch_stamp(chain->device, number, number == LONG_ENDS ? chain->slow_ns : 0);
 }
 
 /* Enqueues the launches between the stamps of a short stretch. */
@@ -57,6 +54,38 @@ static bool launch_short(const struct cuda_chain *chain, uint32_t buffer_set, ui
 {
     return chain->reference ? launch_many(chain, buffer_set, table_offset, chain->reference)
                             : cuda_launch_empty(chain->device);
+}
+
+static bool launch_cold_draw(const struct cuda_chain *chain, uint32_t buffer_set)
+{
+    struct cuda_device *device = chain->device;
+
+    return cuda_launch_flush(device) && stamp(chain, SHORT_BEGINS) &&
+           launch_short(chain, buffer_set, buffer_set) && stamp(chain, SHORT_ENDS) &&
+           cuda_launch_flush(device) && stamp(chain, LONG_BEGINS) &&
+           launch_once(chain, 0, buffer_set, buffer_set) && stamp(chain, LONG_ENDS);
+}
+
+/* The additional launches of long stretches take the table offsets in turn, from buffer set to
+ * buffer set. */
+static bool launch_hot_draw(const struct cuda_chain *chain, uint32_t buffer_set)
+{
+    const uint32_t each = chain->launches / chain->repetitions, first = buffer_set * each;
+
+    return launch_sm_shuffle(chain->device) &&
+           launch_many(chain, buffer_set, first, chain->lead_in) && stamp(chain, SHORT_BEGINS) &&
+           launch_short(chain, buffer_set, first) && stamp(chain, SHORT_ENDS) &&
+           stamp(chain, LONG_BEGINS) &&
+           launch_many(chain, buffer_set, first, chain->reference + each) &&
+           stamp(chain, LONG_ENDS);
+}
+
+/* Enqueues a draw, or launches alone. */
+static bool launch_draw(const struct cuda_chain *chain, uint32_t buffer_set)
+{
+    if (chain->repetitions == 0)
+        return launch_many(chain, buffer_set, 0, chain->launches);
+    return chain->cold ? launch_cold_draw(chain, buffer_set) : launch_hot_draw(chain, buffer_set);
 }
 
 /* -- graphs ------------------------------------------------------------------------------------ */
@@ -69,33 +98,17 @@ void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device)
     *sample = (struct cuda_sample){0};
 }
 
-/* Captures the launches of a sample. NULL after a failure. */
+/* Captures the launches of a draw. NULL after a failure. */
 static cudaGraph_t capture(const struct cuda_chain *chain, uint32_t buffer_set)
 {
     struct cuda_device *device = chain->device;
-    const uint32_t each = chain->repetitions ? chain->launches / chain->repetitions : 0;
     cudaGraph_t graph = NULL;
     bool captured =
         CUDA(device, cudaStreamBeginCapture, device->stream, cudaStreamCaptureModeThreadLocal);
 
     if (!captured)
         return NULL;
-    if (chain->repetitions == 0)
-        captured = launch_many(chain, buffer_set, 0, chain->launches);
-    for (uint32_t i = 0; captured && chain->cold && i < chain->repetitions; i++)
-        captured = cuda_launch_flush(device) && stamp(chain, i, 0) &&
-                   launch_short(chain, buffer_set, i) && stamp(chain, i, 1) &&
-                   cuda_launch_flush(device) && stamp(chain, i, 2) &&
-                   launch_once(chain, i, buffer_set, i) && slow(chain, i) && stamp(chain, i, 3);
-    /* The additional launches of long stretches take the table offsets in turn, from draw to
-     * draw. */
-    for (uint32_t i = 0; captured && !chain->cold && i < chain->repetitions; i++)
-        captured = launch_sm_shuffle(device) &&
-                   launch_many(chain, buffer_set, i * each, chain->lead_in) && stamp(chain, i, 0) &&
-                   launch_short(chain, buffer_set, i * each) && stamp(chain, i, 1) &&
-                   stamp(chain, i, 2) &&
-                   launch_many(chain, buffer_set, i * each, chain->reference + each) &&
-                   slow(chain, i) && stamp(chain, i, 3);
+    captured = launch_draw(chain, buffer_set);
     /* A capture that has started must end, even after a failure: otherwise no other call works. */
     if (!CUDA(device, cudaStreamEndCapture, device->stream, &graph)) {
         CUDA_TRY(device, cudaStreamEndCapture, device->stream, &graph);
@@ -164,12 +177,14 @@ bool cuda_sample_upload(const struct cuda_sample *sample, const struct cuda_chai
 bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chain *chain,
                         uint32_t buffer_set)
 {
-    for (uint32_t i = 0; i <= chain->replays; i++)
+    const uint32_t draws = chain->repetitions ? chain->repetitions : 1;
+
+    for (uint32_t i = 0; i < chain->replays + draws; i++)
         if (!CUDA(chain->device, cudaGraphLaunch, sample->graphs[buffer_set],
                   chain->device->stream))
             return false;
-    /* Not in the graph: once the probe has written, the last replay has ended. */
-    return cuda_launch_clock(chain->device, chain->reading);
+    /* Not in the graph: once the probe has written, the last draw has ended. */
+    return cuda_launch_clock(chain->device, chain->reading, chain->repetitions);
 }
 
 /* -- times ------------------------------------------------------------------------------------- */
@@ -186,8 +201,9 @@ double cuda_sample_ns(const struct cuda_chain *chain)
     const uint64_t *stamps_ns = cuda_sample_reading(chain)->stamps_ns;
     double ns = chain->reference ? 0 : chain->repetitions * chain->device->info->launch_ns;
 
-    for (uint32_t i = 0; i < chain->repetitions; i++, stamps_ns += CUDA_DRAW_STAMPS)
-        ns += (double)(stamps_ns[3] - stamps_ns[2]) - (double)(stamps_ns[1] - stamps_ns[0]);
+    for (uint32_t i = 0; i < chain->repetitions; i++, stamps_ns += TOOL_DRAW_STAMPS)
+        ns += (double)(stamps_ns[LONG_ENDS] - stamps_ns[LONG_BEGINS]) -
+              (double)(stamps_ns[SHORT_ENDS] - stamps_ns[SHORT_BEGINS]);
     return ns / chain->launches;
 }
 

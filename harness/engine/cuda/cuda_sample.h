@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One sample as a CUDA graph: launches between stamps, a graph for each buffer set. cuda_timing.c
+ * Samples by CUDA graphs: launches between stamps, a graph for each buffer set. cuda_timing.c
  * explains samples and the reasons. */
 #pragma once
 
@@ -12,9 +12,7 @@ enum {
     CUDA_LAUNCHES_MAX = 1000,    /* of one sample: bounds the size of a graph */
     CUDA_LEAD_IN_LAUNCHES = 2,   /* of each draw of a hot sample */
     CUDA_REFERENCE_LAUNCHES = 2, /* of a short stretch of a hot sample, at most */
-    /* of a draw: two around its short stretch, and two around its long one */
-    CUDA_DRAW_STAMPS = 4,
-    CUDA_REPETITIONS_MAX = TOOL_STAMPS_MAX / CUDA_DRAW_STAMPS,
+    CUDA_REPETITIONS_MAX = TOOL_DRAWS_MAX,
 };
 
 /* The launches of a cell, or of the empty kernel. A sample repeats several draws: each has a short
@@ -34,14 +32,15 @@ struct cuda_chain {
     uint32_t launches;
     uint32_t buffer_sets; /* of the buffers, see cuda_memory.h */
     uint32_t table_offsets; /* of the table; launches take them in turn, see cuda_memory.h */
-    /* launches of its graph before the one that counts; they bring its commands into the caches */
+    /* launches of its graph before those that count; they bring its commands into the caches */
     uint32_t replays;
     double seconds; /* approximate, for the whole sample */
-    uint64_t slow_ns; /* planted slowdown: work added to a long stretch */
+    uint64_t slow_ns; /* planted slowdown: time added to each long stretch */
     size_t reading; /* number of the reading that the clock probe writes */
 };
 
-/* Samples of a chain. Each buffer set has a graph of its own. */
+/* Samples of a chain. Each buffer set has a graph of its own: one draw, which a sample launches
+ * again for each of its draws. */
 struct cuda_sample {
     cudaGraphExec_t graphs[CUDA_BUFFER_SETS_MAX]; /* NULL: not made */
 };

@@ -77,12 +77,8 @@ static void size_hot(struct cuda_chain *chain, uint32_t launches, double launch_
     chain->table_offsets = chain->replays && stays_in_l2(chain, table_offsets_l2_share)
                                ? launchable_table_offsets(chain->launchable)
                                : 1;
-    if (launches == 0) {
+    if (launches == 0)
         launches = launches_of(fmax(sample_ns, longer_ns), launch_ns, CUDA_LAUNCHES_MAX);
-        if (launches >= chain->table_offsets) /* every table offset equally often */
-            launches =
-                (launches + chain->table_offsets / 2) / chain->table_offsets * chain->table_offsets;
-    }
     /* As many draws as possible, with equally many launches. For long launches, the length of a
      * stretch does not change its variation. For short ones, the assignment of blocks to SMs causes
      * the variation, and several draws average it. */
@@ -110,6 +106,7 @@ static bool set_lengths(struct cuda_chain *chain, const struct cell_time *time,
 {
     const size_t before = time->summary.count;
     const uint32_t launches = before ? time->launches_per_sample : 0;
+    uint32_t each;
     double launch_ns = before ? time->samples_ns[before - 1] : estimate_from(chain, 1, 0, 1);
 
     /* The first estimate of a long launch is of one that nothing interrupted. */
@@ -126,17 +123,16 @@ static bool set_lengths(struct cuda_chain *chain, const struct cell_time *time,
     } else {
         size_hot(chain, launches, launch_ns, options->sample_ns);
     }
+    each = chain->launches / chain->repetitions;
     if (options->slow_path == chain->launchable->cell->path) {
-        /* The launch of the spinning kernel is part of the added work. */
-        const double spin_ns =
-            options->slow_share * launch_ns * chain->launches - chain->device->info->launch_ns;
+        /* a stamp waits for whole ticks */
+        const double tick_ns = cuda_tick_ns(chain->device),
+                     ticks = round(options->slow_share * launch_ns * each / tick_ns);
 
-        chain->slow_ns = spin_ns > 1 ? (uint64_t)spin_ns : 1;
+        chain->slow_ns = (uint64_t)(fmax(ticks, 1) * tick_ns);
     }
-    chain->seconds =
-        1e-9 * launch_ns *
-        (chain->repetitions * (chain->lead_in + 2 * chain->reference) + chain->launches) *
-        (1 + chain->replays);
+    chain->seconds = 1e-9 * launch_ns * (chain->lead_in + 2 * chain->reference + each) *
+                     (chain->replays + chain->repetitions);
     return true;
 }
 
@@ -236,7 +232,7 @@ void sampling_take(struct cuda_sampling *sampling, const struct engine_options *
     /* picoseconds: the timer ticks in ns */
     const double ns = round(1e3 * cuda_sample_ns(&sampling->chain)) / 1e3;
     const double total_ns =
-        (double)(clock->stamps_ns[CUDA_DRAW_STAMPS * sampling->chain.repetitions - 1] -
+        (double)(clock->stamps_ns[TOOL_DRAW_STAMPS * sampling->chain.repetitions - 1] -
                  clock->stamps_ns[0]);
     struct stopping_criterion *stopping_criterion = &sampling->stopping_criterion;
     struct cell_time *time = &sampling->result->time;

@@ -126,14 +126,14 @@ static void trace_samples(const struct cuda_timing *timing, size_t first, size_t
         const struct cuda_sampling *sampling = turn_sampling(timing, i);
         const struct cuda_chain *chain = &sampling->chain;
         const uint64_t *stamps_ns = cuda_sample_reading(chain)->stamps_ns;
-        const size_t last = (size_t)CUDA_DRAW_STAMPS * chain->repetitions - 1;
+        const size_t last = (size_t)TOOL_DRAW_STAMPS * chain->repetitions - 1;
 
         if (sampling->done)
             continue;
         trace_between(trace, launched, stamps_ns[0], stamps_ns[last], waited);
         trace_device(trace, TRACE_SAMPLES, timing->warm ? "sample" : "warm-up", sampling->result,
                      stamps_ns[0], stamps_ns[last]);
-        for (uint32_t draw = 0; draw < chain->repetitions; draw++, stamps_ns += CUDA_DRAW_STAMPS) {
+        for (uint32_t draw = 0; draw < chain->repetitions; draw++, stamps_ns += TOOL_DRAW_STAMPS) {
             trace_device(trace, TRACE_STRETCHES, "short", NULL, stamps_ns[0], stamps_ns[1]);
             trace_device(trace, TRACE_STRETCHES, "long", NULL, stamps_ns[2], stamps_ns[3]);
         }
