@@ -23,7 +23,8 @@
  *   ptx=FOLDER            where it compiles: the driver makes of NAME.compute_CC.ptx the code
  *                         FOLDER/NAME.sm_90.cubin, and of PTX of compiler/nvcc what that made
  *
- *   seed=N noise=SD       relative deviation of the time of a graph or launch (1, 0.0005)
+ *   seed=N noise=SD       relative deviation of the time of a graph or launch (1, 0.0005); a graph
+ *                         that follows itself has it again
  *   buffer_set=SD          relative deviation of the time of a cell by where its input lies (0)
  *   table_buffer_set=SD    and by where its table lies, for paths that read global memory (0)
  *   odd_table=FACTOR      such paths take FACTOR times as long where the first table lies (0: they

@@ -117,10 +117,13 @@ static const struct op *next_op(struct CUstream_st *stream)
     while (stream->head < stream->queue.count) {
         const struct op *const op = &stream->queue.ops[stream->head];
 
-        if (op->kind != OP_GRAPH)
+        if (op->kind != OP_GRAPH) {
+            stream->drawn = NULL;
             return op;
-        if (stream->node == 0)
+        }
+        if (op->exec != stream->drawn)
             device_draw(stream->device);
+        stream->drawn = op->exec;
         if (stream->node < op->exec->nodes.count)
             return &op->exec->nodes.ops[stream->node];
         stream->device->used = true;

@@ -33,6 +33,7 @@ struct CUstream_st {
     struct device *device;
     struct op_list queue;
     size_t head, node; /* the next operation, and the next of its graph */
+    const struct CUgraphExec_st *drawn; /* the graph that the time of the last operation is of */
     double ready_ns;   /* when the operation that runs ends; 0: none does */
     bool hung, busy;   /* it never ends; a thread is at it */
     struct CUgraph_st *capture; /* NULL: operations are done */

@@ -70,7 +70,7 @@ static bool launch_cold_draw(const struct cuda_chain *chain, uint32_t buffer_set
  * buffer set. */
 static bool launch_hot_draw(const struct cuda_chain *chain, uint32_t buffer_set)
 {
-    const uint32_t each = chain->launches / chain->repetitions, first = buffer_set * each;
+    const uint32_t each = chain->launches / chain->draws, first = buffer_set * each;
 
     return launch_sm_shuffle(chain->device) &&
            launch_many(chain, buffer_set, first, chain->lead_in) && stamp(chain, SHORT_BEGINS) &&
@@ -83,7 +83,7 @@ static bool launch_hot_draw(const struct cuda_chain *chain, uint32_t buffer_set)
 /* Enqueues a draw, or launches alone. */
 static bool launch_draw(const struct cuda_chain *chain, uint32_t buffer_set)
 {
-    if (chain->repetitions == 0)
+    if (chain->draws == 0)
         return launch_many(chain, buffer_set, 0, chain->launches);
     return chain->cold ? launch_cold_draw(chain, buffer_set) : launch_hot_draw(chain, buffer_set);
 }
@@ -177,14 +177,14 @@ bool cuda_sample_upload(const struct cuda_sample *sample, const struct cuda_chai
 bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chain *chain,
                         uint32_t buffer_set)
 {
-    const uint32_t draws = chain->repetitions ? chain->repetitions : 1;
+    const uint32_t draws = chain->draws ? chain->draws : 1;
 
     for (uint32_t i = 0; i < chain->replays + draws; i++)
         if (!CUDA(chain->device, cudaGraphLaunch, sample->graphs[buffer_set],
                   chain->device->stream))
             return false;
     /* Not in the graph: once the probe has written, the last draw has ended. */
-    return cuda_launch_clock(chain->device, chain->reading, chain->repetitions);
+    return cuda_launch_clock(chain->device, chain->reading, chain->draws);
 }
 
 /* -- times ------------------------------------------------------------------------------------- */
@@ -199,9 +199,9 @@ const struct clock_reading *cuda_sample_reading(const struct cuda_chain *chain)
 double cuda_sample_ns(const struct cuda_chain *chain)
 {
     const uint64_t *stamps_ns = cuda_sample_reading(chain)->stamps_ns;
-    double ns = chain->reference ? 0 : chain->repetitions * chain->device->info->launch_ns;
+    double ns = chain->reference ? 0 : chain->draws * chain->device->info->launch_ns;
 
-    for (uint32_t i = 0; i < chain->repetitions; i++, stamps_ns += TOOL_DRAW_STAMPS)
+    for (uint32_t i = 0; i < chain->draws; i++, stamps_ns += TOOL_DRAW_STAMPS)
         ns += (double)(stamps_ns[LONG_ENDS] - stamps_ns[LONG_BEGINS]) -
               (double)(stamps_ns[SHORT_ENDS] - stamps_ns[SHORT_BEGINS]);
     return ns / chain->launches;
@@ -233,7 +233,7 @@ double cuda_time_empty_launch(struct cuda_device *device)
     const struct cuda_chain chain = {.device = device,
                                      .lead_in = CUDA_LEAD_IN_LAUNCHES,
                                      .reference = CUDA_REFERENCE_LAUNCHES,
-                                     .repetitions = CUDA_REPETITIONS_MAX,
+                                     .draws = TOOL_DRAWS_MAX,
                                      .launches = CUDA_LAUNCHES_MAX / 4,
                                      .buffer_sets = 1,
                                      .table_offsets = 1,

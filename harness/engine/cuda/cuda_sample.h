@@ -12,7 +12,6 @@ enum {
     CUDA_LAUNCHES_MAX = 1000,    /* of one sample: bounds the size of a graph */
     CUDA_LEAD_IN_LAUNCHES = 2,   /* of each draw of a hot sample */
     CUDA_REFERENCE_LAUNCHES = 2, /* of a short stretch of a hot sample, at most */
-    CUDA_REPETITIONS_MAX = TOOL_DRAWS_MAX,
 };
 
 /* The launches of a cell, or of the empty kernel. A sample repeats several draws: each has a short
@@ -23,11 +22,10 @@ struct cuda_chain {
     bool cold; /* a flush precedes each stretch; the long one has one launch */
     /* of the empty kernel; 0 blocks: one warp */
     uint32_t empty_blocks, empty_threads;
-    /* repetitions 0: launches alone, without stamps */
-    uint32_t repetitions, lead_in,
-        reference; /* of a sample: draws; of a draw: launches before its stretches, and those of
-                                           the short one, 0 for an empty kernel. Cold samples, and
-                      those that need none, have 0 in the last two */
+    uint32_t draws; /* of a sample; 0: launches alone, without stamps */
+    /* of a draw: launches before its stretches, and those of the short one; 0: none, and an empty
+     * kernel */
+    uint32_t lead_in, reference;
     /* additional launches of the long stretches, over all draws: equally many in each */
     uint32_t launches;
     uint32_t buffer_sets; /* of the buffers, see cuda_memory.h */

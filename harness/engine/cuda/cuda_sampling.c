@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Sampling one cell. The lengths of its samples follow from a first estimate of its time:
  *
- *     hot    [lead-in][short stretch]   [short stretch + launches / repetitions] ... repetitions
- *     cold   [flush][empty]             [flush][launch]                          ... repetitions */
+ *     hot    [lead-in][short stretch]   [short stretch + launches / draws] ... each draw
+ *     cold   [flush][empty]             [flush][launch]                    ... each draw */
 #include "cuda_sampling.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ enum {
     DRAW_LAUNCHES = 12,    /* in a draw of a hot sample, at least, ... */
     DRAW_TICKS = 100,      /* ... and ticks of the timer in that time */
     /* of a sample with few short launches; each has at least this many launches */
-    SHORT_REPETITIONS = 4,
+    SHORT_DRAWS = 4,
     ESTIMATE_SAMPLES = 3,  /* for a first estimate, ... */
     ESTIMATE_LAUNCHES = 4, /* ... and launches in each */
     /* of a hot sample, unless it would become LONGER times as long as required */
@@ -48,7 +48,7 @@ static double estimate_from(struct cuda_chain *chain, uint32_t launches, uint32_
 {
     chain->lead_in = !chain->cold;
     chain->reference = chain->cold ? 0 : reference;
-    chain->repetitions = chain->cold ? launches : 1;
+    chain->draws = chain->cold ? launches : 1;
     chain->launches = launches;
     chain->table_offsets = 1;
     return cuda_sample_median(chain, samples);
@@ -84,15 +84,13 @@ static void size_hot(struct cuda_chain *chain, uint32_t launches, double launch_
      * the variation, and several draws average it. */
     ticks = launches * launch_ns / cuda_tick_ns(chain->device);
     wanted = launch_ns < reference_ns && launches < 2 * DRAW_LAUNCHES
-                 ? fmin(SHORT_REPETITIONS, launches / SHORT_REPETITIONS)
+                 ? fmin(SHORT_DRAWS, launches / SHORT_DRAWS)
                  : launches / DRAW_LAUNCHES;
-    chain->repetitions =
-        (uint32_t)fmax(1, fmin(CUDA_REPETITIONS_MAX, fmin(wanted, ticks / DRAW_TICKS)));
+    chain->draws = (uint32_t)fmax(1, fmin(TOOL_DRAWS_MAX, fmin(wanted, ticks / DRAW_TICKS)));
     while (kept &&
-           launches %
-               chain->repetitions) /* draws have equally many launches, and their sum stays */
-        chain->repetitions--;
-    chain->launches = (launches + chain->repetitions - 1) / chain->repetitions * chain->repetitions;
+           launches % chain->draws) /* draws have equally many launches, and their sum stays */
+        chain->draws--;
+    chain->launches = (launches + chain->draws - 1) / chain->draws * chain->draws;
     chain->reference =
         launch_ns < long_ns ? launches_of(reference_ns, launch_ns, CUDA_REFERENCE_LAUNCHES) : 0;
     chain->lead_in = alone ? 0 : launches_of(reference_ns, launch_ns, CUDA_LEAD_IN_LAUNCHES);
@@ -118,12 +116,12 @@ static bool set_lengths(struct cuda_chain *chain, const struct cell_time *time,
         return false;
     if (chain->cold) {
         chain->table_offsets = launchable_table_offsets(chain->launchable);
-        chain->repetitions = chain->launches =
-            launches ? launches : launches_of(cold_ns, launch_ns, CUDA_REPETITIONS_MAX);
+        chain->draws = chain->launches =
+            launches ? launches : launches_of(cold_ns, launch_ns, TOOL_DRAWS_MAX);
     } else {
         size_hot(chain, launches, launch_ns, options->sample_ns);
     }
-    each = chain->launches / chain->repetitions;
+    each = chain->launches / chain->draws;
     if (options->slow_path == chain->launchable->cell->path) {
         /* a stamp waits for whole ticks */
         const double tick_ns = cuda_tick_ns(chain->device),
@@ -132,7 +130,7 @@ static bool set_lengths(struct cuda_chain *chain, const struct cell_time *time,
         chain->slow_ns = (uint64_t)(fmax(ticks, 1) * tick_ns);
     }
     chain->seconds = 1e-9 * launch_ns * (chain->lead_in + 2 * chain->reference + each) *
-                     (chain->replays + chain->repetitions);
+                     (chain->replays + chain->draws);
     return true;
 }
 
@@ -172,7 +170,7 @@ enum status sampling_open(struct cuda_sampling *sampling, struct cuda_device *de
     cuda_expect_cell(device, cell, launchable_seconds(launchable, ESTIMATE_LAUNCHES));
     /* Some samples of an earlier process cannot be continued. */
     if (!time->clocks_mhz || time->code_copies != copies || launches < 1 ||
-        launches > (sampling->chain.cold ? CUDA_REPETITIONS_MAX : CUDA_LAUNCHES_MAX))
+        launches > (sampling->chain.cold ? TOOL_DRAWS_MAX : CUDA_LAUNCHES_MAX))
         time->summary.count = 0;
     sampling->before = time->summary.count;
     room = sampling->before > options->samples_max ? sampling->before : options->samples_max;
@@ -232,7 +230,7 @@ void sampling_take(struct cuda_sampling *sampling, const struct engine_options *
     /* picoseconds: the timer ticks in ns */
     const double ns = round(1e3 * cuda_sample_ns(&sampling->chain)) / 1e3;
     const double total_ns =
-        (double)(clock->stamps_ns[TOOL_DRAW_STAMPS * sampling->chain.repetitions - 1] -
+        (double)(clock->stamps_ns[TOOL_DRAW_STAMPS * sampling->chain.draws - 1] -
                  clock->stamps_ns[0]);
     struct stopping_criterion *stopping_criterion = &sampling->stopping_criterion;
     struct cell_time *time = &sampling->result->time;

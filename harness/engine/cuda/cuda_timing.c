@@ -4,17 +4,17 @@
  *
  * The time of a cell is the time that one more launch adds to a chain of launches in a stream.
  *
- * A sample is one graph with several draws. A draw of a hot sample starts with a kernel that lets
- * the SMs come free in a random order. Lead-in launches bring the caches to the cell's state. A
- * short stretch of launches follows, and one that is longer by n. A draw of a cold sample is a
- * flush, an empty kernel, a flush and a launch. Stamps before and after each stretch read the
- * device's timer; a stamp is a kernel. The slope is the time of the long stretches less that of the
- * short ones, divided by the additional launches: fixed costs of a stretch cancel. For a launch
- * that is long by itself, the short stretch is an empty kernel, and the slope of that one is added.
- * A longer launch that fills L2 has no lead-in. (Events instead of stamps give a different time in
- * every graph, and the time depends on the length of a stretch.) If a cell's data stay in L2, its
- * graph is launched twice, so that its commands are there, too. After every sample the SM clock is
- * probed, and the stamps are copied.
+ * A sample is several draws: launches of one graph. A draw of a hot sample starts with a kernel
+ * that lets the SMs come free in a random order. Lead-in launches bring the caches to the cell's
+ * state. A short stretch of launches follows, and one that is longer by n. A draw of a cold sample
+ * is a flush, an empty kernel, a flush and a launch. Stamps before and after each stretch read the
+ * device's timer; a stamp is a kernel. The slope is the time of the long stretches less that of
+ * the short ones, divided by the additional launches: fixed costs of a stretch cancel. For a
+ * launch that is long by itself, the short stretch is an empty kernel, and the slope of that one
+ * is added. A longer launch that fills L2 has no lead-in. (Events instead of stamps give a
+ * different time in every graph, and the time depends on the length of a stretch.) If a cell's
+ * data stay in L2, its graph is launched once more before, so that its commands are there, too.
+ * After every sample the SM clock is probed, and the stamps are copied.
  *
  * The samples of a cell take its buffer sets in turn (cuda_memory.h), each with a graph of its own.
  * Samples of all cells of a group are interleaved, each round in a new random order, until each
@@ -126,14 +126,14 @@ static void trace_samples(const struct cuda_timing *timing, size_t first, size_t
         const struct cuda_sampling *sampling = turn_sampling(timing, i);
         const struct cuda_chain *chain = &sampling->chain;
         const uint64_t *stamps_ns = cuda_sample_reading(chain)->stamps_ns;
-        const size_t last = (size_t)TOOL_DRAW_STAMPS * chain->repetitions - 1;
+        const size_t last = (size_t)TOOL_DRAW_STAMPS * chain->draws - 1;
 
         if (sampling->done)
             continue;
         trace_between(trace, launched, stamps_ns[0], stamps_ns[last], waited);
         trace_device(trace, TRACE_SAMPLES, timing->warm ? "sample" : "warm-up", sampling->result,
                      stamps_ns[0], stamps_ns[last]);
-        for (uint32_t draw = 0; draw < chain->repetitions; draw++, stamps_ns += TOOL_DRAW_STAMPS) {
+        for (uint32_t draw = 0; draw < chain->draws; draw++, stamps_ns += TOOL_DRAW_STAMPS) {
             trace_device(trace, TRACE_STRETCHES, "short", NULL, stamps_ns[0], stamps_ns[1]);
             trace_device(trace, TRACE_STRETCHES, "long", NULL, stamps_ns[2], stamps_ns[3]);
         }
