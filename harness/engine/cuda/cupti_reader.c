@@ -118,44 +118,27 @@ static CUptiResult choose_metrics(struct cupti_session *session)
     return code == CUPTI_SUCCESS ? add_chosen(session) : code;
 }
 
-/* Reads the image of the counters that this user may read on this device into new room of so many
- * bytes; 0: as many as it has. */
-static CUptiResult read_availability(struct cupti_session *session, size_t bytes)
-{
-    const struct cupti_functions *f = &session->cupti->f;
-    struct image_bytes *const image = &session->availability;
-    CUpti_Profiler_GetCounterAvailability_Params availability =
-        CUPTI_PARAMETERS(CUpti_Profiler_GetCounterAvailability,
-                         .ctx = session->request.cuda_context,
-                         .counterAvailabilityImageSize = bytes);
-    CUptiResult code = CUPTI_SUCCESS;
-
-    if (bytes == 0)
-        code = f->cuptiProfilerGetCounterAvailability(&availability);
-    free(image->data);
-    *image = (struct image_bytes){0};
-    if (code == CUPTI_SUCCESS)
-        code = make_room(image, availability.counterAvailabilityImageSize);
-    if (code != CUPTI_SUCCESS)
-        return code;
-    availability.pCounterAvailabilityImage = image->data;
-    return f->cuptiProfilerGetCounterAvailability(&availability);
-}
-
-/* The name of the chip, and what it counts. */
+/* The name of the chip, and the image of the counters that this user may read on this device. */
 static CUptiResult read_chip(struct cupti_session *session)
 {
-    /* Each call takes long, even one that asks for the size alone. */
-    enum { AMPLE_BYTES = 1 << 20 };
+    const struct cupti_functions *f = &session->cupti->f;
     CUpti_Device_GetChipName_Params chip =
         CUPTI_PARAMETERS(CUpti_Device_GetChipName, .deviceIndex = session->request.device);
-    CUptiResult code = session->cupti->f.cuptiDeviceGetChipName(&chip);
+    CUpti_Profiler_GetCounterAvailability_Params availability =
+        CUPTI_PARAMETERS(CUpti_Profiler_GetCounterAvailability,
+                         .ctx = session->request.cuda_context);
+    CUptiResult code = f->cuptiDeviceGetChipName(&chip);
 
     if (code != CUPTI_SUCCESS)
         return code;
     snprintf(session->chip_name, sizeof(session->chip_name), "%s", chip.pChipName);
-    code = read_availability(session, AMPLE_BYTES);
-    return code == CUPTI_SUCCESS ? code : read_availability(session, 0);
+    code = f->cuptiProfilerGetCounterAvailability(&availability);
+    if (code == CUPTI_SUCCESS)
+        code = make_room(&session->availability, availability.counterAvailabilityImageSize);
+    if (code != CUPTI_SUCCESS)
+        return code;
+    availability.pCounterAvailabilityImage = session->availability.data;
+    return f->cuptiProfilerGetCounterAvailability(&availability);
 }
 
 /* The image that configures the device for the chosen metrics. */
