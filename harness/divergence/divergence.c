@@ -188,20 +188,29 @@ static bool join_path(struct analysis *analysis, uint32_t from, uint32_t block, 
         return found;
     for (unsigned u = 0; u < analysis->used_count; u++) {
         const unsigned i = analysis->used[u];
-        struct value value, left;
+        const struct value *value = &analysis->blocks[from].out[u], *left;
+        struct value returned, outside;
 
         if (kept && !analysis->loops[loop].written[i])
             continue;
-        value = calls ? value_behind_call(analysis, from, u) : analysis->blocks[from].out[u];
-        left = leaves ? temporal_divergence(analysis, value, i, from, block) : value;
+        if (calls) {
+            returned = value_behind_call(analysis, from, u);
+            value = &returned;
+        }
+        left = value;
+        if (leaves) {
+            outside = temporal_divergence(analysis, *value, i, from, block);
+            left = &outside;
+        }
         if (!found)
-            analysis->in[i] = left;
-        else if (!back || value.from != (PHI | block) || !value_equal(&left, &value)) {
+            analysis->in[i] = *left;
+        else if (!back)
+            join_into(analysis, i, left, block, analysis->blocks[block].join);
+        else if (value->from != (PHI | block) || !value_equal(left, value)) {
             const struct value before = analysis->in[i];
 
-            join_into(analysis, i, &left, block, analysis->blocks[block].join);
-            if (back)
-                widen(analysis, i, &before, &left);
+            join_into(analysis, i, left, block, analysis->blocks[block].join);
+            widen(analysis, i, &before, left);
         }
         /* else it comes back as it left */
     }

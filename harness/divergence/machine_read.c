@@ -124,16 +124,16 @@ struct value machine_predicate(struct machine *machine, const struct value *stat
                                bool negated)
 {
     enum { NOT_FIRST_AND_SECOND = 0x0c };
-    struct value operands[3] = {machine_register(machine, state, number)};
+    const struct value value = machine_register(machine, state, number);
 
     if (!negated)
-        return operands[0];
+        return value;
     if (number == PREDICATE_TRUE || number == UNIFORM_PREDICATE_TRUE)
         return value_number(0);
-    if (!value_is_known(&operands[0]))
-        return value_function(operands, 1);
-    operands[1] = value_number(1);
-    operands[2] = value_number(0);
+    if (!value_is_known(&value))
+        return value_function(&value, 1);
+    const struct value operands[] = {value, value_number(1), value_number(0)};
+
     return value_logic(&machine->lanes, operands, NOT_FIRST_AND_SECOND);
 }
 
