@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Tests of what `cbank advise --kernel` says of each load of random programs: see
-tests/sass/random_programs.py and random_tables.py. `make test-all` tries 1,200 programs,
+tests/sass/random_programs.py and random_tables.py. `make test-all` tries 2,000 programs,
 `make test-long` 4,000 in each of 25 parts, which CBANK_PART numbers from 0 (tests/run.py)."""
 
 import collections
@@ -19,7 +19,7 @@ from common import CBANK, repetitions  # noqa: E402
 
 TOOLKIT = os.environ.get("CBANK_CUDA") or "/usr/local/cuda"
 # A file is for one architecture: a dozen files try all.
-COUNT = repetitions(4000, 1200)
+COUNT = repetitions(4000, 2000)
 MOVED = repetitions(400, 50)  # programs whose tables are moved
 TRUTH = judge.Truth(0, 0, 0, 0, "no", 0, 32, 32, 32, 0)  # of data
 
