@@ -13,7 +13,7 @@ __constant__ float coefficients[17], gaussian[64];
 __constant__ float4 filter[125];
 
 #define KERNEL extern "C" __global__ void
-#define I (blockIdx.x * blockDim.x + threadIdx.x)
+#define I      (blockIdx.x * blockDim.x + threadIdx.x)
 
 KERNEL binomial(float *out, int n)
 {
@@ -62,7 +62,8 @@ KERNEL bilateral(float *out, cudaTextureObject_t image, int r)
 
     for (int i = -r; i <= r; i++)
         for (int j = -r; j <= r; j++)
-            v += tex2D<float>(image, threadIdx.x + j, blockIdx.x + i) * gaussian[i + r] * gaussian[j + r];
+            v += tex2D<float>(image, threadIdx.x + j, blockIdx.x + i) * gaussian[i + r] *
+                 gaussian[j + r];
     out[I] = v;
 }
 
