@@ -170,8 +170,12 @@ static struct value product(const struct step *step, unsigned word)
     struct value a = step_source(step, SOURCE_A, 0), b = step_source(step, SOURCE_B, 0), low;
 
     if (step->in->transfer == TRANSFER_MULTIPLY && step_field(step, FIELD_EXTENDED)) {
-        /* IMAD.X: compilers add a carry to a high word by it, with 0 as the product. */
-        const struct value parts[] = {value_multiply(lanes, value_plain(a), value_plain(b)),
+        /* IMAD.X: compilers add a carry to high words by it, with 0 or 1 as the factor. */
+        const bool kept = value_is_number(&b) && b.known == 1 &&
+                          !step->in->source[SOURCE_A].negated &&
+                          !step->in->source[SOURCE_B].negated;
+        const struct value parts[] = {kept ? a
+                                           : value_multiply(lanes, value_plain(a), value_plain(b)),
                                       step_source(step, SOURCE_C, 0), step_input(step, 0)};
 
         return transfer_high(parts, sizeof(parts) / sizeof(parts[0]), NULL);

@@ -88,6 +88,43 @@ static struct value logic_of(struct lane_tables *tables, const struct value oper
     return value_leveled(out);
 }
 
+/* Where the bits that are not known of each lane are those of one operand, the result is that
+ * operand and a number in each lane: (x & ~7) | y, x ^ y where y stays below the bits that are
+ * known of x. False: it is no such operation. */
+static bool logic_of_low_bits(struct lane_tables *tables, const struct value operands[3],
+                              unsigned results, struct value *out)
+{
+    static const unsigned rows[3] = {0xf0, 0xcc, 0xaa}; /* in which the operand is 1 */
+    uint32_t ones[3], zeros[3], lanes[WARP_LANES], whole = UINT32_MAX;
+    struct value all = value_joined(&operands[0], &operands[1]);
+    const struct value *kept = NULL;
+
+    all = value_joined(&all, &operands[2]);
+    for (unsigned i = 0; i < 3; i++) {
+        bits_of(tables, &operands[i], &ones[i], &zeros[i]);
+        whole &= low_bits(operands[i].bits);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        if (operands[i].lanes >= LANES_TABLE && !(operands[i].flags & (FLAG_HALF | FLAG_HIGH)) &&
+            !(bits_of_rows(results ^ rows[i], ones, zeros) & ~whole))
+            kept = &operands[i];
+    if (!kept)
+        return false;
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+        for (unsigned i = 0; i < 3; i++) {
+            ones[i] = operands[i].known + lane_of(tables, &operands[i], lane);
+            zeros[i] = ~ones[i];
+        }
+        lanes[lane] = (bits_of_rows(results, ones, zeros) & whole) -
+                      ((kept->known + lane_of(tables, kept, lane)) & whole);
+    }
+    *out = value_relied(value_add(tables, *kept, value_lanes(tables, lanes)), all.flags);
+    out->flags |= (all.flags & FLAG_SIGNED) | (results & 1 ? FLAG_SIGNED : 0) |
+                  (all.flags & FLAG_WHOLE ? FLAG_RELIED : 0);
+    out->displacement = out->origin = out->several = 0;
+    return true;
+}
+
 /* The low bits of a result. So many of them are known as `bits` says. */
 static struct value_low logic_low(const struct lane_tables *tables, const struct value operands[3],
                                   unsigned results, unsigned bits)
@@ -152,7 +189,7 @@ struct value value_logic(struct lane_tables *tables, const struct value read[3],
         bits = value_low_bits(&operands[i]) < bits ? value_low_bits(&operands[i]) : bits;
     }
     out = logic_of(tables, operands, results);
-    if (!value_is_followed(&out))
+    if (!value_is_followed(&out) && !logic_of_low_bits(tables, operands, results, &out))
         logic_with_mask(tables, operands, results, &out);
     out = value_in_range(out, range_of(0, bits_of_rows(results, ones, zeros)));
     if (value_is_followed(&out) || bits == 0)

@@ -178,6 +178,19 @@ KERNEL clamped(float *out, int n)
     out[THREAD] =
         coefficients[(int)(min((int)threadIdx.x, n))]; // load: coefficients thread depth 0
 }
+KERNEL rows_of_eight(float *out, unsigned n)
+{
+    const unsigned row = (threadIdx.x % 32 / 8 + n) * 8;
+
+    out[THREAD] = coefficients[row | (threadIdx.x & 7)]; // load: coefficients affine:4 depth 0
+}
+KERNEL swizzled(float *out, unsigned n)
+{
+    const unsigned row = (threadIdx.x % 32 + n) * 8;
+
+    out[THREAD] = coefficients[row ^ (threadIdx.x & 7)]; // load: coefficients uneven:32 depth 0
+}
+
 KERNEL modulo(float *out)
 {
     out[THREAD] = coefficients[threadIdx.x % 7]; // load: coefficients uneven:7 depth 0
