@@ -22,8 +22,8 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import trials
 
-# Slowdowns in percent, and the cache state where 95 of 100 cells are to be found. A stamp that waits
-# plants them, in whole ticks of the timer.
+# Slowdowns in percent, and the cache state where 95 of 100 cells are to be found. A stamp that
+# waits plants them, in whole ticks of the timer.
 SLOWDOWNS = {1.5: "hot", 5: "cold"}
 FOUND_LEAST = 0.95
 
