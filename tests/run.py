@@ -69,7 +69,7 @@ SECONDS = {
     "kernels/compilers": 30,
     "kernels/corpus": 60,
     "kernels/kernel_files": 120,
-    "kernels/random_programs": 85,
+    "kernels/random_programs": 130,
     "kernels/header": 72,
     "kernels/kernel_faults": 75,
     "kernels/suite": 65,
