@@ -19,7 +19,7 @@ import os
 from collections import Counter
 import textwrap
 
-from . import chips, documents, instrument, store
+from . import checksums, chips, documents, instrument, store
 from .errors import FINDING, Failure, Parser, printable
 from .fields import (
     BOOL,
@@ -460,7 +460,7 @@ def store_findings(path: str) -> list[str]:
         with store.reading(path, "integrity_check(1)") as rows:
             of_cell, of_run, counts = Counter(), {}, Counter()
             for row in rows.execute("SELECT * FROM times"):
-                ns, point, rest = store.hashes(row)
+                ns, point, rest = checksums.hashes(row)
                 of_cell[row[0]] += ns + point
                 counts[row[1]] += 1
                 before = of_run.get(row[1], (0, 0))
@@ -469,13 +469,15 @@ def store_findings(path: str) -> list[str]:
                 "SELECT run_id, file, cells, time_sum, rest_sum FROM runs"
             ):
                 if cells != counts[run_id] or sums != list(
-                    map(store.modulo, of_run.get(run_id, (0, 0)))
+                    map(checksums.modulo, of_run.get(run_id, (0, 0)))
                 ):
                     found.append(f"{path}: the run {file} does not fit its checksum")
             for identity_id, identity in rows.execute(
                 "SELECT identity_id, identity FROM identities"
             ):
-                if store.modulo(of_cell[identity_id]) != store.sum_of(rows, "times", identity_id):
+                if checksums.modulo(of_cell[identity_id]) != checksums.sum_of(
+                    rows, "times", identity_id
+                ):
                     found.append(f"{path}: the times of {identity} do not fit their checksum")
     except Failure as failure:
         found.append(str(failure))

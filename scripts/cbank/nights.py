@@ -14,8 +14,9 @@ from .dates import DAY_MS, latest_ms, read_time, write_time
 from .errors import Failure, printable, say
 from .calibrated import Known
 from .changes import Cell
+from .checksums import hashes, modulo, time_hash
 from .fleet_groups import LEVELS
-from .store import SETUP, hashes, modulo, time_hash
+from .store import SETUP
 
 HOUR_MS = 3600_000
 DOMAIN = "00000000:"  # of nearly every slot

@@ -15,19 +15,11 @@ import numpy as np
 
 from .calibrated import Known
 from .changes import RUNS_OF_A_LEVEL, Series, Step, find_steps
+from .checksums import modulo, point_hash, sum_of, text_hash, time_hash
 from .dates import latest_ms, write_time
 from .errors import Failure, printable, say
 from .ingest import add_all, files_of
-from .store import (
-    is_store,
-    modulo,
-    open_in_memory,
-    point_hash,
-    reading,
-    sum_of,
-    text_hash,
-    time_hash,
-)
+from .store import is_store, open_in_memory, reading
 
 DOUBTFUL = {"unstable", "multimodal", "contended"}  # flags of a time that nothing is concluded from
 RUN_TEXTS = ("uuid", "name", "engine", "modelled", "host", "slot", "driver", "vbios")

@@ -15,18 +15,16 @@ import argparse
 import contextlib
 import hashlib
 import json
-import math
 import os
 import re
 import sqlite3
-import struct
 import threading
 import time
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 from . import files
+from .checksums import hashes, modulo, sum_of, table_sum, text_hash
 from .dates import latest_ms, write_time
 from .errors import Failure, Parser, printable, say
 
@@ -49,6 +47,10 @@ SUMMED = (
     "calibrations",
     "calibrated",
 )
+# A store is checked whole before it is written to where it has few runs, or grew by a tenth since:
+# the check takes as long as the store is large, and a run of tonight must not.
+RUNS_FEW, GROWTH = 1000, 1.1
+LAST_CHECK = "checked"  # in the table sums: how many runs there were at the last such check
 BAD = ("failed", "invalid")  # of a row: what the instrument calls an invalid cell has no time
 
 
@@ -199,10 +201,12 @@ def beside(function: Callable[..., object], *arguments: object) -> Iterator[None
 
 
 @contextlib.contextmanager
-def reading(path: str, check: str | None = "quick_check(1)") -> Iterator[sqlite3.Connection]:
-    """A store that nothing is written to, in one transaction. All tables but times are verified
-    copies in memory, under their names. check: how SQLite checks the structure of the file at
-    the same time; None: not at all."""
+def reading(
+    path: str, check: str | None = "quick_check(1)", tables: tuple[str, ...] = SUMMED
+) -> Iterator[sqlite3.Connection]:
+    """A store that nothing is written to, in one transaction. Tables, all but times unless others
+    are named, are verified copies in memory, under their names. check: how SQLite checks the
+    structure of the file at the same time; None: not at all."""
     with whole(path), readable(path) as there, contextlib.closing(
         connect(there, "rw")
     ) as store, beside(check_structure, there, check) if check else contextlib.nullcontext():
@@ -214,7 +218,7 @@ def reading(path: str, check: str | None = "quick_check(1)") -> Iterator[sqlite3
             wanted = set(empty.execute(schema))
         if not set(store.execute(schema)) >= wanted:
             raise sqlite3.DatabaseError("the schema is not cbank's")
-        for table in SUMMED:
+        for table in tables:
             store.execute(f"CREATE TEMP TABLE {table} AS SELECT * FROM main.{table} NOT INDEXED")
             if table_sum(store, table) != sum_of(store, table):
                 raise sqlite3.DatabaseError(f"the table {table} does not fit its checksum")
@@ -245,16 +249,28 @@ def create(path: str) -> None:
         os.link(new, path)
 
 
+def runs_to_check(path: str) -> int | None:
+    """The runs of a store that is to be checked whole before it is written to; None: it grew little
+    since it was."""
+    with readable(path) as there, contextlib.closing(connect(there, "rw")) as store:
+        check_version(store, path)
+        (runs,) = store.execute("SELECT coalesce(max(run_id), 0) FROM runs").fetchone()
+        last = sum_of(store, LAST_CHECK)
+    return None if runs >= RUNS_FEW and last <= runs <= GROWTH * last else runs
+
+
 def open_to_write(path: str) -> sqlite3.Connection:
     """A store, which is made where there is none."""
+    runs = None
     if not os.path.exists(path):
         with contextlib.suppress(OSError):  # such as a file system without links: it is made below
             create(path)
     if os.path.exists(path) and os.path.getsize(path):
         if not is_store(path):
             raise Failure(f"{path} is no store; name one that cbank ingest made, or a new file")
-        with reading(path):  # which refuses a damaged one
-            pass
+        runs = runs_to_check(path)
+        with reading(path) if runs is not None else reading(path, None, ()):
+            pass  # a damaged one is refused
     store = connect(path, "rwc")
     try:
         store.execute("PRAGMA foreign_keys = ON")
@@ -263,6 +279,8 @@ def open_to_write(path: str) -> sqlite3.Connection:
             if not store.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
                 make(store)
             check_version(store, path)
+            if runs is not None and runs >= RUNS_FEW:
+                store.execute("REPLACE INTO sums VALUES (?, 0, ?)", (LAST_CHECK, runs))
         finally:
             store.execute("COMMIT")
     except BaseException:
@@ -275,87 +293,6 @@ def open_in_memory() -> sqlite3.Connection:
     """A store without a file."""
     make(store := sqlite3.connect(":memory:", isolation_level=None))
     return store
-
-
-# ---- Checksums -----------------------------------------------------------------------------------
-# A checksum is the sum of the hashes of rows, modulo 2**62: what goes in is added, and what goes
-# out is subtracted. Damage that is there already stays in the difference.
-
-
-def stir(seed: int, value: int) -> int:
-    """A hash of both, of 64 bits. They may be arrays of numpy's uint64."""
-    mixed = (seed ^ value) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
-    return mixed ^ mixed >> 32
-
-
-def time_hash(identity_id: int, run_id: int, ns: int) -> int:
-    """The hash of a time. ns: the bits of the double. Arguments may be arrays of numpy's uint64,
-    as below."""
-    return stir(stir(stir(1, identity_id), run_id), ns)
-
-
-def point_hash(
-    identity_id: int, run_id: int, low: int, high: int, flags: int, kernel_id: int
-) -> int:
-    """The hash of the rest that a history shows. low, high: the bits of doubles; flags:
-    text_hash."""
-    return stir(stir(stir(stir(stir(stir(2, identity_id), run_id), low), high), flags), kernel_id)
-
-
-def text_hash(of: str | tuple | None) -> int:
-    """The hash of a text that may be missing, or of a row."""
-    return zlib.crc32(ascii(of).encode())
-
-
-def bits(number: float | None) -> int:
-    """The bits of a double. A number that is not known counts as NaN."""
-    return struct.unpack("<Q", struct.pack("<d", math.nan if number is None else number))[0]
-
-
-def hashes(row: tuple) -> tuple[int, int, int]:
-    """Three hashes of a row of times: its time (0 where there is none), what else a history
-    shows, and the rest."""
-    (
-        identity_id,
-        run_id,
-        ns,
-        low,
-        high,
-        flags,
-        clock,
-        status,
-        reason,
-        verified,
-        kernel_id,
-        counter_set_id,
-    ) = row
-    return (
-        0 if ns is None else time_hash(identity_id, run_id, bits(ns)),
-        point_hash(identity_id, run_id, bits(low), bits(high), text_hash(flags), kernel_id or 0),
-        text_hash((identity_id, run_id, clock, status, reason, verified, counter_set_id)),
-    )
-
-
-def modulo(total: int) -> int:
-    """A sum as a store keeps it."""
-    return int(total) & 0x3FFFFFFFFFFFFFFF
-
-
-def table_sum(store: sqlite3.Connection, table: str) -> int:
-    """The sum over all rows of a table."""
-    # text_hash of each
-    return modulo(
-        sum(map(zlib.crc32, map(str.encode, map(ascii, store.execute(f"SELECT * FROM {table}")))))
-    )
-
-
-def sum_of(store: sqlite3.Connection, table: str, identity_id: int = 0) -> int:
-    """The sum that a store keeps for a table, or for the times of a cell: 0 where it never had a
-    row."""
-    found = store.execute(
-        "SELECT sum FROM sums WHERE of = ? AND identity_id = ?", (table, identity_id)
-    ).fetchone()
-    return found[0] if found else 0
 
 
 # ---- Writing -------------------------------------------------------------------------------------

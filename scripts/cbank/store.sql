@@ -103,7 +103,7 @@ CREATE TABLE calibrated (
 
 -- Checksums of tables, and of the times of cells.
 CREATE TABLE sums (
-    of TEXT NOT NULL, -- the table
+    of TEXT NOT NULL, -- the table; checked: not a sum, but the runs when ingest last checked all of the store
     identity_id INTEGER NOT NULL, -- the cell, where the table is times, else 0
     sum INTEGER NOT NULL,
     PRIMARY KEY (of, identity_id)

@@ -15,9 +15,12 @@ import signal
 import sqlite3
 import subprocess
 import unittest
+from unittest import mock
 
-from common import CBANK, ROOT, read_bytes, read_json, repetitions
+from common import CBANK, ROOT, analysis, read_bytes, read_json, repetitions
 from nights import DRIVER, SOURCE, Case, calibration_of, result_of, slower, start, utc, uuid
+
+from cbank import store as stores
 
 CARD = os.path.join(ROOT, "results/cards/h200.json")
 
@@ -618,6 +621,29 @@ class Damage(Case):
                 if os.path.exists(self.path("verdict.json")):
                     os.remove(self.path("verdict.json"))
         self.json_of("check", "--json", "store.db", schema="check.schema.json")
+
+    def test_a_large_store_is_checked_whole_when_it_grew_by_a_tenth(self):
+        """So that a run of tonight takes no longer where many nights are in. A verdict and cbank
+        check look at all of it. Here a store of four runs is a large one."""
+
+        def outcome(*words):
+            done = analysis(*words, folder=self.folder)
+            return done.returncode, "the table setups does not fit" in done.stderr + done.stdout
+
+        ingest = ("ingest", "store.db", "all", "--list")
+        with mock.patch.object(stores, "RUNS_FEW", 4):
+            self.assertEqual(outcome(*ingest), (0, False))
+            self.assertEqual(outcome("check", "store.db"), (0, False))
+            store = sqlite3.connect(self.path("store.db"), isolation_level=None)
+            store.execute("UPDATE setups SET uuid = uuid || 'x'")
+            store.close()
+            self.write("all/03/gpu00.json", result_of(0, 3))
+            for command, status in (("fleet", 2), ("history", 2), ("check", 1)):
+                self.assertEqual(outcome(command, "store.db"), (status, True))
+            # the seventh run goes in, and is more than a tenth of the six before it
+            self.assertEqual(outcome(*ingest), (0, False))
+            self.assertEqual(self.ask("SELECT max(run_id) FROM runs"), [(7,)])
+            self.assertEqual(outcome(*ingest), (2, True))
 
     def test_a_page_that_contradicts_itself_is_refused(self):
         data = bytearray(self.data)
