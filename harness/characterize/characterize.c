@@ -22,7 +22,10 @@ static const char streams[] = "loads of one address against resident warps";
 
 #define ASKS(kind) (1u << PROBE_##kind)
 
+/* Cells are measured before all probes: they are the first to be in the file. */
 static const struct experiment experiments[] = {
+    {"whole_kernels", "launches, the start and the life of blocks, and bandwidths, by cells of run",
+     "global", experiment_cells, .probes = ASKS(CELL)},
     {"latency_constant", follows, "constant", experiment_latency, .probes = ASKS(CHAIN)},
     {"latency_constant_uniform", follows, "constant_uniform", experiment_latency,
      .probes = ASKS(CHAIN)},
@@ -76,8 +79,6 @@ static const struct experiment experiments[] = {
      .probes = ASKS(TRANSFER)},
     {"bandwidth_memory", "bytes that device memory gives, and takes", "global",
      experiment_bandwidth_memory, .probes = ASKS(TRANSFER)},
-    {"whole_kernels", "launches, the start and the life of blocks, and bandwidths, by cells of run",
-     "global", experiment_cells, .probes = ASKS(CELL)},
 };
 
 /* Leaves one latency of each level, without what timing adds: that of the first beyond a chain of

@@ -186,7 +186,7 @@ static enum status answers_open(const struct characterize_options *options, stru
 {
     const struct watchdog_end end = {.end = end_now, .asked = interrupted, .context = so_far};
     const struct characterization *const recorded = &answers->recorded;
-    enum status status;
+    enum status status = STATUS_OK;
 
     if (options->replay_path) {
         status = characterization_read(options->replay_path, &answers->recorded);
@@ -204,8 +204,9 @@ static enum status answers_open(const struct characterize_options *options, stru
                              options->resume_path);
     }
     watchdog_open(&answers->watchdog, &end);
-    status = cells_measure((uint32_t)options->ordinal, &answers->watchdog,
-                           options->watchdog_slack_seconds, &answers->cells);
+    if (!characterization_outcome(recorded, "whole_kernels")) /* else the file has their answers */
+        status = cells_measure((uint32_t)options->ordinal, &answers->watchdog,
+                               options->watchdog_slack_seconds, &answers->cells);
     if (status != STATUS_OK)
         return status;
     status = cuda_probe_open((uint32_t)options->ordinal, &answers->watchdog,

@@ -247,12 +247,12 @@ class Records(Case):
                 for key in ("device", "probes"):
                     self.assertEqual(again[key], recorded[key])
                 self.assertEqual(
-                    [one["evidence"] for one in again["experiments"]],
-                    [
-                        one["evidence"]
+                    {one["name"]: one["evidence"] for one in again["experiments"]},
+                    {
+                        one["name"]: one["evidence"]
                         for one in recorded["experiments"]
                         if not GONE.match(one["name"])
-                    ],
+                    },
                 )
                 self.assertEqual(
                     (again["replayed"], recorded["replayed"], recorded["tool"]["git_dirty"]),
@@ -349,7 +349,7 @@ class Records(Case):
                 self.assertLessEqual(max(map(len, done.stdout.splitlines()[:-1])), width)
                 for word in words:
                     self.assertIn(word, done.stdout.split())
-                self.assertRegex(done.stderr, r"(?m)^1 of \d+: latency_constant$")
+                self.assertRegex(done.stderr, r"(?m)^2 of \d+: latency_constant$")
         self.assertTrue(os.path.exists(os.path.join(self.folder, "characterization.json")))
         quiet = self.cbank("--replay", record, "--quiet")
         self.assertEqual(quiet.stdout + quiet.stderr, "")

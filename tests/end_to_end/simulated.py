@@ -1115,7 +1115,8 @@ class Characterize(Case):
 
     @unittest.skipUnless(FULL, "takes long: make test-long")
     def test_what_was_measured_is_kept(self):
-        """After a signal and after kill -9, --resume makes what an undisturbed one has."""
+        """After a signal and after kill -9, --resume makes what an undisturbed one has. Whole
+        kernels, which take the longest, are in the file before the first probe."""
 
         def made(found):
             return [
@@ -1124,7 +1125,11 @@ class Characterize(Case):
             ]
 
         whole = made(self.found().values())
-        for number in (signal.SIGTERM, signal.SIGKILL):
+        self.assertEqual(whole[0][0], "whole_kernels")
+        for number, where in (
+            (signal.SIGTERM, "geometry_global"),
+            (signal.SIGKILL, "latency_constant"),
+        ):
             with self.subTest(number):
                 program = subprocess.Popen(
                     [gpu.CBANK, "characterize", "--json", self.path("part.json")],
@@ -1132,7 +1137,7 @@ class Characterize(Case):
                     text=True,
                 )
                 for line in program.stderr:
-                    if os.path.exists(self.path("part.json")) and "geometry_global" in line:
+                    if os.path.exists(self.path("part.json")) and where in line:
                         break
                 program.send_signal(number)
                 said = program.stderr.read()

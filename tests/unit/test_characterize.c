@@ -7,7 +7,7 @@
 #include "child.h"
 #include "test.h"
 
-static const char recorded_path[] = "results/characterizations/h200.json";
+static const char recorded_path[] = "results/characterizations/h200-streams.json";
 
 static struct characterization recorded;
 
