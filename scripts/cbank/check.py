@@ -145,7 +145,7 @@ def check_document(path: str) -> dict:
             "it needs no check",
         )
     except Failure as failure:
-        said = str(failure).partition(";")[0].removeprefix(path)
+        said = str(failure.blame_file()).partition(";")[0].removeprefix(path)
         wrong = (
             f"is not valid{said}" if said.startswith(":") else said.strip()
         ), "take the file as cbank wrote it, or write it again"
@@ -192,7 +192,9 @@ class Check:
         try:
             manifest = documents.load(self.path(chips.MANIFEST), documents.MANIFEST_KINDS).content
         except Failure as failure:
-            self.add(chips.MANIFEST, f"is no manifest: {str(failure).partition(';')[0]}")
+            self.add(
+                chips.MANIFEST, f"is no manifest: {str(failure.blame_file()).partition(';')[0]}"
+            )
             return
         self.manifest, self.credit = manifest, manifest["credit"]
         if manifest["brief"] and not self.brief:
@@ -235,7 +237,7 @@ class Check:
         try:
             self.contents[name] = documents.load(self.path(name))
         except Failure as failure:
-            self.refused[name] = str(failure).partition(";")[0]
+            self.refused[name] = str(failure.blame_file()).partition(";")[0]
             return  # check_steps says so
         self.check_head(name, self.contents[name].content)
 
@@ -329,7 +331,11 @@ class Check:
                     f" {' '.join(map(str, of_device))}"
                 ),
             )
-        for evidence in card["evidence"].values() if self.manifest else []:
+        # what was not measured here is of the program's own card of the chip, with its evidence
+        own = [one for one in card["evidence"].values() if not one["file"].startswith("results/")]
+        if not own:
+            self.add(name, "rests on no file of the folder")
+        for evidence in own if self.manifest else []:
             base = os.path.basename(evidence["file"])
             listed = self.listed(base)
             if not listed or listed["sha256"] != evidence["sha256"]:
@@ -480,7 +486,7 @@ def store_findings(path: str) -> list[str]:
                 ):
                     found.append(f"{path}: the times of {identity} do not fit their checksum")
     except Failure as failure:
-        found.append(str(failure))
+        found.append(str(failure.blame_file()))
     return found
 
 

@@ -175,7 +175,7 @@ class Checks:
         try:
             instrument.call(["show", "--check", "--", path])
         except Failure as failure:
-            return failure
+            return failure.blame_file()
         return Failure(f"{path} changed while it was read; try again")
 
 
@@ -213,7 +213,7 @@ def load_all(paths: list[str], kinds: dict[str, str] = KINDS) -> Iterator[Docume
             try:
                 yield checked(path, read_bytes(path), kinds, checks)
             except Failure as failure:
-                yield failure
+                yield failure.blame_file()
 
 
 def load(path: str, kinds: dict[str, str] = KINDS) -> Document:

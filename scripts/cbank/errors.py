@@ -30,6 +30,13 @@ class Failure(Exception):
         super().__init__(text)
         self.status = status
 
+    def blame_file(self) -> Failure:
+        """Itself, where it says what is wrong with a file; raises it where the machine is: then
+        nothing is known of the file."""
+        if self.status == ENVIRONMENT:
+            raise self
+        return self
+
 
 def need_modules(who: str, needs: tuple[str, ...]) -> None:
     """Raises Failure, with the packages to install, where a module that is needed is not there."""

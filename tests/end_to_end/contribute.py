@@ -15,7 +15,7 @@ import unittest
 
 import jsonschema
 
-from common import cbank as program, ROOT, Scratch, read_bytes, read_json, scale
+from common import analysis, cbank as program, ROOT, Scratch, read_bytes, read_json, scale
 
 from cbank import chips
 
@@ -83,6 +83,56 @@ class Committed(unittest.TestCase):
             (0, len(folders)),
             done.stdout + done.stderr,
         )
+
+    def test_a_card_may_rest_on_the_programs_own_too(self):
+        """What an older characterization lacks, or a GPU without counters, is of the card that the
+        program has of the chip. The folder is whole all the same."""
+        program = CBANK if os.path.exists(CBANK) else os.path.join(ROOT, "build/cbank")
+        with tempfile.TemporaryDirectory() as folder:
+            chip = shutil.copytree(
+                os.path.join(ROOT, "results/chips/h200"), os.path.join(folder, "chip")
+            )
+            for name in ("card.json", "manifest.json"):
+                os.remove(os.path.join(chip, name))
+            done = subprocess.run(
+                [program, "contribute", chip],
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+                check=False,
+            )
+            self.assertIn(WHOLE, " ".join(done.stdout.split()), done.stderr)
+            card = read_json(os.path.join(chip, "card.json"))
+            self.assertEqual(
+                {os.path.dirname(one["file"]) for one in card["evidence"].values()},
+                {"", "results/characterizations"},
+            )
+            card["evidence"] = {
+                key: one for key, one in card["evidence"].items() if os.path.dirname(one["file"])
+            }
+            chips.write_json(os.path.join(chip, "card.json"), card)
+            done = subprocess.run(
+                [program, "check", chip],
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+                check=False,
+            )
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("card.json rests on no file of the folder", done.stdout)
+
+    def test_who_asks_a_program_that_is_killed(self):
+        """Nothing is known of the files then: nobody is told to remove them."""
+        with tempfile.TemporaryDirectory() as folder:
+            killed = os.path.join(folder, "cbank")
+            with open(os.open(killed, os.O_WRONLY | os.O_CREAT, 0o755), "w") as file:
+                file.write("#!/bin/sh\nkill -9 $$\n")
+            for path in ("results/chips/h200", "results/cards/h200.json"):
+                done = analysis("check", os.path.join(ROOT, path), CBANK_PROGRAM=killed)
+                with self.subTest(path):
+                    self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
+                    self.assertRegex(done.stderr, "^cbank: error: cbank show --check was killed")
+                    self.assertNotIn("remove", done.stderr)
 
 
 @HERE
