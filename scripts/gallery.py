@@ -11,7 +11,6 @@ usage: gallery.py [--program build/cbank] [--results DIR] -o DIR
 import argparse
 import glob
 import os
-import shutil
 import subprocess
 import sys
 
@@ -79,8 +78,9 @@ def make(program, results, output):
     ]
     page = report.environment().get_template("gallery.html").render(pages=pages, claims=claims)
     files.write(os.path.join(output, "index.html"), page + "\n")
-    shutil.copyfile(
-        os.path.join(report.HERE, "templates/style.css"), os.path.join(output, "style.css")
+    files.write(
+        os.path.join(output, "style.css"),
+        files.read_bytes(os.path.join(report.HERE, "templates/style.css")),
     )
 
 

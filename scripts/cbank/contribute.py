@@ -10,7 +10,7 @@ takes no GPU. Names of hosts are left out."""
 from __future__ import annotations
 
 import argparse
-import ctypes
+import functools
 import os
 import signal
 import subprocess
@@ -23,11 +23,6 @@ from .errors import ENVIRONMENT, FINDING, INCONCLUSIVE, USAGE, Failure, Parser, 
 
 class Stopped(BaseException):
     """A signal came."""
-
-
-def die_with_parent() -> None:
-    """Lets the kernel end this child with its parent: else it would measure during the next try."""
-    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # 1: PR_SET_PDEATHSIG
 
 
 class Contribution:
@@ -59,7 +54,7 @@ class Contribution:
             [instrument.program(), *words.split()],
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
-            preexec_fn=die_with_parent,
+            preexec_fn=functools.partial(instrument.die_with, os.getpid()),
         ) as child:
             try:
                 if self.signal:
@@ -224,12 +219,12 @@ def main(words: list[str]) -> int:
             signal.signal(number, contribution.stop)
     try:
         contribution.take_all()
+        contribution.write_manifest()
+        found = check.Check(folder, options.brief).run()
+        found.print()
     except Stopped as stopped:
         say("", f"{folder} has what is done; the same command goes on")
         sys.stderr.flush()
         signal.signal(stopped.args[0], signal.SIG_DFL)
         os.kill(os.getpid(), stopped.args[0])
-    contribution.write_manifest()
-    found = check.Check(folder, options.brief).run()
-    found.print()
     return FINDING if found.findings else contribution.worst

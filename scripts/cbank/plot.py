@@ -16,11 +16,12 @@ import dataclasses
 import fnmatch
 import multiprocessing
 import os
+import signal
 from collections.abc import Iterator
 
 import pandas
 
-from . import documents, files
+from . import documents, files, instrument
 from .errors import Failure, Parser, printable, say
 from .figures import draw, kinds, style
 from .figures.source import NotDrawn, Source
@@ -271,6 +272,12 @@ def draw_page(task: tuple) -> list[str]:
     return paths
 
 
+def begin_to_draw(parent: int) -> None:
+    """What each process that draws does first. Ctrl-C comes to all: the parent alone says so."""
+    instrument.die_with(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def draw_all(
     drawn: list[draw.Drawing],
     folder: str,
@@ -285,7 +292,9 @@ def draw_all(
         try:
             each = stack.enter_context(
                 multiprocessing.get_context("fork").Pool(
-                    max(1, min(len(os.sched_getaffinity(0)), len(tasks)))
+                    max(1, min(len(os.sched_getaffinity(0)), len(tasks))),
+                    begin_to_draw,
+                    (os.getpid(),),
                 )
             ).imap
         except OSError:  # no /dev/shm, where its locks are

@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import re
+import signal
 import sqlite3
 import threading
 import time
@@ -234,11 +235,22 @@ def make(store: sqlite3.Connection) -> None:
     store.execute(f"PRAGMA user_version = {VERSION}")
 
 
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Signals that end a command come after it: of what takes moments, and leaves files."""
+    ends = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ends)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def create(path: str) -> None:
     """Makes a store, whole or not at all; nothing where another command made it meanwhile."""
     import tempfile
 
-    with tempfile.TemporaryDirectory(
+    with undisturbed(), tempfile.TemporaryDirectory(
         dir=os.path.dirname(os.path.abspath(path)), prefix=".cbank-"
     ) as folder:
         new = os.path.join(folder, "store.db")

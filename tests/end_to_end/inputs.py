@@ -426,6 +426,35 @@ class Signals(Scratch):
                 self.wait_for(waiting)
                 self.check_ends(process, number)
 
+    def ended(self, number, there, *words):
+        """What a command says that is ended once a file is there; none of its processes goes on."""
+        process = self.start(*words, stdout=subprocess.DEVNULL, start_new_session=True)
+        self.wait_for(lambda: os.path.exists(self.path(there)) or process.poll() is not None)
+        process.send_signal(number)
+        said = process.stderr.read().decode()  # until all have ended that could say something
+        self.assertEqual(process.wait(), -number, said)
+        self.assertNotIn("Traceback", said)
+        return said
+
+    def test_of_who_draws_by_several_processes(self):
+        drawn = [
+            os.path.join(ROOT, f"results/chips/h200/{name}.json")
+            for name in ("core-matrix", "core-matrix-cold", "second-process", "sizes")
+        ]
+        first = "out/core-matrix-matrix.csv"
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            said = self.ended(number, first, "plot", "--format", "png", "-o", "out", *drawn)
+            self.assertNotIn("Process", said)
+            shutil.rmtree(self.path("out"))
+
+    def test_of_who_checks_what_it_contributes(self):
+        shutil.copytree(os.path.join(ROOT, "results/chips/h200"), self.path("chip"))
+        os.remove(self.path("chip/manifest.json"))
+        self.assertIn(
+            "chip has what is done; the same command goes on",
+            self.ended(signal.SIGTERM, "chip/manifest.json", "contribute", "chip"),
+        )
+
     def test_a_pipe_that_nobody_reads_is_no_output(self):
         os.mkfifo(self.path("out.json"))
         done = self.cbank("run", *PLAN, "--quiet", "--json", "out.json", status=2)
