@@ -62,7 +62,7 @@ def run(folder, *command, umask=0o022, status=0):
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=1200,
     )
     if done.returncode != status:
         raise AssertionError(f"{command} exits {done.returncode}:\n{done.stdout}{done.stderr}")

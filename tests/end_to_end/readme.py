@@ -107,7 +107,7 @@ class Command:
             cwd=folder,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=1200,
             check=False,
             env=environment(),
         )
