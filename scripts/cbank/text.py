@@ -171,8 +171,7 @@ def markdown_text(text: str) -> str:
         ("&", "&amp;"),
         ("<", "&lt;"),
         (">", "&gt;"),
-        *((sign, f"\\{sign}") for sign in "|*`_~$"),
-        ("](", "]\\("),
+        *((sign, f"\\{sign}") for sign in "|*`_~$["),
     ):
         text = text.replace(plain, written)
     return text
