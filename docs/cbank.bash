@@ -15,6 +15,7 @@ _cbank_words() { # PROGRAM COMMAND OPTION
         echo constant global readonly shared shared_async shared_bulk shared_copies param texture \
             shuffle select prmt all
         ;;
+    *:--launch-path) "$1" list launch_paths --csv ;;
     *:--cache-state) "$1" list cache_states --csv ;;
     *:--counters) "$1" list counters --csv ;;
     esac 2>/dev/null | sed 's/,.*//; /^name$/d'

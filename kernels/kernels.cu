@@ -465,7 +465,7 @@ static constexpr uint32_t power(uint32_t base, uint32_t exponent)
 
 #define WORKLOAD(name_, body, formula, ...)                                    \
     template <uint32_t variant_> struct workload_##name_ {                     \
-        typedef shape_##body shape;                                            \
+        typedef struct shape_##body shape; /* of launches.cu: none here */     \
         static constexpr struct workload row = {.name = #name_, __VA_ARGS__};  \
         static constexpr uint32_t variant = variant_, variants = row.variants, \
                                   dimensions = row.dimensions;                 \

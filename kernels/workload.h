@@ -19,6 +19,7 @@ enum workload_index {
     /* chosen at run time, and so is the length of the table: % is a division */
     INDEX_SWITCHED_LENGTH,
     INDEX_LOADED,          /* no pattern: indices are data from a source */
+    INDEX_ABSENT,            /* no pattern and no path: a launch path says what is measured */
 };
 
 /* Largest number of lookups in flight. Kernels of greater variants also load other data. */
@@ -32,7 +33,7 @@ struct workload {
     const char *name;
     const char *summary;
     const char *formula;    /* the result expression, as written in the table */
-    const char *shape_name; /* map, stencil, convolution or lookup */
+    const char *shape_name; /* map, stencil, convolution, lookup or launch */
     const struct shape *shape;
     uint32_t dimensions;    /* of the image */
     /* payload loads a thread makes; 0: as many as the filter has elements */

@@ -25,7 +25,6 @@ import opcodes
 
 IMAGE_SECTION = ".cbank_images"
 TABLE_SYMBOL = "cbank_values"
-NOT_MEASURED = {"probes", "sharing", "tools"}  # modules
 PARAMETER_BANK = 0
 RELEASE = re.compile(rb"Cuda compilation tools, release ([\d.]+)")  # in PTX
 
@@ -387,10 +386,13 @@ def main():
         folder = options.dump or scratch
         os.makedirs(folder, exist_ok=True)
         names = unpack(options.program, folder)
+        modules = {
+            workload["name"]
+            for workload in kernel_check.rows(options.program, "workloads")
+            if kernel_check.reads_a_table(workload)
+        }
         images = [
-            name
-            for name in names
-            if name.endswith(".cubin") and name.split(".")[0] not in NOT_MEASURED
+            name for name in names if name.endswith(".cubin") and name.split(".")[0] in modules
         ]
         if not images:
             print("check_sass: this program was built without CUDA and holds no kernels")

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # Runs the kernels under NVIDIA's compute-sanitizer on the first GPU. memcheck, initcheck and
-# synccheck cover every workload, every path, lookups in tables of every width, and several tables
-# next to other data. racecheck looks at shared memory and takes a hundred times as long: it runs
-# over grids of two blocks that use shared memory.
+# synccheck cover every workload, every path, every launch path, lookups in tables of every width,
+# and several tables next to other data. racecheck looks at shared memory and takes a hundred times
+# as long: it runs over grids of two blocks that use shared memory.
 #
 # usage: scripts/sanitize_kernels.sh [TOOL...]
 #
@@ -19,20 +19,22 @@ command -v compute-sanitizer >/dev/null || {
     exit 3
 }
 
-common="run --engine cuda --counters none --max-samples 6 --sample-us 10 --quiet --block-size 256"
+common="run --engine cuda --counters none --max-samples 6 --sample-us 10 --quiet"
+tables="--block-size 256 --elements"
 plans=(
-    "--elements 4096 --workload all --path constant,global,shared,shared_fill_only \
+    "$tables 4096 --workload all --path constant,global,shared,shared_fill_only \
      --pattern per_block"
-    "--elements 4096 --workload add --path all --pattern hashed"
-    "--elements 4096 --workload lookup --path all --width-bytes 1,2,4,8,12,16,24,32 \
+    "$tables 4096 --workload add --path all --pattern hashed"
+    "$tables 4096 --workload lookup --path all --width-bytes 1,2,4,8,12,16,24,32 \
      --table-bytes 16,64,128,32640 --source random --loads 4"
-    "--elements 4096 --workload lookup --path all --table-bytes 1024 --table-count 2 \
+    "$tables 4096 --workload lookup --path all --table-bytes 1024 --table-count 2 \
      --polluter-bytes 4096 --source zipf --loads 4"
+    "--workload launch_overhead"
 )
 shared_plans=(
-    "--elements 512 --workload add,stencil_1d --path shared,shared_fill_only,constant \
+    "$tables 512 --workload add,stencil_1d --path shared,shared_fill_only,constant \
      --pattern lockstep"
-    "--elements 512 --workload lookup --path shared,shared_copies --table-bytes 128 \
+    "$tables 512 --workload lookup --path shared,shared_copies --table-bytes 128 \
      --source random --loads 1"
 )
 log=$(mktemp)

@@ -91,7 +91,8 @@ SECONDS = {
     "end_to_end/gate": 30,
     "end_to_end/board": 17,
     "end_to_end/energy": 20,
-    "end_to_end/driver_compiler": 30,
+    "end_to_end/driver_compiler": 40,
+    "end_to_end/launch_overhead": 35,
     "end_to_end/foreign": 25,
     "end_to_end/spaces": 27,
     "end_to_end/claims": 21,
@@ -132,6 +133,7 @@ SIMULATED = (
     "walk.py",
     "gating.py",
     "driver_compiler.py",
+    "launch_overhead.py",
     "contribute.py",
     "trace.py",
 )

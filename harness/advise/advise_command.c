@@ -122,7 +122,8 @@ static const struct option_row rows[] = {
      MEMBER(json_path)},
 };
 
-/* The options of a plan behind --jit: without sweep, quick, workload, path, and that one. */
+/* The options of a plan behind --jit: without those that choose workloads and paths, and without
+ * that one. */
 enum { PLAN_OPTIONS_FIRST = PLAN_OPTION_JIT + 1 };
 
 static const struct option_group groups[] = {

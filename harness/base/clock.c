@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Two clocks of the system: the monotonic one for durations, the real one for dates. */
+ * Clocks of the system: the monotonic one for durations, the same without corrections, and the real
+ * one for dates. */
 #include "clock.h"
 
 #include <stdio.h>
@@ -12,6 +13,14 @@ double clock_seconds(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+uint64_t clock_nanoseconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 double clock_now(void)

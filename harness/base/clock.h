@@ -2,10 +2,15 @@
  * Clocks. */
 #pragma once
 
+#include <stdint.h>
+
 enum { CLOCK_UTC_BYTES = 32 };
 
 /* Seconds since an arbitrary moment, for durations: this clock is never set back. */
 double clock_seconds(void);
+
+/* Nanoseconds since another one, for times of calls: nothing corrects the rate of this clock. */
+uint64_t clock_nanoseconds(void);
 
 /* Seconds since 1970, by the clock of dates. */
 double clock_now(void);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch_path.h"
 #include "log.h"
 #include "parameter_index.h"
 #include "source.h"
@@ -149,7 +150,18 @@ const struct table *cell_pattern_table(const struct workload *workload)
     static const struct table formulas = TABLE("pattern", patterns, pattern_count);
     static const struct table data = TABLE("source", sources, source_count);
 
-    return workload->index == INDEX_LOADED ? &data : &formulas;
+    return workload->index == INDEX_LOADED   ? &data
+           : workload->index == INDEX_ABSENT ? &table_of_launch_paths
+                                             : &formulas;
+}
+
+const struct table *cell_path_table(const struct workload *workload)
+{
+    static const size_t row_count = 1;
+    static const struct table none = {"path", &no_load_path, sizeof(no_load_path), &row_count,
+                                      NULL};
+
+    return workload->index == INDEX_ABSENT ? &none : &table_of_paths;
 }
 
 bool cell_refuse(char text[CELL_REASON_BYTES], const char *format, ...)
@@ -338,7 +350,8 @@ struct problem cell_problem(const struct cell *cell)
 
 uint32_t cell_copied_bytes(const struct cell *cell)
 {
-    const uint32_t bytes = cell->parameters[PARAMETER_refill_bytes];
+    const uint32_t refilled = cell->parameters[PARAMETER_refill_bytes];
+    const uint32_t bytes = refilled ? refilled : cell->parameters[PARAMETER_symbol_bytes];
 
     return bytes > 0 && cell->path->home != TABLE_PARAMETER ? bytes : 0;
 }
@@ -372,8 +385,9 @@ void cell_indices(const struct cell *cell, uint32_t block, uint32_t threads, uin
 
 uint32_t cell_blocks(const struct cell *cell)
 {
-    return cell->block_size ? (uint32_t)((cell->elements + cell->block_size - 1) / cell->block_size)
-                            : 0;
+    return cell_origin(cell)->tables
+               ? (uint32_t)((cell->elements + cell->block_size - 1) / cell->block_size)
+               : 0;
 }
 
 bool uses_grid_stride_loop(const struct cell *cell)

@@ -24,8 +24,9 @@ extern const size_t cache_state_count;
 struct cell {
     const struct workload *workload;
     const struct path *path;
-    const struct pattern *pattern; /* of sources.def where the workload reads indices */
-    uint64_t elements;   /* output elements, one for each thread; 1 to CELL_ELEMENTS_MAX */
+    /* of sources.def where the workload reads indices, of launch_path.h where it reads nothing */
+    const struct pattern *pattern;
+    uint64_t elements; /* output elements, one for each thread; 1 to CELL_ELEMENTS_MAX */
     uint32_t block_size; /* threads in a block: a multiple of 32, 32 to 1024 */
     const struct cache_state *cache_state;
     /* by enum parameter_index; 0 for those that the cell does not take */
@@ -139,8 +140,8 @@ __attribute__((format(printf, 2, 3))) bool cell_refuse(char text[CELL_REASON_BYT
 /* Everything that the output of the cell depends on. */
 struct problem cell_problem(const struct cell *cell);
 
-/* Bytes of the table that the host copies to the device before every launch. 0: none; kernel
- * parameters do not count, since every launch has them. */
+/* Bytes of the table that the host copies to the device before every launch, or as the launch. 0:
+ * none; kernel parameters do not count, since every launch has them. */
 uint32_t cell_copied_bytes(const struct cell *cell);
 
 /* Bytes of shared memory that a launch requests for the table or its copies. 0 for paths that do
@@ -158,10 +159,13 @@ void cell_indices(const struct cell *cell, uint32_t block, uint32_t threads, uin
 /* Entries of the table that the cell's path reads. */
 uint32_t cell_length(const struct cell *cell);
 
-/* The table with the pattern rows of a workload: patterns or sources. */
+/* The table with the pattern rows of a workload: patterns, sources or launch paths; and that with
+ * its paths. */
 const struct table *cell_pattern_table(const struct workload *workload);
+const struct table *cell_path_table(const struct workload *workload);
 
-/* Blocks of elements, one element for each thread; 0 for a user's kernel. */
+/* Blocks of elements, one element for each thread; 0 where no table of the program is read: of a
+ * user's kernel, and of launch paths. */
 uint32_t cell_blocks(const struct cell *cell);
 
 /* Whether the kernel has a grid-stride loop: threads go from element to element, and wait for an

@@ -19,16 +19,17 @@
 static const struct table cache_state_table = TABLE("cache_state", cache_states, cache_state_count);
 static const struct table parameter_table = TABLE("parameter", parameters, parameter_count);
 
-/* The table of the pattern's rows follows from the workload. */
-enum { PATTERN_ROW = 2, ELEMENTS_ROW = 3, CELL_ROWS = 6 };
+/* The tables of paths and patterns follow from the workload. */
+enum { PATH_ROW = 1, PATTERN_ROW, ELEMENTS_ROW, CELL_ROWS = 6 };
 
 static const struct field cell_rows[CELL_ROWS] = {
     {FIELD(field_row, struct cell, "workload", workload, REQUIRED), .table = &table_of_workloads,
      .about = "or the name of a user's kernel", .rules = PATTERN("^[A-Za-z_][A-Za-z0-9_]*$")},
-    {FIELD(field_row, struct cell, "path", path, REQUIRED), .table = &table_of_paths,
-     .rules = PATTERN_NAME},
+    {FIELD(field_row, struct cell, "path", path, REQUIRED), .rules = PATTERN_NAME},
     {FIELD(field_row, struct cell, "pattern", pattern, REQUIRED),
-     .about = "the source of the indices, where they are data", .rules = PATTERN_NAME},
+     .about = "the source of the indices, where they are data; the launch path, where no table is "
+              "read",
+     .rules = PATTERN_NAME},
     {FIELD(field_uint64, struct cell, "elements", elements, REQUIRED), .low = 1,
      .high = (double)CELL_ELEMENTS_MAX,
      .about = "output elements, one a thread; the size of a user's kernel", .rules = AT_LEAST(1)},
@@ -168,16 +169,18 @@ static void read_jit(const struct node *node, struct cell *cell)
 static void read_cell(const struct node *node, const struct field *field, void *base)
 {
     struct cell *cell = (struct cell *)((char *)base + field->offset);
-    struct field pattern = cell_rows[PATTERN_ROW];
+    struct field path = cell_rows[PATH_ROW], pattern = cell_rows[PATTERN_ROW];
 
     if (node_get(node, "kernel_file")) {
         read_user_cell(node, cell);
         read_jit(node, cell);
         return;
     }
-    fields_read(node, &(struct fields){cell_rows, PATTERN_ROW}, cell);
+    fields_read(node, &(struct fields){cell_rows, PATH_ROW}, cell);
     if (node_failed(node))
         return;
+    path.table = cell_path_table(cell->workload);
+    field_read(node, &path, cell);
     pattern.table = cell_pattern_table(cell->workload);
     field_read(node, &pattern, cell);
     fields_read(node, &(struct fields){cell_rows + PATTERN_ROW + 1, CELL_ROWS - PATTERN_ROW - 1},
@@ -187,7 +190,8 @@ static void read_cell(const struct node *node, const struct field *field, void *
     read_parameters(node, cell);
     read_jit(node, cell);
     /* A table of another size makes it a cell that this build does not have. */
-    node_integer(node, "array_bytes", array_bytes(cell), array_bytes(cell));
+    if (cell_table_bytes(cell) > 0)
+        node_integer(node, "array_bytes", array_bytes(cell), array_bytes(cell));
     if (cell_reads_file(cell))
         cell->index_file_hash = read_hash(node, "index_file_hash", false);
     if (cell->block_size % CBANK_WARP_THREADS != 0)

@@ -2,6 +2,7 @@
  * What the rows and numbers of a cell determine of its launch: the readers of the parameters of
  * READER_LAUNCH and READER_MEMORY. */
 #include "cell_launch.h"
+#include "launch_path.h"
 #include "parameter_index.h"
 
 static struct kernel_args arguments_of(const struct cell *cell, uint32_t other_bytes)
@@ -43,8 +44,10 @@ struct cell_launch cell_launch(const struct cell *cell)
         .table_bytes = table_bytes(cell->path, value),
         .copied_bytes = cell_copied_bytes(cell),
         .other_bytes = value[PARAMETER_polluter_bytes],
+        .parameter_bytes = value[PARAMETER_parameter_bytes],
         /* The input may be larger than the output. */
         .room = workload_input_elements(cell->workload, cell->elements),
-        .args = arguments_of(cell, value[PARAMETER_polluter_bytes]),
+        .args = cell_launch_path(cell) ? (struct kernel_args){0}
+                                       : arguments_of(cell, value[PARAMETER_polluter_bytes]),
     };
 }

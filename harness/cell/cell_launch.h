@@ -14,6 +14,7 @@ struct cell_launch {
     /* bytes of a table, which a texture or a constant bank may hold rounded up; of its part that
      * the host writes before every launch; and of data that is loaded beside it */
     uint32_t table_bytes, copied_bytes, other_bytes;
+    uint32_t parameter_bytes; /* of a kernel of launches.cu; 0: it has struct kernel_args */
     uint64_t room; /* elements of the input and of the output */
     struct kernel_args args; /* without addresses */
 };

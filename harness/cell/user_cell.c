@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "launch_path.h"
 #include "table.h"
 
 const struct workload user_workload = {.name = "kernel",
@@ -42,13 +43,22 @@ static const struct path own_paths[OWN_PATHS] = {
 
 static const struct cell_origin origins[CELL_ORIGIN_COUNT] = {
     {.number = CELL_OF_WORKLOAD,
+     .tables = true,
      .table_end = AXIS_PATTERN,
      .checked_by = " against the CPU",
      .look = "at nvidia-smi and the system's log for the GPU",
      .again = " and tries failed cells again",
      .obstacle = rows_obstacle},
+    {.number = CELL_OF_LAUNCH,
+     .unmodelled = "what a launch costs",
+     .table_end = AXIS_PATTERN,
+     .checked_by = " against what was sent",
+     .look = "at nvidia-smi and the system's log for the GPU",
+     .again = " and tries failed cells again",
+     .obstacle = launch_obstacle},
     {.number = CELL_OF_FILE,
      .compiled = true,
+     .unmodelled = "a user's kernel",
      .table_end = AXIS_ELEMENTS,
      .checked_by = "",
      .look = "in the kernel file for an access out of bounds or a loop without end",
@@ -57,7 +67,9 @@ static const struct cell_origin origins[CELL_ORIGIN_COUNT] = {
 
 const struct cell_origin *cell_origin(const struct cell *cell)
 {
-    return &origins[cell->kernel.name[0] ? CELL_OF_FILE : CELL_OF_WORKLOAD];
+    return &origins[cell->kernel.name[0]     ? CELL_OF_FILE
+                    : cell_launch_path(cell) ? CELL_OF_LAUNCH
+                                             : CELL_OF_WORKLOAD];
 }
 
 const char *cell_workload_name(const struct cell *cell)
@@ -67,12 +79,12 @@ const char *cell_workload_name(const struct cell *cell)
 
 uint32_t cell_table_bytes(const struct cell *cell)
 {
-    return cell_origin(cell)->compiled ? 0 : table_bytes(cell->path, cell->parameters);
+    return cell_origin(cell)->tables ? table_bytes(cell->path, cell->parameters) : 0;
 }
 
 uint32_t cell_table_width(const struct cell *cell)
 {
-    return cell_origin(cell)->compiled ? 0 : table_width(cell->parameters);
+    return cell_origin(cell)->tables ? table_width(cell->parameters) : 0;
 }
 
 static const struct path *path_named(const char *name)
@@ -132,6 +144,8 @@ static size_t place_of(const struct path *path)
     for (size_t i = 0; i < OWN_PATHS; i++)
         if (path == &own_paths[i])
             return path_count + (i == MIXED ? (size_t)OWN_PATHS : i);
+    if (path == &no_load_path)
+        return 0; /* no cell with it has another */
     return (size_t)(path - paths);
 }
 

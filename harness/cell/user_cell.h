@@ -9,14 +9,17 @@
 extern const struct workload user_workload;
 extern const struct pattern user_pattern;   /* "own" */
 
-/* Where a cell comes from, and what differs with it: the one place that tells a user's kernel from
- * a workload of this program. */
-enum cell_origin_number { CELL_OF_WORKLOAD, CELL_OF_FILE, CELL_ORIGIN_COUNT };
+/* Where a cell comes from, and what differs with it: the one place that tells a user's kernel, and
+ * a launch without a table, from the other workloads of this program. */
+enum cell_origin_number { CELL_OF_WORKLOAD, CELL_OF_LAUNCH, CELL_OF_FILE, CELL_ORIGIN_COUNT };
 
 struct cell_origin {
     enum cell_origin_number number; /* of tables in other rooms */
     bool
         compiled; /* its code is built from a kernel file, which may be missing, and may be wrong */
+    bool
+        tables; /* it reads a table of the program, by a path of paths.def: its loads are counted */
+    const char *unmodelled; /* what the engine model has no model of; NULL where it has one */
     enum cell_axis table_end; /* cells that are equal before it share a table of times */
     const char *checked_by; /* " against the CPU", or "" where each cell says it */
     /* where to look when it ended a run, and what --resume then does with failed cells */
@@ -28,7 +31,7 @@ struct cell_origin {
 
 const struct cell_origin *cell_origin(const struct cell *cell);
 
-/* Bytes of the cell's table, and of one entry. 0: a kernel file says them. */
+/* Bytes of the cell's table, and of one entry. 0: there is none, or a kernel file says them. */
 uint32_t cell_table_bytes(const struct cell *cell);
 uint32_t cell_table_width(const struct cell *cell);
 

@@ -6,6 +6,8 @@
 
 #include "cubin.h"
 #include "image.h"
+#include "launch_path.h"
+#include "parameter_index.h"
 #include "sha256.h"
 
 bool image_function(const void *cubin, size_t bytes, const char *prefix, struct kernel_sass *out)
@@ -22,11 +24,28 @@ bool image_function(const void *cubin, size_t bytes, const char *prefix, struct 
     return true;
 }
 
+/* Itanium C++ ABI name of launched<bytes>, or of the kernel that shows what a constant bank holds.
+ * False: the cell has another kernel. */
+static bool launch_symbol(const struct cell *cell, char prefix[256])
+{
+    const struct launch_path *launch = cell_launch_path(cell);
+
+    if (launch && launch->work == WORK_KERNEL)
+        snprintf(prefix, 256, "_Z8launchedILj%" PRIu32 "EE",
+                 cell->parameters[PARAMETER_parameter_bytes]);
+    else
+        snprintf(prefix, 256, "launch_held");
+    return launch;
+}
+
 bool image_kernel(const void *cubin, size_t bytes, const struct cell *cell, struct kernel_sass *out)
 {
     const bool loaded = cell->workload->index == INDEX_LOADED;
     const char *pattern = loaded ? "source" : cell->pattern->name;
     char prefix[256], path[64], sized[96] = "";
+
+    if (launch_symbol(cell, prefix))
+        return image_function(cubin, bytes, prefix, out);
 
     /* Itanium C++ ABI name of kernel<workload_W<variant>, path_P, pattern_T>, or sized<path_P,
      * width> in place of path_P. */

@@ -13,6 +13,7 @@
 #include "document.h"
 #include "judge.h"
 #include "judge_json.h"
+#include "launch_path.h"
 #include "log.h"
 #include "normal.h"
 #include "series.h"
@@ -48,23 +49,29 @@ struct question {
 /* -- reading ----------------------------------------------------------------------------------- */
 
 /* Sets what the noise of a cell depends on: its kernel and memory space, whether its caches are
- * flushed, and whether memory is copied before every launch. False where the text is no
+ * flushed, and whether the host takes part in every launch. False where the text is no
  * identity. */
 static bool take_identity(struct asked_cell *cell)
 {
-    enum { WORKLOAD, PATH, CACHE_STATE = 5, COORDINATES };
+    enum { WORKLOAD, PATH, PATTERN, CACHE_STATE = 5, COORDINATES };
     static const struct table states = TABLE("cache state", cache_states, cache_state_count);
     static const char copied[] = "refill_bytes=";
     char text[CELL_IDENTITY_BYTES], *rest = text, *part;
     const struct cache_state *state = NULL;
+    const struct workload *workload = NULL;
     const struct path *path = NULL;
+    struct cell launch = {0};
     bool refilled = false;
     size_t i = 0;
 
     memcpy(text, cell->identity, sizeof(text));
     for (; (part = strsep(&rest, "/")); i++) {
-        if (i == WORKLOAD)
+        if (i == WORKLOAD) {
             snprintf(cell->kernel, sizeof(cell->kernel), "%s", part);
+            workload = table_find(&table_of_workloads, part);
+        }
+        if (i == PATTERN && workload && workload->index == INDEX_ABSENT)
+            launch.pattern = table_find(&table_of_launch_paths, part);
         if (i == PATH) {
             snprintf(cell->space, sizeof(cell->space), "%s", part);
             path = table_find(&table_of_paths, part);
@@ -75,7 +82,9 @@ static bool take_identity(struct asked_cell *cell)
             refilled = atof(part + strlen(copied)) > 0;
     }
     cell->cold = state && state->flush;
-    cell->copies = refilled && !(path && path->home == TABLE_PARAMETER);
+    launch.workload = launch.pattern ? workload : NULL;
+    cell->copies = launch.workload ? cell_waits_for_host(&launch)
+                                   : refilled && !(path && path->home == TABLE_PARAMETER);
     return state;
 }
 

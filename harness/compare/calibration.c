@@ -9,6 +9,7 @@
 
 #include "cell_json.h"
 #include "device_json.h"
+#include "launch_path.h"
 #include "log.h"
 #include "schema.h"
 #include "side.h"
@@ -46,7 +47,7 @@ static enum status calibrate_cell(const struct side_identity *identity,
         return STATUS_OK;
     evidence->before =
         deviation_default(side_unmeasured(identity, &from->cell) ? CAUSE_WIDEST : CAUSE_PROCESS,
-                          evidence->flush, cell_copied_bytes(&from->cell) > 0, estimate.ns);
+                          evidence->flush, cell_waits_for_host(&from->cell), estimate.ns);
     evidence->before.value = fmax(evidence->before.value, estimate.within);
     return STATUS_OK;
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch_path.h"
 #include "log.h"
 #include "lone_cells.h"
 #include "normal.h"
@@ -247,7 +248,7 @@ static enum status prepare(const struct comparison *comparison, struct compariso
     judged->occasions = cell->gpu->occasions;
     judged->later = cell->gpu->later;
     judged->cold = cell->cell.cache_state->flush;
-    judged->copies = cell_copied_bytes(&cell->cell) > 0;
+    judged->copies = cell_waits_for_host(&cell->cell);
     judged->of_user = cell->cell.kernel.name[0];
     for (size_t i = 0; i < SIDES && !comparison->options.one_process; i++)
         judged->unmeasured |= side_unmeasured(&cell->gpu->sides[i]->identity, &cell->cell);

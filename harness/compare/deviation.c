@@ -42,7 +42,7 @@ const struct field deviation_rows[DEVIATION_ROWS] = {
 enum cells {
     CELLS_HOT,
     CELLS_COLD, /* of that cache state */
-    CELLS_COPIES, /* memory is copied before every launch */
+    CELLS_COPIES, /* the host takes part in every launch: most copy memory */
     CELLS
 };
 

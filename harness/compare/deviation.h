@@ -63,7 +63,7 @@ enum { OCCASION_SECONDS = 60, LATER_SECONDS = 600 };
 #define LATER_BASIS    "assumed: no board was measured hours apart"
 
 /* The default deviation for a cause, of a cell of `ns`. `cold`: caches are flushed
- * before every launch; `copies`: memory is copied. */
+ * before every launch; `copies`: the host takes part in each. */
 struct deviation deviation_default(enum deviation_cause cause, bool cold, bool copies, double ns);
 
 /* Whether committed results have several processes of such cells on such a GPU: of a kernel of the

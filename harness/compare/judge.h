@@ -91,7 +91,7 @@ struct judged_side {
 /* A question about a cell, and the answer. The caller sets the first half and zeroes the rest. */
 struct judged_cell {
     struct judged_side sides[SIDES];
-    bool cold, copies; /* caches are flushed, or memory is copied, before every launch */
+    bool cold, copies; /* caches are flushed before every launch, or the host takes part in it */
     double occasions, later; /* weights of what these add, see deviation_weight */
     bool plans_differ; /* buffers may have other addresses: the difference between plans is added */
     bool doubtful; /* a flag allows no conclusion from the time, except that it is the same, or

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "launch_path.h"
 #include "log.h"
 #include "normal.h"
 #include "side.h"
@@ -89,7 +90,7 @@ static enum status ask(const struct side_cell *cell, const struct normal_cell *n
     base->processes = out->boards = normal->boards;
     base->clock_mhz = normal->clock_mhz;
     out->cold = cell->cell.cache_state->flush;
-    out->copies = cell_copied_bytes(&cell->cell) > 0;
+    out->copies = cell_waits_for_host(&cell->cell);
     if (normal->boards > 1)
         out->other_boards =
             (struct deviation){normal->deviation, normal->boards - 1, DEVIATION_BOARDS};

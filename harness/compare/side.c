@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "device_json.h"
 #include "files.h"
+#include "launch_path.h"
 #include "log.h"
 #include "memory.h"
 #include "parallel.h"
@@ -220,7 +221,7 @@ bool side_unmeasured(const struct side_identity *identity, const struct cell *ce
 {
     return cell->kernel.name[0] ||
            !deviation_measured(identity->device.name, cell->workload->name, cell->path->name,
-                               cell->cache_state->flush, cell_copied_bytes(cell) > 0);
+                               cell->cache_state->flush, cell_waits_for_host(cell));
 }
 
 /* -- results ----------------------------------------------------------------------------------- */

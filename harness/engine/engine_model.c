@@ -12,6 +12,7 @@
 #include "estimate.h"
 #include "image.h"
 #include "log.h"
+#include "user_cell.h"
 
 struct engine_session {
     const struct engine_options *options;
@@ -175,9 +176,12 @@ static enum status model_time(struct engine_session *session, struct result *res
             break;
         if (result->cells[i].status != CELL_PENDING)
             continue;
-        if (cell_blocks(&result->cells[i].cell) == 0) {
-            engine_end_cell(&result->cells[i], CELL_SKIPPED,
-                            "the engine model has no model of a user's kernel");
+
+        const char *unmodelled = cell_origin(&result->cells[i].cell)->unmodelled;
+
+        if (unmodelled) {
+            engine_end_cell(&result->cells[i], CELL_SKIPPED, "the engine model has no model of %s",
+                            unmodelled);
             continue;
         }
         if (requested_blocks_obstacle(&result->cells[i].cell,

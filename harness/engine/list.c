@@ -12,6 +12,7 @@
 #include "field.h"
 #include "grid.h"
 #include "image.h"
+#include "launch_path.h"
 #include "log.h"
 #include "parameter_index.h"
 #include "plan_options.h"
@@ -43,7 +44,9 @@ static const struct names
     scopes =
         WORDS([INDEX_THREAD] = "thread", [INDEX_BLOCK] = "block", [INDEX_IMMEDIATE] = "immediate"),
     indices = WORDS([INDEX_COMPILED] = "compiled", [INDEX_SWITCHED] = "switched",
-                    [INDEX_SWITCHED_LENGTH] = "switched_length", [INDEX_LOADED] = "loaded"),
+                    [INDEX_SWITCHED_LENGTH] = "switched_length", [INDEX_LOADED] = "loaded",
+                    [INDEX_ABSENT] = "none"),
+    launch_work = WORDS([WORK_KERNEL] = "kernel", [WORK_COPY] = "copy", [WORK_LOAD] = "load"),
     kinds = {.names = counter_kind_names};
 
 static const char *const parameter_words[PARAMETER_COUNT] = {
@@ -177,6 +180,14 @@ static const struct field source_fields[] = {
      .names = &parameter_names},
     {OF(pattern, field_reference, formula)},
     {OF(pattern, field_reference, summary)},
+};
+static const struct field launch_path_fields[] = {
+    {FIELD(field_reference, struct launch_path, "name", pattern.name, REQUIRED)},
+    {OF(launch_path, field_name, work), .names = &launch_work},
+    {OF(launch_path, field_bool, by_host)},
+    {FIELD(field_bits, struct launch_path, "parameters", pattern.parameter_mask, REQUIRED),
+     .names = &parameter_names},
+    {FIELD(field_reference, struct launch_path, "summary", pattern.summary, REQUIRED)},
 };
 static const struct field parameter_fields[] = {
     {OF(parameter, field_reference, name)},    {OF(parameter, field_reference, option)},
@@ -328,6 +339,8 @@ static const struct list lists[] = {
      TABLE("pattern", patterns, pattern_count), FIELDS(pattern_fields)},
     {"sources", "Sources: where the indices of lookups come from", 2, NULL,
      TABLE("source", sources, source_count), FIELDS(source_fields)},
+    {"launch_paths", "Launch paths: how a launch, or what it reads, comes to the device", 4, NULL,
+     TABLE("launch path", launch_paths, launch_path_count), FIELDS(launch_path_fields)},
     {"parameters", "Parameters: numbers that a pattern, a source or a workload takes", 5, NULL,
      TABLE("parameter", parameters, parameter_count), FIELDS(parameter_fields)},
     {"sweeps", "Sweeps: plans by a name", 1, NULL, TABLE("sweep", sweeps, sweep_count),

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "launch_path.h"
 #include "log.h"
 #include "memory.h"
 #include "parameter_index.h"
@@ -19,7 +20,8 @@
 struct axes {
     const struct plan_options *options;
     const struct workload *workload;
-    const struct selection *patterns; /* or sources */
+    const struct selection *patterns; /* or sources, or launch paths */
+    const struct selection *paths;
     const struct integers *elements, *block_sizes;
     struct selection own_patterns; /* owned: the row's */
     struct integers own_elements, own_block_sizes;
@@ -47,9 +49,9 @@ enum status plan_add(struct plan *plan, const struct cell *cell)
 }
 
 /* Adds all parameters and paths for the other axes of a cell; the last parameter varies fastest. */
-static enum status add_paths(const struct plan_options *options, struct cell cell,
-                             struct plan *plan)
+static enum status add_paths(const struct axes *axes, struct cell cell, struct plan *plan)
 {
+    const struct plan_options *options = axes->options;
     const uint32_t parameter_mask = taken_parameters(&cell);
     size_t turn[PARAMETER_COUNT] = {0}, k;
 
@@ -59,10 +61,10 @@ static enum status add_paths(const struct plan_options *options, struct cell cel
                 cell.parameters[i] =
                     parameter_kept(&parameters[i],
                                    (uint32_t)options->parameters[i].values[turn[i]]);
-        for (size_t i = 0; i < options->paths.count; i++) {
+        for (size_t i = 0; i < axes->paths->count; i++) {
             enum status status;
 
-            cell.path = options->paths.rows[i];
+            cell.path = axes->paths->rows[i];
             status = plan_add(plan, &cell);
             if (status != STATUS_OK)
                 return status;
@@ -94,7 +96,7 @@ static enum status add_cells(const struct axes *axes, struct cell like, struct p
         like.cache_state = cache_states_asked->rows[i / patterns_count % cache_states_asked->count];
         like.block_size = (uint32_t)axes->block_sizes->values[per_size % sizes];
         like.elements = axes->elements->values[per_size / sizes];
-        status = add_paths(axes->options, like, plan);
+        status = add_paths(axes, like, plan);
         if (status != STATUS_OK)
             return status;
     }
@@ -135,22 +137,25 @@ static enum status open_file(const struct plan_options *options, struct index_li
 static enum status open_axes(const struct plan_options *options, const struct workload *workload,
                              struct axes *out)
 {
-    static const struct table formulas = TABLE("pattern", patterns, pattern_count);
     static const struct table data = TABLE("source", sources, source_made_count);
-    const bool loaded = workload->index == INDEX_LOADED;
+    static const void *no_load_paths[] = {&no_load_path};
+    static const struct selection no_paths = {.rows = no_load_paths, .count = 1};
+    const bool loaded = workload->index == INDEX_LOADED, none = workload->index == INDEX_ABSENT;
     enum status status = STATUS_OK;
 
     *out = (struct axes){.options = options, .workload = workload};
     /* If only a file is named, sources are not wanted. */
     if (!loaded || !options->indices_path)
-        status = table_select(loaded ? &data : &formulas, workload->patterns, &out->own_patterns);
+        status = table_select(loaded ? &data : cell_pattern_table(workload), workload->patterns,
+                              &out->own_patterns);
     if (status != STATUS_OK)
         return status;
     status = plan_integers("elements", workload->elements, &out->own_elements);
     if (status != STATUS_OK)
         return status;
     status = plan_integers("block-size", workload->block_sizes, &out->own_block_sizes);
-    out->patterns = loaded ? &options->sources : &options->patterns;
+    out->paths = none ? &no_paths : &options->paths;
+    out->patterns = loaded ? &options->sources : none ? &options->launch_paths : &options->patterns;
     if (out->patterns->count == 0)
         out->patterns = &out->own_patterns;
     out->elements = options->elements.count ? &options->elements : &out->own_elements;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "launch_path.h"
 #include "log.h"
 #include "parameter_index.h"
 #include "plan_kernels.h"
@@ -169,9 +170,17 @@ const struct option_row plan_option_rows[] = {
      .argument = "LIST",
      .help = "load paths, or all (default constant,global,readonly)",
      .kind = &option_selection,
-     PLAN(paths),
+     .offset = offsetof(struct plan_options, paths),
+     .given = offsetof(struct plan_options, paths_given),
      .table = TABLE("path", paths, path_count),
      .fallback = "constant,global,readonly"},
+    {.name = "launch-path",
+     .topic = TOPIC_PLAN,
+     .argument = "LIST",
+     .help = "launch paths of launch_overhead, or all (default: the workload's own)",
+     .kind = &option_selection,
+     PLAN(launch_paths),
+     .table = TABLE("launch path", launch_paths, launch_path_count)},
     {.name = "jit",
      .topic = TOPIC_PLAN,
      .help = "let the driver compile the kernels, from PTX, in place of the toolkit",
@@ -490,21 +499,71 @@ enum status plan_integers(const char *option, const char *text, struct integers 
 
 bool plan_options_given(const struct plan_options *options)
 {
-    bool given =
-        options->given || options->cache_states_given || options->kernel.given || options->jit;
+    bool given = options->given || options->paths_given || options->cache_states_given ||
+                 options->kernel.given || options->jit;
 
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
         given = given || options->named[i];
     return given;
 }
 
-enum status plan_options_check(const struct plan_options *options)
+/* What workloads of a plan take. */
+struct taken {
+    bool patterns, sources, launch_paths, paths;
+};
+
+static struct taken what_is_taken(const struct plan_options *options)
+{
+    struct taken taken = {0};
+
+    for (size_t i = 0; i < options->workloads.count; i++) {
+        const struct workload *workload = options->workloads.rows[i];
+        const bool none = workload->index == INDEX_ABSENT;
+
+        taken.launch_paths = taken.launch_paths || none;
+        taken.paths = taken.paths || !none;
+        taken.sources = taken.sources || workload->index == INDEX_LOADED;
+        taken.patterns = taken.patterns || (!none && workload->index != INDEX_LOADED);
+    }
+    return taken;
+}
+
+/* Checks the options for workloads of some kinds: one of the workloads must be of it. */
+static enum status check_kinds(const struct plan_options *options)
 {
     const struct integers *bytes = &options->parameters[PARAMETER_table_bytes];
-    /* a table is larger than those of patterns */
-    bool loaded = false, computed = false, large = false;
+    const struct taken taken = what_is_taken(options);
+    bool large = false; /* a table is larger than those of patterns */
+
+    for (size_t i = 0; i < bytes->count; i++)
+        large = large || bytes->values[i] > CBANK_TABLE_BYTES;
+    if (options->paths_given && !taken.paths)
+        return log_error(STATUS_USAGE, "--path: these workloads read no table; name their "
+                                       "--launch-path");
+    if (options->launch_paths.count && !taken.launch_paths)
+        return log_error(STATUS_USAGE, "--launch-path: these workloads read tables; name "
+                                       "--workload launch_overhead");
+    if (options->patterns.count && !taken.patterns)
+        return taken.sources
+                   ? log_error(STATUS_USAGE, "--pattern: the indices of these workloads are data; "
+                                             "name their --source")
+                   : log_error(STATUS_USAGE, "--pattern: these workloads read no table");
+    if (!taken.sources && large)
+        return log_error(STATUS_USAGE,
+                         "--table-bytes: the table of a pattern has %u bytes at most; larger ones "
+                         "are for --workload lookup",
+                         CBANK_TABLE_BYTES);
+    if ((options->sources.count || options->indices_path) && !taken.sources)
+        return log_error(STATUS_USAGE,
+                         "--%s: no indices of these workloads are data; name --workload lookup",
+                         options->sources.count ? "source" : "indices");
+    return STATUS_OK;
+}
+
+enum status plan_options_check(const struct plan_options *options)
+{
     const struct kernel_options *kernel = &options->kernel;
-    bool others = options->given; /* than a kernel takes */
+    bool others = options->given || options->paths_given; /* than a kernel takes */
     char values[PARAMETER_VALUES_BYTES];
 
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
@@ -531,25 +590,5 @@ enum status plan_options_check(const struct plan_options *options)
                 return log_error(STATUS_USAGE, "--%s: %" PRIu64 " is not %s %s",
                                  parameters[i].option, options->parameters[i].values[k],
                                  parameter_values_text(&parameters[i], values), parameters[i].unit);
-    for (size_t i = 0; i < bytes->count; i++)
-        large = large || bytes->values[i] > CBANK_TABLE_BYTES;
-    for (size_t i = 0; i < options->workloads.count; i++) {
-        const struct workload *workload = options->workloads.rows[i];
-
-        loaded = loaded || workload->index == INDEX_LOADED;
-        computed = computed || workload->index != INDEX_LOADED;
-    }
-    if (options->patterns.count && !computed)
-        return log_error(STATUS_USAGE,
-                         "--pattern: the indices of these workloads are data; name their --source");
-    if (!loaded && large)
-        return log_error(STATUS_USAGE,
-                         "--table-bytes: the table of a pattern has %u bytes at most; larger ones "
-                         "are for --workload lookup",
-                         CBANK_TABLE_BYTES);
-    if ((options->sources.count || options->indices_path) && !loaded)
-        return log_error(STATUS_USAGE,
-                         "--%s: no indices of these workloads are data; name --workload lookup",
-                         options->sources.count ? "source" : "indices");
-    return STATUS_OK;
+    return check_kinds(options);
 }

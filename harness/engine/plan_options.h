@@ -34,12 +34,13 @@ struct plan_options {
         cache_states; /* rows of these tables; no patterns: each workload's own */
     struct selection sources; /* for workloads that read indices; none: the workload's
                                * own */
+    struct selection launch_paths; /* for workloads that read no table; none: all */
     const char *indices_path; /* a file of indices in addition; NULL: none */
     struct integers elements, block_sizes; /* none: each workload's own */
     struct integers parameters[PARAMETERS_MAX]; /* by enum parameter_index */
     bool named[PARAMETERS_MAX]; /* those of them that were given */
     bool jit; /* the driver compiles the kernels */
-    bool cache_states_given;
+    bool paths_given, cache_states_given;
     bool given; /* one of the others was given */
 };
 
@@ -81,12 +82,12 @@ struct measure_options {
 extern const struct preset sweeps[];
 extern const size_t sweep_count;
 
-enum { PLAN_OPTION_COUNT = 11 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 16 };
+enum { PLAN_OPTION_COUNT = 12 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 16 };
 
 enum { KERNEL_OPTION_COUNT = 10 };
 
 /* Rows of these: --jit and, the last, --cache-state are also for kernels of users. */
-enum { PLAN_OPTION_JIT = 4, PLAN_OPTION_CACHE_STATE = PLAN_OPTION_COUNT - 1 };
+enum { PLAN_OPTION_JIT = 5, PLAN_OPTION_CACHE_STATE = PLAN_OPTION_COUNT - 1 };
 extern const struct option_row plan_option_rows[PLAN_OPTION_COUNT];
 extern const struct option_row kernel_option_rows[KERNEL_OPTION_COUNT]; /* of plan_options.kernel */
 extern const struct option_row measure_option_rows[MEASURE_OPTION_COUNT];
@@ -98,6 +99,6 @@ enum status plan_integers(const char *option, const char *text, struct integers 
 bool plan_options_given(const struct plan_options *options);
 
 /* Checks that workloads take the options for workloads of their kind: patterns, or sources, a file
- * of indices and large tables; a user's kernel takes cache states alone. STATUS_USAGE, logged, if
- * one would be ignored. */
+ * of indices and large tables, or launch paths; a user's kernel takes cache states alone.
+ * STATUS_USAGE, logged, if one would be ignored. */
 enum status plan_options_check(const struct plan_options *options);

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "launch_path.h"
 #include "path.h"
 #include "series.h"
 
@@ -204,6 +205,7 @@ void stopping_criterion_end(const struct stopping_criterion *stopping_criterion,
 void stopping_criterion_clock(struct cell_result *cell, double *mhz, size_t count)
 {
     static const double varied = 0.01; /* of the median: a greater range is flagged */
+    const struct launch_path *launch = cell_launch_path(&cell->cell);
     struct cell_time *time = &cell->time;
     size_t known = 0;
 
@@ -212,7 +214,9 @@ void stopping_criterion_clock(struct cell_result *cell, double *mhz, size_t coun
             mhz[known++] = mhz[i];
     stats_sort(mhz, known);
     time->sm_clock_mhz = known ? stats_median(mhz, known) : NAN;
-    time->cycles = time->summary.value * 1e-3 * time->sm_clock_mhz;
+    /* A call of the host takes no cycles of the SMs. */
+    time->cycles =
+        launch && launch->by_host ? NAN : time->summary.value * 1e-3 * time->sm_clock_mhz;
     if (known && mhz[known - 1] - mhz[0] > varied * time->sm_clock_mhz)
         cell->flags |= FLAG_CLOCK_VARIED;
 }

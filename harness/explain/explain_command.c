@@ -11,6 +11,7 @@
 #include "device_json.h"
 #include "document.h"
 #include "explain.h"
+#include "launch_path.h"
 #include "log.h"
 #include "result_indices.h"
 #include "text_print.h"
@@ -180,7 +181,7 @@ static const struct grid_column columns[] = {
 /* Whether a cell is explained: it is named, or all are, and it was not skipped. */
 static bool is_explained(const struct explain_options *options, const struct cell_result *cell)
 {
-    return cell->status != CELL_SKIPPED &&
+    return cell->status != CELL_SKIPPED && !cell_launch_path(&cell->cell) &&
            (!options->cell || cell_is_named(&cell->cell, options->cell));
 }
 

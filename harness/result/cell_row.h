@@ -51,6 +51,7 @@ enum cell_view {
     VIEW_COUNTERS = 1 << 9, /* counters --csv: before the counters */
     VIEW_ORIGIN = 1 << 8, /* its origin */
     VIEW_KERNEL = 1 << 10, /* the matrix of a user's kernel */
+    VIEW_LAUNCH = 1 << 11, /* that of launch paths */
     VIEW_MATRICES = VIEW_MEASURED | VIEW_MODELLED,
 };
 

@@ -157,6 +157,13 @@ static void title_of_workload(const struct cell_row *row, const struct common *c
         text_join(out, TEXT_PARAGRAPH_BYTES, ", ", "modelled");
 }
 
+static void title_of_launch(const struct cell_row *row, const struct common *common,
+                            char out[TEXT_PARAGRAPH_BYTES])
+{
+    snprintf(out, TEXT_PARAGRAPH_BYTES, "%s", row->cell->workload->name);
+    cell_parameters_text(row->cell, common->parameters, ", ", out, TEXT_PARAGRAPH_BYTES);
+}
+
 static void name_pattern(const struct cell *cell, const struct common *common,
                          char name[NAME_BYTES])
 {
@@ -177,6 +184,7 @@ static const struct matrix_words {
     void (*name_pattern)(const struct cell *cell, const struct common *common,
                          char name[NAME_BYTES]);
 } words[CELL_ORIGIN_COUNT] = {[CELL_OF_WORKLOAD] = {title_of_workload, name_pattern},
+                              [CELL_OF_LAUNCH] = {title_of_launch, name_pattern},
                               [CELL_OF_FILE] = {title_of_kernel, name_size}};
 
 /* The axis of the rows from the first on that have one pattern; whether it has a cell that is not
@@ -227,6 +235,7 @@ unsigned matrix_view(const struct cell_row *row)
     const unsigned views[CELL_ORIGIN_COUNT] = {[CELL_OF_WORKLOAD] = row->result->modelled_time
                                                                         ? VIEW_MODELLED
                                                                         : VIEW_MEASURED,
+                                               [CELL_OF_LAUNCH] = VIEW_LAUNCH,
                                                [CELL_OF_FILE] = VIEW_KERNEL};
 
     return views[cell_origin(row->cell)->number];

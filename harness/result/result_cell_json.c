@@ -220,7 +220,7 @@ static const struct field duration_rows[] = {
      .column = COLUMN(.heading = "its high", .key = "duration_ci_high_ns", .format = text_time,
                       .views = VIEW_CELLS | VIEW_TIME, .place = 690)},
     {FIELD(field_uint32, struct cell_duration, "launches", launches, REQUIRED),
-     .rules = AT_LEAST(1)},
+     .about = "0 of a cell that launches no kernel", .rules = AT_LEAST(0)},
     {FIELD(field_numbers, struct cell_duration, "samples", samples, LATER),
      .about = "ns of each launch, in the order taken: of the buffer sets in turn"},
     {FIELD(field_reference, struct cell_duration, "null_reason", reason, NULLABLE),

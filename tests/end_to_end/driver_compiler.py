@@ -463,6 +463,30 @@ class Document(Case):
         self.measure(to="new.json", images=images)
         self.cbank("compare", "old.json", "new.json", "--threshold=5%")
 
+    def launch_path(self, setting, path):
+        """A gate fails where calls, or a graph's launches, take longer."""
+        costs = {"launch_us": 2, "copy_us": 5, "load_us": 300, "graph_ns": 0}
+        plan = ("--workload", "launch_overhead", "--parameter-bytes", "64", "--symbol-bytes", "4")
+
+        def cost(**more):
+            return ",".join(f"{key}={value}" for key, value in {**costs, **more}.items())
+
+        for name in ("a.json", "b.json", "c.json"):
+            self.cbank("run", *plan, "--json", name, simulated=cost())
+        self.cbank(
+            *("gate", "a.json,b.json,c.json", *plan, "--processes=3", "--threshold=10%"),
+            *("--json", "gate.json"),
+            simulated=cost(**{setting: 3 * costs[setting] + 300}),
+            status=1,
+        )
+        regressed = {
+            cell["pattern"]
+            for cell in read_json(self.path("gate.json"))["cells"]
+            if cell["verdict"] == "regressed"
+        }
+        self.assertIn(path, regressed)
+        self.assertLessEqual(regressed, {path, "stream"} if path == "graph" else {path})
+
     def test_each_row(self):
         planted = {
             "what its compiler makes: opcodes": lambda: self.of_part("opcodes"),
@@ -479,13 +503,23 @@ class Document(Case):
             "clocks that it sets lower": self.clocks,
             "memory that it reports as damaged": self.memory,
             "the machine code that the toolkit made": self.toolkit,
+            "the cost of a launch in a stream, by the bytes of its parameters": (
+                lambda: self.launch_path("launch_us", "stream")
+            ),
+            "the cost of a launch in a graph, by the bytes of its parameters": (
+                lambda: self.launch_path("graph_ns", "graph")
+            ),
+            "the cost of a copy to a symbol": lambda: self.launch_path("copy_us", "symbol_copy"),
+            "the cost of loading a module with 64 KB of constants": (
+                lambda: self.launch_path("load_us", "module_load")
+            ),
         }
         rows = table_of_docs()
         # Nothing on a simulated GPU has these.
         of_a_gpu = {change for change, seen in rows.items() if seen.startswith("not seen")}
         elsewhere = {"the energy of a launch"}  # energy.py
         self.assertEqual(set(rows), set(planted) | of_a_gpu | elsewhere)
-        self.assertEqual(len(of_a_gpu - set(planted)), 4)
+        self.assertEqual(len(of_a_gpu - set(planted)), 3)
         for change, check in planted.items():
             with self.subTest(change):
                 check()

@@ -132,7 +132,7 @@ SETS = {
     AXES: "block-size elements indices pattern source",
     "run spaces calibrate advise gate": "cache-state",
     # cells of a plan; advise compares all paths for one of them
-    "run calibrate gate": "path quick sweep workload",
+    "run calibrate gate": "launch-path path quick sweep workload",
     # how a plan or a kernel is measured
     "run spaces calibrate gate": (
         "against-compiler against-options anonymous compiler compiler-options compiler-seconds"

@@ -336,7 +336,7 @@ class Completion(unittest.TestCase):
         listed = json.loads(cbank("list", "--json"))
         for words, wanted in (
             (("",), [*command_names(), "help"]),
-            (("run", "--p"), ["--path", "--pattern", "--polluter-bytes"]),
+            (("run", "--p"), ["--parameter-bytes", "--path", "--pattern", "--polluter-bytes"]),
             (
                 ("characterize", "--"),
                 [
@@ -354,6 +354,7 @@ class Completion(unittest.TestCase):
             (("report", "--"), ["--help", "--output"]),
             (("help", "co"), ["compare", "contribute", "convert", "counters"]),
             (("run", "--pattern", "=", "per_warp,ps"), ["per_warp,pseudo_random"]),
+            (("run", "--launch-path", "stream,sy"), ["stream,symbol_copy"]),
             (("list", ""), None if "asan" in CBANK else list(listed)),
             (("show", "READ"), ["README.md"]),
             (("characterize", "--replay", "READ"), ["README.md"]),

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Every call of the engine fails once: a walk over the calls that a run of three cells makes on
-the simulated GPU. Each is planted to fail once, and to fail from then on, as a device that is
-lost does; those that wait also never to come back. The classes of errors take turns over the
-first, a middle and the last call of each function; so do one call and all from then on.
+the simulated GPU, and one of each launch path. Each is planted to fail once, and to fail from then
+on, as a device that is lost does; those that wait also never to come back. The classes of errors
+take turns over the first, a middle and the last call of each function; so do one call and all from
+then on.
 CBANK_TEST=full: these have every class, and the classes take turns over all other calls."""
 
 import concurrent.futures
@@ -31,7 +32,21 @@ PLAN = [
     "--sample-us",
     "20",
 ]
-CELLS = 3
+LAUNCHES = [
+    "--workload",
+    "launch_overhead",
+    "--parameter-bytes",
+    "16384",
+    "--symbol-bytes",
+    "1024",
+    "--duration",
+    "--seed",
+    "1",
+    "--sample-us",
+    "20",
+    "--max-samples",
+    "10",
+]
 # Calls that undo another: where they fail, nothing else is to blame for a leak.
 ENDS = re.compile("Free|Destroy|Unload|Close|Shutdown|Deinit|DeInit|Disable", re.IGNORECASE)
 # Calls that wait while cells are measured. A call before that may take as long as opening a device.
@@ -45,8 +60,8 @@ CALL = re.compile(r"\b(cuda|cu|cupti|nvml)[A-Z]\w+")
 class Run:
     """One run in a folder of its own."""
 
-    def __init__(self, folder, planted):
-        self.folder, self.planted = folder, planted
+    def __init__(self, folder, planted, plan):
+        self.folder, self.planted, self.plan = folder, planted, plan
         self.path = os.path.join(folder, "x.json")
         self.leaks = os.path.join(folder, "leaks")
 
@@ -75,7 +90,7 @@ class Run:
     def wrong(self):
         """The first thing that the program did wrong; None when nothing is."""
         patience = ["--watchdog-slack", "0.5"] if self.planted.startswith("hang=") else []
-        code, said = self.cbank(self.planted, "--json", "x.json", *PLAN, *patience)
+        code, said = self.cbank(self.planted, "--json", "x.json", *self.plan, *patience)
         result = self.result()
         if code not in (0, 1, 3):
             return f"exit {code}: {said}"
@@ -145,11 +160,11 @@ class Run:
     "no program for the simulated GPU: make simulated, with a CUDA toolkit",
 )
 class Walk(unittest.TestCase):
-    def calls(self):
+    def calls(self, plan):
         """By function, how often a run without faults calls it."""
         with tempfile.TemporaryDirectory() as folder:
             log = os.path.join(folder, "calls")
-            code, said = Run(folder, "").cbank(f"log={log}", "--json", "x.json", *PLAN)
+            code, said = Run(folder, "", plan).cbank(f"log={log}", "--json", "x.json", *plan)
             self.assertEqual(code, 0, said)
             with open(log, encoding="utf-8") as file:
                 functions = [line.split()[1] for line in file]
@@ -174,12 +189,12 @@ class Walk(unittest.TestCase):
                 if function in WAITS:
                     yield f"hang={function}:{nth}"
 
-    def test_every_call_fails_once(self):
-        calls, found, lock = self.calls(), [], threading.Lock()
+    def walk(self, plan):
+        calls, found, lock = self.calls(plan), [], threading.Lock()
 
         def try_one(planted):
             with tempfile.TemporaryDirectory() as folder:
-                wrong = Run(folder, planted).wrong()
+                wrong = Run(folder, planted, plan).wrong()
             if wrong:
                 with lock:
                     found.append(f"{planted}: {wrong}")
@@ -192,6 +207,12 @@ class Walk(unittest.TestCase):
             file=sys.stderr,
         )
         self.assertEqual(found, [], "\n".join(found[:40]))
+
+    def test_every_call_fails_once(self):
+        self.walk(PLAN)
+
+    def test_every_call_of_launch_paths_fails_once(self):
+        self.walk(LAUNCHES)
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ void counting_add(const struct launch *launch, double cycles, double *values)
 {
     if (launch->function->row->of_cell)
         add_cell(launch, cycles, values);
-    else if (launch->user)
+    else if (launch->user || launch->function->row->of_launch_path)
         add_user(launch, cycles, values);
 }
 

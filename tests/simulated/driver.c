@@ -39,6 +39,7 @@ CUresult cuModuleLoadData(CUmodule *out, const void *image)
     bool failed = false;
 
     ENTER(cuModuleLoadData);
+    launch_pass(NULL, settings.load_us);
     module = object_open(OBJECT_MODULE, sizeof(*module));
     if (!module)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -59,7 +60,9 @@ CUresult cuModuleUnload(CUmodule module)
     ENTER_RELEASE(cuModuleUnload);
     if (module->bank)
         block_close(module->bank);
-    module->bank = NULL;
+    if (module->received)
+        block_close(module->received);
+    module->bank = module->received = NULL;
     for (size_t i = 0; module->user && i < module->user->bank_count; i++)
         block_close(module->user->banks[i]);
     user_module_close(module->user);
@@ -98,9 +101,12 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
     return CUDA_SUCCESS;
 }
 
-/* The only variables of the program's own kernels that are asked for are constant banks. */
+/* The variables of the program's own kernels that are asked for are constant banks, and what
+ * kernels of launch paths write. */
 CUresult cuModuleGetGlobal(CUdeviceptr *out, size_t *bytes, CUmodule module, const char *name)
 {
+    struct block *block;
+
     ENTER(cuModuleGetGlobal);
     if (module->user) {
         *out = (uintptr_t)user_variable(module, name, bytes);
@@ -108,11 +114,10 @@ CUresult cuModuleGetGlobal(CUdeviceptr *out, size_t *bytes, CUmodule module, con
     }
     if (!memmem(module->image, module->image_bytes, name, strlen(name) + 1))
         return CUDA_ERROR_NOT_FOUND;
-    if (!module->bank)
-        module->bank = block_open(module->device, BLOCK_DEVICE, CBANK_TABLE_BYTES, NULL);
-    if (!module->bank)
+    block = strcmp(name, "launch_received") == 0 ? launch_received(module) : launch_bank(module);
+    if (!block)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *out = (uintptr_t)module->bank->address;
+    *out = (uintptr_t)block->address;
     *bytes = CBANK_TABLE_BYTES;
     return CUDA_SUCCESS;
 }
@@ -193,6 +198,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
                               ? (uint32_t)function->dynamic_shared
                               : SHARED_ALWAYS;
     struct launch *launch;
+    uint32_t bytes;
 
     ENTER(cuLaunchKernel);
     if (shared_bytes > most || extra)
@@ -217,14 +223,20 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
         memcpy(&launch->args, parameters[0], function->row->argument_bytes);
     if (function->row->of_path)
         memcpy(&launch->restricted, parameters[1], sizeof(launch->restricted));
-    if (function->row->of_path && function->path->home == TABLE_PARAMETER) {
-        launch->values = malloc(function->path->bytes);
+    bytes = function->row->of_launch_path ? function->parameter_bytes
+            : function->row->of_path && function->path->home == TABLE_PARAMETER
+                ? function->path->bytes
+                : 0;
+    if (bytes) {
+        launch->values = malloc(bytes);
         if (!launch->values) {
             launch_release(launch);
             return CUDA_ERROR_OUT_OF_MEMORY;
         }
-        memcpy(launch->values, parameters[2], function->path->bytes);
+        memcpy(launch->values, parameters[function->row->of_launch_path ? 0 : 2], bytes);
     }
+    if (function->row->of_launch_path)
+        launch_pass(stream, settings.launch_us + 1e-3 * settings.parameter_ns * bytes);
     return (CUresult)stream_add(stream, (struct op){.kind = OP_LAUNCH, .launch = launch});
 }
 

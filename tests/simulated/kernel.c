@@ -75,18 +75,20 @@ static int run_clock(struct device *device, struct launch *launch, double *work_
 /* -- names ------------------------------------------------------------------------------------- */
 
 const struct kernel_row kernel_rows[] = {
-    {"_Z6kernelI", sizeof(struct kernel_args), true, true, run_cell},
-    {"tool_empty", 0, false, false, run_empty},
-    {"tool_stir", 0, false, false, run_empty},
-    {"tool_flush", sizeof(struct tool_flush_args), false, false, run_flush},
-    {"tool_stamp", sizeof(struct tool_stamp_args), false, false, run_stamp},
-    {"tool_clock", sizeof(struct tool_clock_args), false, false, run_clock},
-    {"_Z11probe_chaseI", sizeof(struct probe_args), true, false, run_chase},
-    {"_Z11probe_chainI", sizeof(struct probe_args), true, false, run_chain},
-    {"_Z12probe_streamI", sizeof(struct probe_args), true, false, run_stream},
-    {"probe_sharing", sizeof(struct probe_sharing_args), false, false, run_sharing},
-    {"probe_transfer", sizeof(struct probe_transfer_args), false, false, run_transfer},
-    {"probe_relay", sizeof(struct probe_relay_args), false, false, run_relay},
+    {"_Z6kernelI", sizeof(struct kernel_args), true, true, false, run_cell},
+    {"_Z8launchedI", 0, false, false, true, run_launched},
+    {"launch_held", sizeof(uint32_t *), false, false, false, run_held},
+    {"tool_empty", 0, false, false, false, run_empty},
+    {"tool_stir", 0, false, false, false, run_empty},
+    {"tool_flush", sizeof(struct tool_flush_args), false, false, false, run_flush},
+    {"tool_stamp", sizeof(struct tool_stamp_args), false, false, false, run_stamp},
+    {"tool_clock", sizeof(struct tool_clock_args), false, false, false, run_clock},
+    {"_Z11probe_chaseI", sizeof(struct probe_args), true, false, false, run_chase},
+    {"_Z11probe_chainI", sizeof(struct probe_args), true, false, false, run_chain},
+    {"_Z12probe_streamI", sizeof(struct probe_args), true, false, false, run_stream},
+    {"probe_sharing", sizeof(struct probe_sharing_args), false, false, false, run_sharing},
+    {"probe_transfer", sizeof(struct probe_transfer_args), false, false, false, run_transfer},
+    {"probe_relay", sizeof(struct probe_relay_args), false, false, false, run_relay},
 };
 
 const size_t kernel_row_count = sizeof(kernel_rows) / sizeof(kernel_rows[0]);
@@ -168,6 +170,8 @@ bool kernel_name(struct CUfunc_st *function)
         if (strncmp(function->symbol, row->prefix, strlen(row->prefix)) != 0)
             continue;
         function->row = row;
+        if (row->of_launch_path)
+            return sscanf(rest, "Lj%uEE", &function->parameter_bytes) == 1;
         return row->of_cell ? name_cell(function, rest)
                             : !row->of_path || name_path(&rest, &function->path);
     }

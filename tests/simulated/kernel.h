@@ -26,6 +26,7 @@ struct CUmod_st {
     const void *image; /* not owned: a cubin */
     size_t image_bytes;
     struct block *bank; /* constant bank; NULL until it is asked for */
+    struct block *received; /* the same of what kernels of launch paths write */
     struct user_module *user; /* owned; NULL of the program's own kernels */
     struct CUfunc_st *functions;
 };
@@ -38,6 +39,7 @@ struct CUfunc_st {
     const struct path *path;
     const struct pattern *pattern; /* of a workload that reads indices, any source's */
     uint32_t variant;       /* see workload_variant */
+    uint32_t parameter_bytes; /* of a launch path */
     uint32_t width;         /* of an element; 0: the path's table as it is */
     int dynamic_shared;
     struct kernel_sass sass;
@@ -59,9 +61,12 @@ struct launch {
         struct probe_sharing_args sharing;
         struct probe_relay_args relay;
         struct probe_transfer_args transfer;
+        uint32_t *output;
     } args;
     const uint32_t *restricted; /* the second parameter */
-    uint32_t *values; /* the third: owned copy of the table where its home is there; NULL else */
+    /* the third: owned copy of the table where its home is there; of a launch path all of its
+     * parameters; NULL else */
+    uint32_t *values;
     bool wrong; /* it writes one wrong element */
     struct behaviour *behaviour;
     uint32_t misses; /* of a probe, in the first level of the constant path */
@@ -75,6 +80,7 @@ struct kernel_row {
     size_t argument_bytes;
     bool of_path; /* a pointer and a table come behind the arguments */
     bool of_cell;
+    bool of_launch_path; /* it has as many bytes of parameters as its name says */
     /* Runs it: what it writes, and how long it takes in ns at the full clock. 0, or the error that
      * it ends with. */
     int (*run)(struct device *device, struct launch *launch, double *work_ns);
@@ -115,7 +121,16 @@ struct spaces {
  * NULL where it came with the launch. */
 const void *path_table(const struct path *path, const struct spaces *spaces);
 
+/* Makes what a variable of a module holds in its image; NULL without memory. */
+struct block *launch_bank(struct CUmod_st *module);
+struct block *launch_received(struct CUmod_st *module);
+
+/* Lets a call of the host take so many us, where nothing is captured. */
+void launch_pass(const struct CUstream_st *stream, double us);
+
 /* Runs of cells and probes, for the table. */
+int run_launched(struct device *device, struct launch *launch, double *work_ns);
+int run_held(struct device *device, struct launch *launch, double *work_ns);
 int run_cell(struct device *device, struct launch *launch, double *work_ns);
 int run_chase(struct device *device, struct launch *launch, double *work_ns);
 int run_chain(struct device *device, struct launch *launch, double *work_ns);

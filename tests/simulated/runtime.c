@@ -47,7 +47,8 @@ STUB(cudaError_t, cudaDeviceGetAttribute, (int *value, enum cudaDeviceAttr attri
          ? cudaErrorInvalidValue
          : 0,
      *value = (int)(chip.shared_bytes_per_sm - chip.shared_bytes_reserved))
-STUB(cudaError_t, cudaDriverGetVersion, (int *version), 0, *version = CUDART_VERSION)
+STUB(cudaError_t, cudaDriverGetVersion, (int *version), 0,
+     *version = settings.driver_api > 0 ? (int)settings.driver_api : CUDART_VERSION)
 
 /* -- errors ------------------------------------------------------------------------------------ */
 
@@ -123,6 +124,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
                             cudaStream_t stream)
 {
     ENTER(cudaMemcpyAsync);
+    if (direction == cudaMemcpyHostToDevice)
+        launch_pass(stream, settings.copy_us);
     return runtime_error(stream_add(stream, (struct op){.kind = OP_COPY,
                                                         .direction = direction,
                                                         .to = to,

@@ -24,6 +24,10 @@ struct settings settings = {
     .idle_watts = 75,
     .launch_uj = 50,
     .lookup_pj = 20,
+    .launch_us = 2,
+    .parameter_ns = 0.1,
+    .copy_us = 5,
+    .load_us = 300,
 };
 
 struct card card;

@@ -17,6 +17,7 @@
  *   known=1               the name is that of a model whose noise was measured
  *   swapped=DEVICE        another board is in that device's slot
  *   capability=90         compute capability, as 10 x major + minor
+ *   driver_api=12000      the driver's version, as cudaDriverGetVersion says it (the toolkit's)
  *   memory=BYTES          of each device (140e9); allocations beyond fail, or beyond free=BYTES of
  *                         it
  *   mig=1 ecc=0           what NVML says; with MIG, units that are shared count nothing (0, 1)
@@ -39,6 +40,11 @@
  *                         and NVML says so
  *   slow=PATH             kernels of this path or memory space take slow_factor (2) times as long,
  *                         on slow_device=N alone where given
+ *   launch_us=T parameter_ns=T copy_us=T load_us=T    of the host's time: a launch of a launch path
+ *                         that is not captured, each byte of its parameters, a copy to the device
+ *                         and loading a module take so long by CLOCK_MONOTONIC_RAW
+ *                         (2, 0.1, 5, 300)
+ *   graph_ns=T            so much longer takes the device for a launch of a launch path (0)
  *   pace=1                simulated time passes in wall time, too: the host waits for the device
  *
  *   energy_step_ms=T      how often the counter of energy steps (100); 0: never
@@ -128,7 +134,8 @@ struct grown {
     EACH(throttle_ms) EACH(throttle_clock) EACH(slow_factor) EACH(slow_device) EACH(pace) \
     EACH(deny_counters) EACH(in_turn) EACH(keep_second) EACH(slices) EACH(wrong) EACH(xid) \
     EACH(limit_ms) EACH(activity_tick) EACH(busy_sms) EACH(known) EACH(energy_step_ms) \
-    EACH(energy_unit) EACH(idle_watts) EACH(launch_uj) EACH(lookup_pj)
+    EACH(energy_unit) EACH(idle_watts) EACH(launch_uj) EACH(lookup_pj) EACH(launch_us) \
+    EACH(parameter_ns) EACH(copy_us) EACH(load_us) EACH(graph_ns) EACH(driver_api)
 #define GROWING(EACH) \
     EACH(ecc_corrected) EACH(ecc_uncorrected) EACH(retired) EACH(retired_pending) EACH(remapped) \
     EACH(remap_pending) EACH(remap_failure)

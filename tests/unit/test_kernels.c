@@ -10,6 +10,7 @@
 #include "cells.h"
 #include "image.h"
 #include "instruction.h"
+#include "launch_path.h"
 #include "source.h"
 #include "test.h"
 #include "text.h"
@@ -494,16 +495,17 @@ TEST(every_kernel_loads_what_its_path_names)
         uint32_t architecture;
         struct tally tally = {0};
 
-        /* "NAME.sm_NN.cubin" of a workload: probes, sharing and tools are none. */
+        /* "NAME.sm_NN.cubin" of a workload: probes, sharing and tools are none. Kernels of launch
+         * paths have a test of their own. */
         snprintf(name, sizeof(name), "%.*s", (int)image.name_bytes, image.name);
         if (sscanf(name, "%31[a-z0-9_].sm_%" SCNu32 ".cubin", workload, &architecture) != 2)
+            continue;
+        if (strcmp(workload, "probes") == 0 || strcmp(workload, "sharing") == 0 ||
+            strcmp(workload, "tools") == 0 || strcmp(workload, "launch_overhead") == 0)
             continue;
         for (size_t w = 0; w < workload_count; w++)
             for (size_t a = 0; a < path_count && strcmp(workloads[w].name, workload) == 0; a++)
                 check_path(&image, architecture, w, a, &tally);
-        if (strcmp(workload, "probes") == 0 || strcmp(workload, "sharing") == 0 ||
-            strcmp(workload, "tools") == 0)
-            continue;
         print_message("%s: %zu kernels, %zu read, %zu counted\n", name, tally.kernels, tally.known,
                       tally.counted);
         assert_true(tally.kernels > 0);
@@ -515,6 +517,58 @@ TEST(every_kernel_loads_what_its_path_names)
     if (!any)
         skip(); /* a build without CUDA */
     assert_int_equal(wrong, 0);
+}
+
+/* -- launch paths ------------------------------------------------------------------------------ */
+
+/* A kernel for each number of bytes: it reads them by a register and as operands, and nothing else.
+ * That of checks reads the constant bank. Older architectures have 4 KB of parameters. */
+TEST(kernels_of_launch_paths_read_their_parameters_alone)
+{
+    static const uint32_t sizes[] = {4, 64, 256, 1024, 4096, 8192, 16384, 32764};
+    static const char name[] = "launch_overhead.sm_";
+    struct image image;
+    size_t read = 0;
+
+    for (size_t i = 0; image_at(i, &image); i++) {
+        const struct workload *workload = workload_named("launch_overhead");
+        struct cell cell = {.workload = workload,
+                            .path = &no_load_path,
+                            .pattern = &launch_paths[0].pattern,
+                            .elements = 32,
+                            .block_size = 32,
+                            .cache_state = &cache_states[0]};
+        struct kernel_sass kernel;
+        char reason[CELL_REASON_BYTES];
+        uint32_t architecture;
+
+        if (strncmp(image.name, name, strlen(name)) != 0 ||
+            sscanf(image.name + strlen(name), "%" SCNu32, &architecture) != 1)
+            continue;
+        for (size_t k = 0; k < COUNT(sizes); k++) {
+            cell.parameters[PARAMETER_parameter_bytes] = sizes[k];
+            if (cell_obstacle(&cell, architecture, reason)) {
+                assert_true(sizes[k] > 4096 && architecture < 70);
+                continue;
+            }
+            if (!image_kernel(image.data, image.bytes, &cell, &kernel)) {
+                assert_true(sizes[k] > 4096); /* before CUDA 12.1 */
+                continue;
+            }
+            read++;
+            if (kernel.known) {
+                assert_int_equal(sass_class_loads(&kernel, SASS_LDC), 0);
+                assert_int_equal(sass_class_loads(&kernel, SASS_LDG), 0);
+                assert_true(sizes[k] == 4 || sass_class_loads(&kernel, SASS_LDC_PARAMETER) == 1);
+            }
+        }
+        cell.parameters[PARAMETER_parameter_bytes] = 0;
+        cell.pattern = &launch_paths[2].pattern;
+        assert_true(image_kernel(image.data, image.bytes, &cell, &kernel));
+        assert_true(!kernel.known || sass_class_loads(&kernel, SASS_LDC) == 1);
+    }
+    if (read == 0)
+        skip(); /* a build without CUDA */
 }
 
 /* -- loads that are not as they should be ------------------------------------------------------ */

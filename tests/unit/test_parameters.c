@@ -8,6 +8,7 @@
 #include "cell_launch.h"
 #include "cells.h"
 #include "index_list.h"
+#include "launch_path.h"
 #include "source.h"
 #include "test.h"
 
@@ -73,13 +74,14 @@ static void effects_of(struct index_list *list, struct cell cell, uint64_t effec
     memset(effects, 0, READERS * sizeof(*effects));
     if (cell.workload->index == INDEX_LOADED)
         loaded_effects(list, cell, &effects[1], &effects[2]);
-    else
+    else if (!cell_launch_path(&cell))
         effects[0] = formula_effect(&cell);
     card_set_grid(&card, &cell);
     launch = cell_launch(&cell);
     ADD(effects[3], launch.variant);
     ADD(effects[3], launch.shared_bytes);
     ADD(effects[3], launch.args);
+    ADD(effects[3], launch.parameter_bytes);
     effects[4] = launch.grid_blocks;
     ADD(effects[5], launch.table_bytes);
     ADD(effects[5], launch.copied_bytes);
@@ -91,20 +93,24 @@ static void effects_of(struct index_list *list, struct cell cell, uint64_t effec
 
 /* Values of the other parameters that let each show its effect. */
 static const uint32_t values_of_others[PARAMETERS_MAX] =
-    {[PARAMETER_distinct] = 8,        [PARAMETER_stride_bytes] = 64,  [PARAMETER_radius] = 2,
-     [PARAMETER_refill_bytes] = 1024, [PARAMETER_modules] = 1,        [PARAMETER_loads] = 4,
-     [PARAMETER_in_flight] = 1,       [PARAMETER_skew_percent] = 100, [PARAMETER_run_threads] = 8,
-     [PARAMETER_window_entries] = 64, [PARAMETER_window_threads] = 64};
+    {[PARAMETER_distinct] = 8,        [PARAMETER_stride_bytes] = 64,
+     [PARAMETER_radius] = 2,          [PARAMETER_refill_bytes] = 1024,
+     [PARAMETER_modules] = 1,         [PARAMETER_loads] = 4,
+     [PARAMETER_in_flight] = 1,       [PARAMETER_skew_percent] = 100,
+     [PARAMETER_run_threads] = 8,     [PARAMETER_window_entries] = 64,
+     [PARAMETER_window_threads] = 64, [PARAMETER_parameter_bytes] = 4,
+     [PARAMETER_symbol_bytes] = 4};
 
 static struct cell make_cell(const struct workload *workload, const struct pattern *pattern,
                              const struct path *path)
 {
     const uint32_t mask = cell_parameter_mask(workload, pattern);
+    const bool one_warp = workload->index == INDEX_ABSENT;
     struct cell cell = {.workload = workload,
                         .path = path,
                         .pattern = pattern,
-                        .elements = 1 << 20,
-                        .block_size = BLOCK,
+                        .elements = one_warp ? CBANK_WARP_THREADS : 1 << 20,
+                        .block_size = one_warp ? CBANK_WARP_THREADS : BLOCK,
                         .cache_state = &cache_states[0]};
 
     for (size_t i = 0; i < parameter_count; i++)
@@ -134,10 +140,11 @@ static uint32_t readers_that_see(const struct workload *workload, const struct p
 {
     uint32_t seen = 0, values[VALUES_MAX];
     const size_t count = values_to_try(&parameters[parameter], values);
+    const struct table *table = cell_path_table(workload);
     char reason[CELL_REASON_BYTES];
 
-    for (size_t p = 0; p < path_count && (seen & wanted) == 0; p++) {
-        struct cell cell = make_cell(workload, pattern, &paths[p]);
+    for (size_t p = 0; p < *table->count && (seen & wanted) == 0; p++) {
+        struct cell cell = make_cell(workload, pattern, table_row(table, p));
         struct index_list list = {.unhashed = true};
         uint64_t effects[READERS], first[READERS];
         size_t tried = 0;
@@ -170,7 +177,9 @@ TEST(each_parameter_changes_what_its_readers_see_wherever_a_cell_takes_it)
         for (size_t p = 0; p < *table->count; p++) {
             const struct pattern *pattern = table_row(table, p);
             const uint32_t mask = cell_parameter_mask(workload, pattern);
-            const struct cell cell = make_cell(workload, pattern, path_named("global"));
+            const struct cell cell =
+                make_cell(workload, pattern,
+                          workload->index == INDEX_ABSENT ? &no_load_path : path_named("global"));
             char reason[CELL_REASON_BYTES];
 
             /* Values of `file` come with the file. */

@@ -46,7 +46,7 @@ struct launchable_reference {
     void (*close)(struct engine_session *session);
 };
 
-extern const struct launchable_reference workload_reference, case_reference;
+extern const struct launchable_reference workload_reference, launch_reference, case_reference;
 
 /* The first failure is the reason. */
 #define check_fails(check, ...) \

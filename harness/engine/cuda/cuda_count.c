@@ -40,7 +40,7 @@ static void find_wanted(struct counting *counting, size_t *end)
 
 /* Gives cell `index` its counters, with their expected values. */
 static enum status open_counters(const struct engine_session *session, struct result *result,
-                                 size_t index, enum counter_status status)
+                                 size_t index, enum counter_status status, const char *reason)
 {
     struct cell_result *cell = &result->cells[index];
     const struct cuda_cell *cuda = &session->cells[index];
@@ -48,8 +48,7 @@ static enum status open_counters(const struct engine_session *session, struct re
     const struct expectation expectation = {&cell->cell, &cuda->access,
                                             sass->counted ? &sass->counts : NULL};
 
-    return engine_open_counters(cell, session->options, &expectation, status,
-                                result->counters_reason);
+    return engine_open_counters(cell, session->options, &expectation, status, reason);
 }
 
 /* Gives every counter of every cell that lacks them one status and reason. */
@@ -61,7 +60,22 @@ static enum status no_counters(const struct engine_session *session, struct resu
     snprintf(result->counters_reason, sizeof(result->counters_reason), "%s", reason);
     for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++)
         if (wants_counters(&result->cells[i]))
-            status = open_counters(session, result, i, why);
+            status = open_counters(session, result, i, why, result->counters_reason);
+    return status;
+}
+
+/* Says of cells that launch no kernel that there is nothing to count. */
+static enum status skip_uncounted(const struct engine_session *session, struct result *result)
+{
+    enum status status = STATUS_OK;
+
+    for (size_t i = 0; status == STATUS_OK && i < result->cell_count; i++) {
+        const struct launchable *launchable = session->cells[i].launchable;
+        const char *reason = launchable ? launchable_uncounted(launchable) : NULL;
+
+        if (reason && wants_counters(&result->cells[i]))
+            status = open_counters(session, result, i, COUNTER_UNAVAILABLE, reason);
+    }
     return status;
 }
 
@@ -114,9 +128,12 @@ enum status cuda_set_up_counting(struct engine_session *session, struct result *
     size_t end;
 
     (void)progress;
-    find_wanted(&counting, &end);
-    if (counting.count == 0 || session->options->counters->count == 0)
+    if (session->options->counters->count == 0)
         return STATUS_OK;
+    status = skip_uncounted(session, result);
+    find_wanted(&counting, &end);
+    if (status != STATUS_OK || counting.count == 0)
+        return status;
     if (loading->status != COUNTER_OK)
         return no_counters(session, result, loading->status, loading->reason);
     status = open_counting(session, result, counting.count);
@@ -176,8 +193,8 @@ static enum status count_group(struct counting *counting)
     for (size_t k = 0; status == STATUS_OK && k < counting->count; k++) {
         struct cell_result *cell = &counting->result->cells[counting->cells[k]];
 
-        status =
-            open_counters(session, counting->result, counting->cells[k], COUNTER_NOT_COLLECTED);
+        status = open_counters(session, counting->result, counting->cells[k], COUNTER_NOT_COLLECTED,
+                               counting->result->counters_reason);
         if (status != STATUS_OK)
             break;
         cupti_session_values(session->counting, k, cell->counters);

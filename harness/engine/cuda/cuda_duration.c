@@ -106,16 +106,19 @@ static enum status measure_cell(struct engine_session *session, const struct lau
                    count = wanted > LAUNCHES_LEAST ? wanted : LAUNCHES_LEAST;
     double ns[LAUNCHES_MAX], scratch[LAUNCHES_MAX];
     struct ticks_mean mean;
-    bool known;
+    const char *const uncounted = launchable_uncounted(launchable);
+    bool known = false;
 
-    if (!measure_launches(session, launchable, cell, ns, count, &known))
+    if (!uncounted && !measure_launches(session, launchable, cell, ns, count, &known))
         return cuda_fail(&session->device, cell, "launch failed while its duration was measured");
     *duration = (struct cell_duration){.given = true,
                                        .value = NAN,
                                        .ci_low = NAN,
                                        .ci_high = NAN,
-                                       .launches = count,
-                                       .reason = known ? NULL : unknown};
+                                       .launches = uncounted ? 0 : count,
+                                       .reason = uncounted ? uncounted
+                                                 : known   ? NULL
+                                                           : unknown};
     if (!known)
         return STATUS_OK;
     mean = ticks_mean(ns, count, sets, method->tick_ns, scratch);

@@ -524,6 +524,9 @@ static enum status measure_cell(struct energy_phase *phase, size_t number)
     if (cell->cell.cache_state->flush) {
         snprintf(stretch.reason, sizeof(stretch.reason),
                  "a cold launch takes less than the flush before it, and cannot be told from it");
+    } else if (launchable_by_host(launchable)) {
+        snprintf(stretch.reason, sizeof(stretch.reason),
+                 "the host takes part in each launch, so that none can be enqueued ahead");
     } else {
         good = measure_empty(phase, launchable, launch_ns, &phase->empty_of[number]) &&
                (meter->stopped || measure_stretch(meter, &queue, launch_ns, &stretch));

@@ -4,11 +4,15 @@
  *
  *   shuffle | lead-in | stamp | short stretch | stamp | stamp | long stretch | stamp
  *
- *   ns of a launch = (long - short) / additional launches, medians over draws */
+ *   ns of a launch = (long - short) / additional launches, medians over draws
+ *
+ * Where each launch is a call of the host, a sample has the same draws without the shuffle, in no
+ * graph, and the host stamps when the stream is idle. */
 #include "cuda_sample.h"
 
 #include <math.h>
 
+#include "clock.h"
 #include "parallel.h"
 #include "stats.h"
 
@@ -88,6 +92,35 @@ static bool launch_draw(const struct cuda_chain *chain, uint32_t buffer_set)
     return chain->cold ? launch_cold_draw(chain, buffer_set) : launch_hot_draw(chain, buffer_set);
 }
 
+/* -- by the host's clock ----------------------------------------------------------------------- */
+
+/* Waits until the stream is idle, and reads the clock. */
+static bool stamp_by_host(const struct cuda_chain *chain, uint32_t draw, uint32_t number)
+{
+    uint64_t *const stamps_ns = chain->device->tools.readings[chain->reading].stamps_ns;
+
+    if (!cuda_device_wait(chain->device))
+        return false;
+    stamps_ns[TOOL_DRAW_STAMPS * draw + number] = clock_nanoseconds();
+    return true;
+}
+
+/* Takes the draws of a sample. Each stretch begins and ends on an idle stream. */
+static bool take_by_host(const struct cuda_chain *chain, uint32_t buffer_set)
+{
+    const uint32_t each = chain->launches / chain->draws;
+    bool taken = true;
+
+    for (uint32_t i = 0; taken && i < chain->draws; i++)
+        taken = launch_many(chain, buffer_set, 0, chain->lead_in) &&
+                stamp_by_host(chain, i, SHORT_BEGINS) && launch_short(chain, buffer_set, 0) &&
+                stamp_by_host(chain, i, SHORT_ENDS) && stamp_by_host(chain, i, LONG_BEGINS) &&
+                launch_many(chain, buffer_set, 0, chain->reference + each) &&
+                stamp_by_host(chain, i, LONG_ENDS);
+    /* The clock is probed without stamps of the device. */
+    return taken && cuda_launch_clock(chain->device, chain->reading, 0);
+}
+
 /* -- graphs ------------------------------------------------------------------------------------ */
 
 void cuda_sample_close(struct cuda_sample *sample, struct cuda_device *device)
@@ -150,6 +183,8 @@ bool cuda_sample_make(struct cuda_sample *sample, const struct cuda_chain *chain
     uint32_t captured = 0;
     bool made;
 
+    if (chain->by_host)
+        return true;
     while (captured < count && (making.captured[captured] = capture(chain, first + captured)))
         captured++;
     made = captured == count && cuda_call_begin(device, "cudaGraphInstantiateWithFlags");
@@ -179,6 +214,8 @@ bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chai
 {
     const uint32_t draws = chain->draws ? chain->draws : 1;
 
+    if (chain->by_host)
+        return take_by_host(chain, buffer_set);
     for (uint32_t i = 0; i < chain->replays + draws; i++)
         if (!CUDA(chain->device, cudaGraphLaunch, sample->graphs[buffer_set],
                   chain->device->stream))

@@ -19,6 +19,7 @@ enum {
 struct cuda_chain {
     struct cuda_device *device;
     const struct launchable *launchable; /* NULL: the empty kernel */
+    bool by_host; /* stamps are the host's, and there is no graph: see launchable_by_host */
     bool cold; /* a flush precedes each stretch; the long one has one launch */
     /* of the empty kernel; 0 blocks: one warp */
     uint32_t empty_blocks, empty_threads;
@@ -38,7 +39,7 @@ struct cuda_chain {
 };
 
 /* Samples of a chain. Each buffer set has a graph of its own: one draw, which a sample launches
- * again for each of its draws. */
+ * again for each of its draws. There is none where stamps are the host's. */
 struct cuda_sample {
     cudaGraphExec_t graphs[CUDA_BUFFER_SETS_MAX]; /* NULL: not made */
 };
@@ -52,7 +53,8 @@ bool cuda_sample_make(struct cuda_sample *sample, const struct cuda_chain *chain
 /* Enqueues the upload of the graphs to the device. */
 bool cuda_sample_upload(const struct cuda_sample *sample, const struct cuda_chain *chain);
 
-/* Enqueues the sample of a buffer set whose graph was made, after its replays. */
+/* Enqueues the sample of a buffer set whose graph was made, after its replays. Where stamps are the
+ * host's, the sample is taken now. */
 bool cuda_sample_launch(const struct cuda_sample *sample, const struct cuda_chain *chain,
                         uint32_t buffer_set);
 

@@ -71,7 +71,7 @@ static void size_hot(struct cuda_chain *chain, uint32_t launches, double launch_
     const bool stays = stays_in_l2(chain, 1), alone = launch_ns >= alone_ns && !stays;
     double wanted, ticks;
 
-    chain->replays = launch_ns < replay_ns && stays;
+    chain->replays = launch_ns < replay_ns && stays && !chain->by_host;
     /* All table offsets must still be in L2 when they are read again: the replay reads each of
      * them. */
     chain->table_offsets = chain->replays && stays_in_l2(chain, table_offsets_l2_share)
@@ -91,8 +91,9 @@ static void size_hot(struct cuda_chain *chain, uint32_t launches, double launch_
            launches % chain->draws) /* draws have equally many launches, and their sum stays */
         chain->draws--;
     chain->launches = (launches + chain->draws - 1) / chain->draws * chain->draws;
-    chain->reference =
-        launch_ns < long_ns ? launches_of(reference_ns, launch_ns, CUDA_REFERENCE_LAUNCHES) : 0;
+    chain->reference = launch_ns < long_ns || chain->by_host
+                           ? launches_of(reference_ns, launch_ns, CUDA_REFERENCE_LAUNCHES)
+                           : 0;
     chain->lead_in = alone ? 0 : launches_of(reference_ns, launch_ns, CUDA_LEAD_IN_LAUNCHES);
 }
 
@@ -162,6 +163,7 @@ enum status sampling_open(struct cuda_sampling *sampling, struct cuda_device *de
 
     sampling->chain = (struct cuda_chain){.device = device,
                                           .launchable = launchable,
+                                          .by_host = launchable && launchable_by_host(launchable),
                                           .cold = cell->cell.cache_state->flush};
     if ((sampling->done = !launchable))
         return STATUS_OK;
@@ -237,6 +239,12 @@ void sampling_take(struct cuda_sampling *sampling, const struct engine_options *
 
     /* A cell that has settled stays so. An interrupted empty kernel can make a time negative; that
      * time is dropped. */
+    sampling->timeless += counts && ns <= 0;
+    if (sampling->timeless > options->samples_max) {
+        sampling->done = true;
+        engine_end_cell(sampling->result, CELL_FAILED, "one more launch takes no time");
+        return;
+    }
     sampling->discard_pending |= !counts || ns <= 0 || stopping_criterion->stop != STOP_NONE;
     if (sampling->discard_pending)
         return;
@@ -251,6 +259,7 @@ void sampling_take(struct cuda_sampling *sampling, const struct engine_options *
     if (!stopping_criterion_is_due(stopping_criterion, time, options))
         return;
     stopping_criterion->uneven =
+        !sampling->chain.by_host &&
         time->summary.count < 2 * (size_t)stopping_criterion->buffer_sets &&
         contended_samples(sampling->totals_ns, sampling_own_samples(sampling), 1) > 0;
     stopping_criterion_look(stopping_criterion, time, options);

@@ -17,6 +17,7 @@ struct cuda_sampling {
     size_t before; /* samples of an earlier process */
     uint32_t made; /* graphs made, of one for each buffer set */
     size_t enqueued; /* enqueued samples */
+    size_t timeless; /* samples that would count, and took no time */
     /* one of these did not count: later ones are not in the buffer set that is next */
     bool discard_pending;
     bool done; /* it failed, or it cannot be timed */

@@ -14,7 +14,8 @@
  * is added. A longer launch that fills L2 has no lead-in. (Events instead of stamps give a
  * different time in every graph, and the time depends on the length of a stretch.) If a cell's
  * data stay in L2, its graph is launched once more before, so that its commands are there, too.
- * After every sample the SM clock is probed, and the stamps are copied.
+ * After every sample the SM clock is probed, and the stamps are copied. Where each launch is a call
+ * of the host (launch_path.h), the host stamps, when the stream is idle, and there is no graph.
  *
  * The samples of a cell take its buffer sets in turn (cuda_memory.h), each with a graph of its own.
  * Samples of all cells of a group are interleaved, each round in a new random order, until each
@@ -128,7 +129,8 @@ static void trace_samples(const struct cuda_timing *timing, size_t first, size_t
         const uint64_t *stamps_ns = cuda_sample_reading(chain)->stamps_ns;
         const size_t last = (size_t)TOOL_DRAW_STAMPS * chain->draws - 1;
 
-        if (sampling->done)
+        /* Stamps of the host are not of the device's timer. */
+        if (sampling->done || chain->by_host)
             continue;
         trace_between(trace, launched, stamps_ns[0], stamps_ns[last], waited);
         trace_device(trace, TRACE_SAMPLES, timing->warm ? "sample" : "warm-up", sampling->result,
@@ -190,7 +192,9 @@ static enum status sample_stretch(struct cuda_timing *timing, size_t turns, size
                 timing->planted = cuda_launch_fault(device, timing->options->fault);
             if (!cuda_sample_launch(&sampling->sample, &sampling->chain,
                                     (uint32_t)(number % sampling->chain.buffer_sets))) {
-                status = sampling_fail(sampling, "cannot launch the graph");
+                status =
+                    sampling_fail(sampling, sampling->chain.by_host ? "cannot launch"
+                                                                    : "cannot launch the graph");
                 calls->suspect_count -= status == STATUS_OK;
             }
         }
@@ -280,6 +284,9 @@ static enum status timing_run(struct cuda_timing *timing, struct cuda_timing *pa
         if (!sampling_is_unsettled(sampling) && sampling->result->status == CELL_PENDING)
             stopping_criterion_end(&sampling->stopping_criterion, sampling->result,
                                    timing->options);
+        /* Calls of the host are interrupted by the host, too. */
+        if (sampling->chain.by_host)
+            continue;
         interrupted += contended_samples(sampling->totals_ns, sampling_own_samples(sampling),
                                          sampling->chain.buffer_sets);
     }

@@ -88,7 +88,8 @@ static bool enqueue(struct cuda_device *device, const struct check *check, uint3
 
     if (!launchable_clear_table(device, launchable, turn) ||
         (launch != CHECK_AGAIN && !restore_buffers(device, check, launch)) ||
-        !launchable_launch(device, launchable, turn))
+        !(launchable->action ? launchable->action->check : launchable_launch)(device, launchable,
+                                                                              turn))
         return false;
     for (uint32_t i = 0; i < launchable->buffer_count; i++)
         if (check->seen[launch][i] && !cuda_device_read(device, check->seen[launch][i],

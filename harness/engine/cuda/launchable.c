@@ -159,9 +159,18 @@ bool launchable_launch_kernel(struct cuda_device *device, const struct launchabl
                   parameters, NULL);
 }
 
-/* Enqueues the work before a launch. */
-static bool launch_before(struct cuda_device *device, const struct launchable *launchable,
-                          struct cuda_turn turn)
+bool launchable_by_host(const struct launchable *launchable)
+{
+    return launchable->action && launchable->action->by_host;
+}
+
+const char *launchable_uncounted(const struct launchable *launchable)
+{
+    return launchable->action ? launchable->action->uncounted : NULL;
+}
+
+bool launchable_launch_before(struct cuda_device *device, const struct launchable *launchable,
+                              struct cuda_turn turn)
 {
     return launchable->copied_bytes == 0 ||
            write_table(device, launchable, turn, launchable->copied_bytes);
@@ -170,8 +179,9 @@ static bool launch_before(struct cuda_device *device, const struct launchable *l
 bool launchable_launch(struct cuda_device *device, const struct launchable *launchable,
                        struct cuda_turn turn)
 {
-    return launch_before(device, launchable, turn) &&
-           launchable_launch_kernel(device, launchable, turn);
+    return launchable->action ? launchable->action->act(device, launchable, turn)
+                              : launchable_launch_before(device, launchable, turn) &&
+                                    launchable_launch_kernel(device, launchable, turn);
 }
 
 bool launchable_prepare(struct cuda_device *device, const struct launchable *launchable,
@@ -190,5 +200,5 @@ bool launchable_prepare(struct cuda_device *device, const struct launchable *lau
         if (!launchable_launch(device, launchable,
                                (struct cuda_turn){.number = k, .buffer_set = turn.buffer_set}))
             return false;
-    return launch_before(device, launchable, turn) && cuda_device_wait(device);
+    return launchable_launch_before(device, launchable, turn) && cuda_device_wait(device);
 }

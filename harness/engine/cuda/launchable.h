@@ -4,9 +4,10 @@
  *
  *     row of workloads.def --> launchable_workload.c --+
  *                                                      +--> struct launchable --> prepare, verify,
- *     case of a kernel file -> launchable_case.c ------+                          time, count
+ *     launch path ----------> launchable_launch.c -----+                          time, count
+ *     case of a kernel file -> launchable_case.c ------+
  *
- * What tells a user's kernel from one of this program is known to these two files alone. */
+ * What tells a user's kernel from one of this program is known to these files alone. */
 #pragma once
 
 #include <stdbool.h>
@@ -68,9 +69,25 @@ struct launchable_address {
     uint32_t number; /* of the buffer, or of the table of the turn's module */
 };
 
+/* What takes the place of launching the kernel, where a cell times something else. */
+struct launchable_action {
+    /* Does or enqueues one launch. True on success. */
+    bool (*act)(struct cuda_device *device, const struct launchable *launchable,
+                struct cuda_turn turn);
+
+    /* The same for a check: what came of it is then in the output. */
+    bool (*check)(struct cuda_device *device, const struct launchable *launchable,
+                  struct cuda_turn turn);
+
+    /* timed by the host's clock, from an idle stream to an idle stream, and never in a graph */
+    bool by_host;
+    const char *uncounted; /* why there is no kernel to count; NULL: there is one */
+};
+
 enum { LAUNCHABLE_ADDRESSES_MAX = CBANK_ARGUMENTS_MAX + 8, LAUNCHABLE_DATA_MAX = 2 };
 
 struct launchable {
+    const struct launchable_action *action; /* NULL: the kernel, after the work before it */
     struct launchable *next; /* owned: the session's list, in the order of verifying */
     const struct launchable_filler *filler;
     const struct cell *cell; /* the first that has it; outlives it */
@@ -152,7 +169,7 @@ struct launchable_filler {
     void (*close)(struct cuda_device *device, struct launchable *launchable);
 };
 
-extern const struct launchable_filler workload_filler, case_filler;
+extern const struct launchable_filler workload_filler, launch_filler, case_filler;
 
 /* Releases and frees a launchable, not its data. */
 void launchable_close(struct cuda_device *device, struct launchable *launchable);
@@ -182,8 +199,17 @@ void *launchable_buffer_at(const struct launchable *launchable, uint32_t number,
 const struct launchable_table *launchable_table_of(const struct launchable *launchable,
                                                    uint32_t number, struct cuda_turn turn);
 
-/* Enqueues the kernel itself, or also the work before it. True on success. */
+/* Whether launches are timed by the host's clock. */
+bool launchable_by_host(const struct launchable *launchable);
+
+/* Why the launches have no kernel that a counter counts; NULL: they have one. */
+const char *launchable_uncounted(const struct launchable *launchable);
+
+/* Enqueues the kernel itself; the work before it; or both, or what the action has in their place.
+ * True on success. */
 bool launchable_launch_kernel(struct cuda_device *device, const struct launchable *launchable,
+                              struct cuda_turn turn);
+bool launchable_launch_before(struct cuda_device *device, const struct launchable *launchable,
                               struct cuda_turn turn);
 bool launchable_launch(struct cuda_device *device, const struct launchable *launchable,
                        struct cuda_turn turn);
