@@ -11,7 +11,7 @@
 program=$1
 cd -P -- "$(dirname -- "$0")/.." || exit 1
 for kind in result comparison calibration characterization card normal manifest explanation \
-    advice tables ranking fleet history check; do
+    advice tables ranking lookups fleet history check; do
     case $kind in
     result) file=results/schema.json ;;
     *) file=results/$kind.schema.json ;;

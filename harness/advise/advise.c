@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Where a table should live, by the simple time of every memory space that can hold it, for the
- * pattern or the loads that were asked about. */
+ * Where a table should live: counts of every memory space that can hold it, for the pattern or the
+ * loads that were asked about, and what was measured of them or near them. */
 #include "advise.h"
 
 #include <math.h>
@@ -8,47 +8,73 @@
 
 #include "image.h"
 #include "log.h"
+#include "ranking.h"
+#include "text_print.h"
 
 const char *const advise_standing_names[ADVISE_STANDING_COUNT] = {
     [ADVISE_FIRST] = "best",
     [ADVISE_ALIKE_FIRST] = "as good",
     [ADVISE_TOO_CLOSE] = "too close to call",
     [ADVISE_SLOWER] = "slower",
+    [ADVISE_SLOWER_ON_AVERAGE] = "slower on average",
     [ADVISE_UNKNOWN] = "not known",
 };
 
-/* Spaces by their times; equal times stay in the order of paths.def. A lower bound does not rank:
- * those spaces come after all times. */
+/* A number to sort by: the measured time, else what near lookups say. Infinite without both. */
+static double sort_key(const struct advised_space *space)
+{
+    if (!isnan(space->time_ns))
+        return space->time_ns;
+    return space->standing == ADVISE_UNKNOWN ? INFINITY : space->near.mean;
+}
+
+/* Those that cannot hold the table come last; equal ones stay in the order of paths.def. */
 static int compare_spaces(const void *left, const void *right)
 {
     const struct advised_space *a = left, *b = right;
-    const bool a_known = !isnan(a->estimate.time_ns.value),
-               b_known = !isnan(b->estimate.time_ns.value);
-    const double a_ns = a_known ? a->estimate.time_ns.value : a->estimate.time_ns.low,
-                 b_ns = b_known ? b->estimate.time_ns.value : b->estimate.time_ns.low;
+    const double a_key = sort_key(a), b_key = sort_key(b);
 
     if (!a->reason[0] != !b->reason[0])
         return a->reason[0] ? 1 : -1;
-    if (a_known != b_known)
-        return b_known - a_known;
-    return a_ns != b_ns ? (a_ns > b_ns) - (a_ns < b_ns) : (a->path > b->path) - (a->path < b->path);
+    return a_key != b_key ? (a_key > b_key) - (a_key < b_key)
+                          : (a->path > b->path) - (a->path < b->path);
 }
 
-void advise_rank(struct advice *advice)
+static void sort(struct advice *advice)
 {
-    const struct advised_space *first = advice->spaces;
-
     qsort(advice->spaces, advice->count + advice->excluded, sizeof(*advice->spaces),
           compare_spaces);
+}
+
+/* Sorts the spaces, and makes the command that measures those that may be the best. */
+static enum status finish(struct advice *advice)
+{
+    sort(advice);
+    free(advice->measure);
+    advice->measure = advise_run_command(advice);
+    return advice->measure ? STATUS_OK : log_memory("a command");
+}
+
+/* The best by near lookups, and at most so many that are as good; more are too close to call. */
+static void answer(struct advice *advice)
+{
+    size_t alike = 0;
+
+    sort(advice);
+    advice->choice = NULL;
     for (struct advised_space *space = advice->spaces; space < advice->spaces + advice->count;
          space++) {
-        space->relative = space->estimate.time_ns.value / first->estimate.time_ns.value;
-        space->standing = isnan(space->relative)                ? ADVISE_UNKNOWN
-                          : space == first                      ? ADVISE_FIRST
-                          : space->relative <= 1 + ADVISE_EQUAL ? ADVISE_ALIKE_FIRST
-                          : space->estimate.time_ns.low > first->estimate.time_ns.high
-                              ? ADVISE_SLOWER
-                              : ADVISE_TOO_CLOSE;
+        if (space->near.count)
+            snprintf(space->near_text, sizeof(space->near_text), "%.2fx to %.2fx",
+                     space->near.least, space->near.most);
+        if (space->standing != ADVISE_ALIKE_FIRST)
+            continue;
+        alike++;
+        space->standing = alike == 1                  ? ADVISE_FIRST
+                          : alike > ADVISE_ANSWER_MAX ? ADVISE_TOO_CLOSE
+                                                      : ADVISE_ALIKE_FIRST;
+        if (alike == 1)
+            advice->choice = space->path->name;
     }
 }
 
@@ -57,14 +83,14 @@ static const struct cell *space_cell(const void *rows, size_t index)
     return &((const struct advised_space *)rows)[index].cell;
 }
 
-/* Counts a cell and estimates its time with the card, and with the kernel's code for its chip if
+/* Counts a cell, and the busy time of its units by the card and the kernel's code for its chip, if
  * the program has it. */
 static enum status fill_space(struct advice *advice, size_t index, struct index_list *indices,
                               struct access_counts *counts)
 {
     const struct card *card = &advice->card;
     struct advised_space *space = &advice->spaces[index];
-    const struct time_range *time = &space->estimate.time_ns;
+    struct cell_estimate estimate;
     struct kernel_sass sass;
     struct expectation expectation = {.cell = &space->cell, .access = &space->access};
     struct time_kernel kernel;
@@ -82,12 +108,10 @@ static enum status fill_space(struct advice *advice, size_t index, struct index_
         image_kernel(image.data, image.bytes, &space->cell, &sass) && sass.counted)
         expectation.sass = &sass.counts;
     kernel = estimate_kernel(&expectation);
-    estimate_time(&space->cell, &space->access, card, &kernel, &space->estimate);
+    estimate_time(&space->cell, &space->access, card, &kernel, &estimate);
     space->requests_per_load = access_requests_per_load(&space->cell, &space->access);
-    space->bound = time_units[space->estimate.longest].name;
-    snprintf(space->interval, sizeof(space->interval),
-             isinf(time->high) ? "%s or more" : "%s to %s", text_of(text_time, time->low).text,
-             text_of(text_time, time->high).text);
+    space->busy_ns = estimate.least_ns;
+    space->unit = estimate.least_ns > 0 ? time_units[estimate.least_unit].name : NULL;
     return STATUS_OK;
 }
 
@@ -104,7 +128,14 @@ static enum status add_spaces(struct advice *out, const struct plan *plan,
 
         if (!plan->cells[i].path->loads)
             continue;
-        *space = (struct advised_space){.path = plan->cells[i].path, .cell = plan->cells[i]};
+        *space = (struct advised_space){.path = plan->cells[i].path,
+                                        .cell = plan->cells[i],
+                                        .time_ns = NAN,
+                                        .ci_low = NAN,
+                                        .ci_high = NAN,
+                                        .half_width = NAN,
+                                        .ratio = NAN,
+                                        .standing = ADVISE_UNKNOWN};
         if (cell_obstacle(&space->cell, architecture, space->reason)) {
             out->excluded++;
             continue;
@@ -150,7 +181,8 @@ static struct advised_facts facts_of(const struct advice *advice)
 }
 
 enum status advise_open(const struct plan *plan, const struct card *card,
-                        struct index_list *indices, const char *indices_path, struct advice *out)
+                        struct index_list *indices, const char *indices_path,
+                        const struct measured *measured, struct advice *out)
 {
     struct access_counts *counts = calloc(plan->count + 1, sizeof(*counts));
     enum status status = STATUS_OK;
@@ -168,17 +200,79 @@ enum status advise_open(const struct plan *plan, const struct card *card,
         status = refuse_lookups(out);
         goto out;
     }
-    advise_rank(out);
-    if (out->spaces->standing == ADVISE_FIRST)
-        out->choice = out->spaces->path->name;
+    sort(out);
     out->facts = facts_of(out);
-    out->measure = advise_run_command(out);
-    status = out->measure ? STATUS_OK : log_memory("a command");
+    if (measured)
+        near_find(measured, &out->cell, &out->facts, &out->near);
+    near_judge(out);
+    answer(out);
+    status = finish(out);
 out:
     free(counts);
     if (status != STATUS_OK)
         advise_close(out);
     return status;
+}
+
+/* -- what was measured ------------------------------------------------------------------------- */
+
+static struct advised_space *space_of_path(struct advice *advice, const struct path *path)
+{
+    for (size_t i = 0; i < advice->count; i++)
+        if (advice->spaces[i].path == path)
+            return &advice->spaces[i];
+    return NULL;
+}
+
+static void take_rank(struct advised_space *space, const struct rank *rank)
+{
+    static const enum advise_standing standings[RANK_VERDICTS] =
+        {[RANK_NONE] = ADVISE_UNKNOWN,        [RANK_FASTEST] = ADVISE_FIRST,
+         [RANK_AS_FAST] = ADVISE_ALIKE_FIRST, [RANK_TOO_CLOSE] = ADVISE_TOO_CLOSE,
+         [RANK_SLOWER] = ADVISE_SLOWER,       [RANK_SLOWER_ON_AVERAGE] = ADVISE_SLOWER_ON_AVERAGE};
+    const struct cell_result *found = rank->row.found;
+
+    if (!rank->timed) {
+        text_join(space->why, sizeof(space->why), "; ", "%s", cell_status_names[found->status]);
+        if (found->reason[0])
+            text_join(space->why, sizeof(space->why), ": ", "%s", found->reason);
+        return;
+    }
+    space->time_ns = found->time.summary.value;
+    space->ci_low = found->time.summary.ci_low;
+    space->ci_high = found->time.summary.ci_high;
+    space->half_width = rank->row.half_width;
+    space->ratio = rank->ratio.value;
+    space->standing = standings[rank->verdict];
+    if (rank->row.note[0])
+        text_join(space->why, sizeof(space->why), "; ", "%s", rank->row.note);
+    if (rank->why[0])
+        text_join(space->why, sizeof(space->why), "; ", "%s", rank->why);
+}
+
+enum status advise_take(struct advice *advice, const struct ranking *ranking)
+{
+    snprintf(advice->device, sizeof(advice->device), "%s", ranking->result->device.name);
+    advice->near = (struct near_lookups){.count = 0};
+    advice->choice = NULL;
+    advice->why = "nothing was measured and verified";
+    for (size_t i = 0; i < advice->count; i++) {
+        advice->spaces[i].near = (struct near_space){.count = 0};
+        advice->spaces[i].standing = ADVISE_UNKNOWN;
+    }
+    for (size_t i = 0; i < ranking->count; i++) {
+        const struct rank *rank = &ranking->ranks[i];
+        struct advised_space *space = space_of_path(advice, rank->row.cell->path);
+
+        if (!space)
+            continue;
+        take_rank(space, rank);
+        if (space->standing != ADVISE_FIRST)
+            continue;
+        advice->choice = space->path->name;
+        advice->why = NULL;
+    }
+    return finish(advice);
 }
 
 void advise_close(struct advice *advice)

@@ -1,27 +1,35 @@
 /* SPDX-License-Identifier: MIT
  * Advice: where a table should live. The lookups of one configuration are counted for every memory
- * space that can hold the table, and their time is estimated by a card. A space is called slower
- * only where the intervals of both times lie apart. */
+ * space that can hold the table. With a GPU they are measured there, and ranked as compare judges.
+ * Without one, measured lookups that are near say what they can. */
 #pragma once
 
+#include "device.h"
 #include "estimate.h"
 #include "grid.h"
+#include "near.h"
 #include "plan.h"
 
 struct document;
 struct code_comparison;
+struct ranking;
 struct user_code;
 
 /* Times that differ by at most this share count as equal. */
 #define ADVISE_EQUAL 0.01
 
-/* The comparison of a memory space with the best one. */
+/* Memory spaces of an answer where nothing is measured, at most. */
+enum { ADVISE_ANSWER_MAX = 3 };
+
+/* The comparison of a memory space with the best one: as compare judges it (enum rank_verdict), or
+ * by near lookups (near.h). */
 enum advise_standing {
     ADVISE_FIRST,
-    ADVISE_ALIKE_FIRST, /* its time is within ADVISE_EQUAL */
-    ADVISE_TOO_CLOSE,   /* the intervals of the two times overlap */
+    ADVISE_ALIKE_FIRST,
+    ADVISE_TOO_CLOSE,
     ADVISE_SLOWER,
-    ADVISE_UNKNOWN, /* the card lacks numbers of one of them */
+    ADVISE_SLOWER_ON_AVERAGE,
+    ADVISE_UNKNOWN, /* it was not measured, and near lookups do not tell */
     ADVISE_STANDING_COUNT
 };
 
@@ -32,12 +40,16 @@ struct advised_space {
     const struct path *path;
     struct cell cell;
     struct access_counts access;
-    struct cell_estimate estimate;
-    char interval[64];         /* "2 us to 3 us", or a lower bound */
-    double relative; /* time relative to the best one; NaN if one of them is not known */
+    double busy_ns; /* the longest of a unit, at least; 0: the card knows none */
+    const char *unit; /* that unit; NULL: none */
     double requests_per_load; /* see access_requests_per_load */
+    struct near_space near;
+    char near_text[32]; /* "1.02x to 1.10x"; "" */
+    /* measured here, ns; NaN: it was not */
+    double time_ns, ci_low, ci_high, half_width; /* the last is relative */
+    double ratio; /* of it to the fastest */
     enum advise_standing standing;
-    const char *bound; /* the unit that is busy longest */
+    char why[GRID_NOTE_BYTES]; /* it may be slower, or has no time; "" */
     char reason[CELL_REASON_BYTES]; /* why it cannot hold the table; "" if it can */
 };
 
@@ -57,7 +69,10 @@ struct advice {
     /* owned: `count` ranked ones, then those that cannot hold the table */
     struct advised_space *spaces;
     size_t count, excluded;
-    const char *choice; /* the best path; NULL: no time is known */
+    struct near_lookups near;
+    char device[DEVICE_TEXT_BYTES]; /* that measured; "": nothing was measured */
+    const char *choice; /* the best path; NULL: none is said to be */
+    const char *why; /* there is none; NULL where there is one */
     /* owned: the command line of cbank run that measures all paths that may be the best */
     char *measure;
     struct advised_facts facts;
@@ -66,16 +81,18 @@ struct advice {
     bool all_loads; /* of the code, all loads and tables are printed */
 };
 
-/* Counts and estimates the cells of a plan, which differ by their path alone, and ranks them. The
- * list keeps the indices; `indices_path` is their file, NULL if they were made. STATUS_USAGE,
- * logged, if no path can hold the table or an index is beyond it; STATUS_ENVIRONMENT when out of
- * memory. On success the caller closes *out. */
+/* Counts the lookups of a plan, whose cells differ by their path alone, and ranks memory spaces by
+ * measured lookups that are near. The list keeps the indices; `indices_path` is their file, NULL if
+ * they were made; `measured` may be NULL, and must stay. STATUS_USAGE, logged, if no path can hold
+ * the table or an index is beyond it; STATUS_ENVIRONMENT when out of memory. On success the caller
+ * closes *out. */
 enum status advise_open(const struct plan *plan, const struct card *card,
-                        struct index_list *indices, const char *indices_path, struct advice *out);
+                        struct index_list *indices, const char *indices_path,
+                        const struct measured *measured, struct advice *out);
 
-/* Sorts the spaces: first by their times, then those without a time, last the excluded ones. Sets
- * relative and standing. */
-void advise_rank(struct advice *advice);
+/* Ranks the memory spaces by what was measured of these very lookups. STATUS_ENVIRONMENT when out
+ * of memory. */
+enum status advise_take(struct advice *advice, const struct ranking *ranking);
 
 /* Checks, before anything is printed, that --write can write its file. STATUS_USAGE, logged, if the
  * file exists, which a user may have changed, or if a formula gives the indices. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "advise.h"
+#include "advise_measure.h"
 #include "code_compare.h"
 #include "code_print.h"
 #include "command.h"
@@ -22,9 +23,10 @@
 
 struct advise_options {
     struct plan_options plan;
+    struct measure_options measure;
     /* NULL: not given */
-    const char *card_path, *json_path, *kernel_path, *kernel_name, *against, *block, *write_path,
-        *tables;
+    const char *json_path, *kernel_path, *kernel_name, *against, *block, *write_path, *tables,
+        *measured_path;
     uint64_t architecture; /* 0: not given */
     bool fail, all_loads;
     double threshold_percent;
@@ -34,14 +36,6 @@ struct advise_options {
 #define MEMBER(name) .offset = offsetof(struct advise_options, name)
 
 static const struct option_row rows[] = {
-    {.name = "card",
-     .topic = TOPIC_GPU,
-     .argument = "CARD",
-     .help = "chip card for the times: a file, or a name of cbank list cards (default: of the "
-             "first GPU; h200 without a GPU)",
-     .kind = &option_text,
-     .file = FILE_READ,
-     MEMBER(card_path)},
     {.name = "kernel",
      .topic = TOPIC_KERNEL,
      .argument = "FILE",
@@ -106,6 +100,14 @@ static const struct option_row rows[] = {
      .kind = &option_text,
      .file = FILE_WRITTEN,
      MEMBER(write_path)},
+    {.name = "measured",
+     .topic = TOPIC_PLAN,
+     .argument = "FILE",
+     .help = "measured lookups to answer by where nothing is measured (default: those of the "
+             "program; results/lookups/ has them)",
+     .kind = &option_text,
+     .file = FILE_READ,
+     MEMBER(measured_path)},
     {.name = "tables",
      .topic = TOPIC_PLAN,
      .argument = "SPEC",
@@ -129,6 +131,7 @@ enum { PLAN_OPTIONS_FIRST = PLAN_OPTION_JIT + 1 };
 static const struct option_group groups[] = {
     {plan_option_rows + PLAN_OPTIONS_FIRST, PLAN_OPTION_COUNT - PLAN_OPTIONS_FIRST,
      offsetof(struct advise_options, plan)},
+    {measure_option_rows, MEASURE_OPTION_DURATION, offsetof(struct advise_options, measure)},
     OPTION_GROUP(rows, 0),
     OPTION_GROUP(output_option_rows, offsetof(struct advise_options, look)),
 };
@@ -141,45 +144,91 @@ static void give(struct plan_options *options, enum parameter_index key, uint64_
     options->named[key] = true;
 }
 
-/* One configuration on every path. An option that is not given has the first of its default values.
- * Without --table-bytes, table and entry are those of `largest`, which may be NULL. */
-static enum status make_plan(const struct plan_options *given, const struct user_access *largest,
-                             struct index_list *indices, struct plan *out)
+/* The options of one configuration on every path that loads, and the values that nobody named. */
+struct configuration {
+    struct plan_options options;
+    uint64_t elements, bytes, width;
+    const void *workload_rows[1], *source_rows[1];
+    struct selection loading; /* owned: paths */
+};
+
+static void configuration_close(struct configuration *configuration)
+{
+    selection_close(&configuration->loading);
+}
+
+/* All paths but those that prepare everything and load nothing. */
+static enum status select_loading(struct selection *out)
+{
+    const enum status status = table_select(&table_of_paths, "all", out);
+    size_t count = 0;
+
+    for (size_t i = 0; i < out->count; i++)
+        if (((const struct path *)out->rows[i])->loads)
+            out->rows[count++] = out->rows[i];
+    out->count = count;
+    return status;
+}
+
+/* An option that is not given has the first of its default values. Without --table-bytes, table and
+ * entry are those of `largest`, which may be NULL. The caller closes *out, also after an error. */
+static enum status configure(const struct plan_options *given, const struct user_access *largest,
+                             struct configuration *out)
 {
     const struct workload *workload =
         table_find(&table_of_workloads, given->patterns.count ? "add" : "lookup");
-    const void *workload_rows[] = {workload}, *source_rows[] = {&sources[SOURCE_random]};
-    uint64_t elements = strtoull(workload->elements, NULL, 10);
+    struct plan_options *const options = &out->options;
+
     /* Code may read several entries at once: then a table may have bytes behind the last whole
      * ones. */
-    uint64_t width = largest ? largest->width_bytes : 0;
-    uint64_t bytes = largest ? largest->table_bytes.value / width * width : 0;
-    struct plan_options options = *given;
-    enum status status;
-
-    if (largest && !options.named[PARAMETER_table_bytes]) {
-        give(&options, PARAMETER_table_bytes, &bytes);
-        give(&options, PARAMETER_width_bytes, &width);
+    *out = (struct configuration){.options = *given,
+                                  .elements = strtoull(workload->elements, NULL, 10),
+                                  .width = largest ? largest->width_bytes : 0,
+                                  .workload_rows = {workload},
+                                  .source_rows = {&sources[SOURCE_random]}};
+    out->bytes = largest ? largest->table_bytes.value / out->width * out->width : 0;
+    if (largest && !options->named[PARAMETER_table_bytes]) {
+        give(options, PARAMETER_table_bytes, &out->bytes);
+        give(options, PARAMETER_width_bytes, &out->width);
     }
-    if (!options.named[PARAMETER_table_bytes])
+    if (!options->named[PARAMETER_table_bytes])
         return log_error(STATUS_USAGE, "name the size of the table: --table-bytes BYTES, and "
                                        "--width-bytes BYTES of an entry");
-    options.workloads = (struct selection){workload_rows, 1};
-    if (!options.patterns.count && !options.sources.count && !options.indices_path)
-        options.sources = (struct selection){source_rows, 1};
-    if (!options.elements.count && !options.indices_path)
-        options.elements = (struct integers){.values = &elements, .count = 1};
+    options->workloads = (struct selection){out->workload_rows, 1};
+    if (!options->patterns.count && !options->sources.count && !options->indices_path)
+        options->sources = (struct selection){out->source_rows, 1};
+    if (!options->elements.count && !options->indices_path)
+        options->elements = (struct integers){.values = &out->elements, .count = 1};
     for (size_t i = 0; i < PARAMETER_COUNT; i++)
-        if (!options.named[i])
-            options.parameters[i].count = 1;
-    status = table_select(&table_of_paths, "all", &options.paths);
-    if (status == STATUS_OK)
-        status = plan_open(&options, indices, out);
-    selection_close(&options.paths);
-    if (status == STATUS_OK && out->count != path_count)
+        if (!options->named[i])
+            options->parameters[i].count = 1;
+    return select_loading(&out->loading);
+}
+
+/* The cells of a configuration. */
+static enum status plan_configuration(struct configuration *configuration,
+                                      struct index_list *indices, struct plan *out)
+{
+    enum status status;
+
+    configuration->options.paths = configuration->loading;
+    status = plan_open(&configuration->options, indices, out);
+    if (status == STATUS_OK && out->count != configuration->loading.count)
         status = log_error(STATUS_USAGE, "advice is of one configuration; name one value of each "
                                          "option, and only one of "
                                          "--source, --pattern and --indices");
+    return status;
+}
+
+static enum status make_plan(const struct plan_options *given, const struct user_access *largest,
+                             struct index_list *indices, struct plan *out)
+{
+    struct configuration configuration;
+    enum status status = configure(given, largest, &configuration);
+
+    if (status == STATUS_OK)
+        status = plan_configuration(&configuration, indices, out);
+    configuration_close(&configuration);
     return status;
 }
 
@@ -221,7 +270,7 @@ static enum status advise_table(const struct plan_options *given, const struct c
     give(&options, PARAMETER_width_bytes, &table->width_bytes);
     status = make_plan(&options, NULL, &indices, &plan);
     if (status == STATUS_OK)
-        status = advise_open(&plan, card, &indices, NULL, &advice);
+        status = advise_open(&plan, card, &indices, NULL, NULL, &advice);
     if (status == STATUS_OK)
         table_set_take(set, index, &advice);
     advise_close(&advice);
@@ -264,21 +313,42 @@ static enum status advise_tables(const struct advise_options *options, const str
     return status;
 }
 
-static enum status read_card(const char *path, struct card *out)
+/* Whether the lookups are measured: where there is a GPU, and nobody named a card or a model. */
+static bool is_measured(const struct advise_options *options)
 {
+    const struct measure_options *measure = &options->measure;
+    const char *reason;
+
+    return !options->kernel_path && !options->tables && !measure->card_path &&
+           !options->measured_path && !(measure->engine && measure->engine->engine->modelled) &&
+           engine_cuda.device_count(&reason) > 0;
+}
+
+static enum status read_card(const struct advise_options *options, struct card *out)
+{
+    const struct integers *devices = &options->measure.devices;
+    const char *const path = options->measure.card_path;
     struct device_info device;
     const char *reason;
     enum status status;
 
     if (path || engine_cuda.device_count(&reason) == 0)
         return card_read(path, out);
-    status = engine_cuda.describe(0, NULL, &device);
+    status = engine_cuda.describe(devices->count ? (uint32_t)devices->values[0] : 0, NULL, &device);
+    if (status == STATUS_OK && is_measured(options) && !card_known(&device)) {
+        card_of_device(&device, out);
+        return STATUS_OK;
+    }
     return status == STATUS_OK ? card_read_of(NULL, &device, "this machine", out) : status;
 }
 
 /* What an advice is made of; owned. */
 struct session {
+    const struct invocation *invocation;
+    enum status found; /* of what was measured: a finding does not stop the advice */
     struct index_list indices;
+    struct configuration configuration;
+    struct measured measured;
     struct plan plan;
     struct card card;
     char *cubin, *old_cubin;
@@ -291,6 +361,8 @@ struct session {
 static void session_close(struct session *session)
 {
     advise_close(&session->advice);
+    measured_close(&session->measured);
+    configuration_close(&session->configuration);
     code_comparison_close(&session->comparison);
     user_code_close(&session->code);
     user_code_close(&session->old);
@@ -307,6 +379,8 @@ static enum status check_options(const struct advise_options *options)
 
     if (status != STATUS_OK)
         return status;
+    if (options->measure.devices.all || options->measure.devices.count > 1)
+        return log_error(STATUS_USAGE, "--device: advice is of one GPU; name one");
     if (options->fail && !options->kernel_path)
         return log_error(STATUS_USAGE,
                          "--fail judges the tables of your own code: name it by --kernel FILE");
@@ -361,11 +435,19 @@ static enum status rank_spaces(const struct advise_options *options, struct sess
         !session->code.path || options->write_path || plan_options_given(plan);
     if (!session->advice.facts.given)
         return STATUS_OK;
-    status = make_plan(plan, largest, &session->indices, &session->plan);
-    if (status != STATUS_OK)
+    status = configure(plan, largest, &session->configuration);
+    if (status == STATUS_OK)
+        status = plan_configuration(&session->configuration, &session->indices, &session->plan);
+    if (status == STATUS_OK)
+        status = measured_read(options->measured_path, session->card.name, &session->measured);
+    if (status == STATUS_OK)
+        status = advise_open(&session->plan, &session->card, &session->indices, plan->indices_path,
+                             &session->measured, &session->advice);
+    if (status != STATUS_OK || !is_measured(options))
         return status;
-    return advise_open(&session->plan, &session->card, &session->indices, plan->indices_path,
-                       &session->advice);
+    session->found = advise_measure(&options->measure, &session->configuration.options,
+                                    session->invocation, &session->advice);
+    return session->advice.device[0] ? STATUS_OK : session->found;
 }
 
 /* The lookups that options describe, for tables of any size. */
@@ -490,12 +572,11 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
 {
     const struct advise_options *options = parsed;
     const struct print_style look = output_style(&options->look);
-    struct session session = {.indices = {.unhashed = true}};
+    struct session session = {.invocation = invocation, .indices = {.unhashed = true}};
     enum status status = check_options(options);
 
-    (void)invocation;
     if (status == STATUS_OK)
-        status = read_card(options->card_path, &session.card);
+        status = read_card(options, &session.card);
     if (status != STATUS_OK)
         return status;
     if (options->tables)
@@ -509,14 +590,15 @@ static enum status advise(const void *parsed, const struct invocation *invocatio
         status = put_advice(options, &look, &session);
     if (status == STATUS_OK && options->fail)
         status = user_code_fail(&session.code, &session.card, options->threshold_percent / 100);
+    status = status_worse(session.found, status);
     session_close(&session);
     return status;
 }
 
 const struct command advise_command = {
     .name = "advise",
-    .summary = "Say where a table should live: the requests of its lookups in each memory space, "
-               "and their time",
+    .summary = "Say where a table should live: measure its lookups in each memory space, or count "
+               "them",
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct advise_options),
@@ -526,15 +608,16 @@ const struct command advise_command = {
     .details =
         "The indices determine the requests of a warp's load exactly: distinct addresses, lines, "
         "sectors, wavefronts of shared\n"
-        "memory, and the memory spaces that can hold the table. Times come from the simple model "
-        "and a card; no GPU is needed.\n"
-        "Nine of ten cells lie within the interval, so spaces whose intervals overlap are too "
-        "close to call. If the card lacks a\n"
-        "number, a time is a lower bound. Then follow the instruction to look for in the SASS, and "
-        "the command that measures.\n"
+        "memory, and the memory spaces that can hold the table. With a GPU the lookups are "
+        "measured in all of them, in seconds, and\n"
+        "ranked as cbank spaces does; --card leaves that out. Without a GPU the card says how long "
+        "units are busy at least, and\n"
+        "memory spaces are ranked only where lookups near these were measured; which, is told. "
+        "Then follow the instruction to look\n"
+        "for in the SASS, and the command that measures.\n"
         "A kernel with arithmetic of its own has another ranking: --write makes a kernel file to "
         "put it into,\n"
-        "and cbank run --kernel measures that.\n"
+        "and cbank spaces measures that.\n"
         "\n"
         "The options of the lookups are those of cbank run, with one value each. Without "
         "--pattern, --source and --indices the\n"

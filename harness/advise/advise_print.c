@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "advise.h"
+#include "cell_json.h"
 #include "code_compare.h"
 #include "code_print.h"
 #include "document.h"
@@ -57,26 +58,79 @@ char *advise_run_command(const struct advice *advice)
 
 static const struct names standing_names = {advise_standing_names, ADVISE_STANDING_COUNT, NULL};
 
-static const struct field advised_rows[] = {
-    {SPACE(field_row, "path", path, REQUIRED),
-     .column = COLUMN(.heading = "table in", .head = true)},
-    {SPACE(field_number, "requests_per_load", requests_per_load, NULLABLE),
-     .about = "that the path's unit gets for a warp's load",
-     .column = COLUMN(.heading = "requests a load", .format = text_tenths)},
-    {SPACE(field_number, "time_ns", estimate.time_ns.value, NULLABLE),
-     .about = "null where the card lacks a number: then low is a bound",
+#define PATH                                   \
+    {SPACE(field_row, "path", path, REQUIRED), \
+     .column = COLUMN(.heading = "table in", .head = true)}
+#define REQUESTS                                                            \
+    {SPACE(field_number, "requests_per_load", requests_per_load, NULLABLE), \
+     .about = "that the path's unit gets for a warp's load",                \
+     .column = COLUMN(.heading = "requests a load", .format = text_tenths)}
+#define STANDING                                                                  \
+    {SPACE(field_name, "standing", standing, REQUIRED), .names = &standing_names, \
+     .column = COLUMN(.heading = "")}
+#define BUSY                                                                                       \
+    {SPACE(field_number, "busy_ns", busy_ns, NULLABLE),                                            \
+     .about = "at least, of the unit that is busy longest, by the card; null where it knows none", \
+     .column = COLUMN(.heading = "busy at least", .format = text_time)},                           \
+    {                                                                                              \
+        SPACE(field_reference, "unit", unit, NULLABLE), .about = "that unit",                      \
+            .column = COLUMN(.heading = "unit", .rank = 2)                                         \
+    }
+
+/* Columns where nothing was measured. */
+static const struct field counted_rows[] = {
+    PATH,
+    REQUESTS,
+    {SPACE(field_text, "", near_text, NULLABLE),
+     .column = COLUMN(.heading = "near: to the best", .rank = 1)},
+    STANDING,
+    BUSY,
+};
+static const struct objects counted_list = {
+    OBJECTS(counted_rows, struct advised_space, struct advice, count)};
+
+/* And where a GPU measured them. */
+static const struct field measured_rows[] = {
+    PATH,
+    REQUESTS,
+    {SPACE(field_number, "", time_ns, NULLABLE),
      .column = COLUMN(.heading = "time", .format = text_time)},
-    {SPACE(field_text, "interval", interval, REQUIRED), .about = "from low to high, for people",
-     .column = COLUMN(.heading = "interval", .rank = 1)},
-    {SPACE(field_number, "relative", relative, NULLABLE), .about = "time over that of the first",
-     .column = COLUMN(.heading = "to the best", .format = text_ratio)},
-    {SPACE(field_name, "standing", standing, REQUIRED), .names = &standing_names,
-     .column = COLUMN(.heading = "")},
-    {SPACE(field_reference, "bound", bound, REQUIRED), .about = "the unit that is busy longest",
-     .column = COLUMN(.heading = "longest", .rank = 2)},
-    {SPACE(field_number, "low", estimate.time_ns.low, NULLABLE),
-     .about = "of the interval that holds nine of ten cells, ns"},
-    {SPACE(field_number, "high", estimate.time_ns.high, NULLABLE)},
+    {SPACE(field_number, "", half_width, NULLABLE),
+     .column = COLUMN(.heading = "95% CI", .format = text_half_width, .rank = 1)},
+    {SPACE(field_number, "", ratio, NULLABLE),
+     .column = COLUMN(.heading = "ratio", .format = text_ratio)},
+    STANDING,
+    BUSY,
+};
+static const struct objects measured_list = {
+    OBJECTS(measured_rows, struct advised_space, struct advice, count)};
+
+static const struct field near_rows[] = {
+    {FIELD(field_uint64, struct near_space, "count", count, REQUIRED),
+     .about = "of near lookups that were measured there"},
+    {FIELD(field_number, struct near_space, "mean", mean, NULLABLE),
+     .about = "of their times over that of the fastest memory space, the nearest the weightiest"},
+    {FIELD(field_number, struct near_space, "least", least, NULLABLE)},
+    {FIELD(field_number, struct near_space, "most", most, NULLABLE)},
+    {FIELD(field_bool, struct near_space, "known", known, REQUIRED),
+     .about = "two or more, with tables of at least and of at most the size that is asked about"},
+};
+static const struct object near_object = {.fields = FIELDS(near_rows), .given = SIZE_MAX};
+
+static const struct field advised_rows[] = {
+    PATH,
+    REQUESTS,
+    STANDING,
+    BUSY,
+    {SPACE(field_object, "near", near, REQUIRED), .object = &near_object,
+     .about = "what measured lookups near these say; count is 0 where these were measured"},
+    {SPACE(field_number, "time_ns", time_ns, NULLABLE),
+     .about = "measured here, of one more launch in a stream; null: nothing was measured"},
+    {SPACE(field_number, "ci_low", ci_low, NULLABLE), .about = "of its 95 % interval, ns"},
+    {SPACE(field_number, "ci_high", ci_high, NULLABLE)},
+    {SPACE(field_number, "ratio", ratio, NULLABLE),
+     .about = "of its time to the fastest, where these lookups were measured"},
+    {SPACE(field_text, "why", why, NULLABLE), .about = "it may be slower, or has no time"},
 };
 static const struct objects advised_list = {
     OBJECTS(advised_rows, struct advised_space, struct advice, count)};
@@ -114,25 +168,50 @@ static void print_lookups(FILE *stream, const struct advice *advice, const struc
                " bytes of the table. These counts are exact.",
                facts.addresses, ACCESS_LINE_BYTES, facts.lines, ACCESS_SECTOR_BYTES, facts.sectors,
                facts.wavefronts, facts.footprint_bytes);
-    advise_put(stream, look, "times are modelled by the card of %s: nothing was measured",
-               advice->card.name);
+    if (advice->device[0])
+        advise_put(stream, look, "measured on %s", advice->device);
+    else
+        advise_put(stream, look, "nothing was measured here; busy times are by the card of %s",
+                   advice->card.name);
     fputc('\n', stream);
 }
 
-/* The best memory space, if the card can say it. */
+/* Measured lookups that are near, by name. */
+static void print_near(FILE *stream, const struct advice *advice, const struct print_style *look)
+{
+    const struct near_lookups *near = &advice->near;
+    char identity[CELL_IDENTITY_BYTES];
+
+    if (near->count)
+        advise_put(stream, look,
+                   near->same ? "these very lookups were measured before:"
+                              : "near these were measured:");
+    for (size_t i = 0; i < near->count; i++) {
+        cell_identity(&near->lookups[i]->cell, identity);
+        text_line(stream, "    %s, %s", identity, near->lookups[i]->file);
+    }
+    fputs(near->count ? "\n" : "", stream);
+}
+
+/* The best memory space, or why none is said to be. */
 static void print_choice(FILE *stream, const struct advice *advice, const struct print_style *look)
 {
-    const struct advised_space *first = &advice->spaces[0];
-    char missing[CARD_TEXT_BYTES];
+    char alike[LINE_BYTES] = "";
 
-    if (advice->choice) {
-        advise_put(stream, look, "best: %s", advice->choice);
-        advise_put(stream, look, "look for in the SASS: %s", payload_instruction(&first->cell));
+    if (!advice->choice) {
+        advise_put(stream, look, "no ranking: %s", advice->why);
         return;
     }
-    estimate_missing_text(&first->estimate, missing);
-    advise_put(stream, look, "no memory space is best by this card, which does not know %s",
-               missing);
+    for (size_t i = 0; i < advice->count; i++)
+        if (advice->spaces[i].standing == ADVISE_ALIKE_FIRST)
+            text_join(alike, LINE_BYTES, ", ", "%s", advice->spaces[i].path->name);
+    advise_put(stream, look, "best%s: %s%s%s",
+               advice->device[0]   ? ""
+               : advice->near.same ? ", as measured before"
+                                   : ", by lookups near these",
+               advice->choice, alike[0] ? "; as good: " : "", alike);
+    advise_put(stream, look, "look for in the SASS: %s",
+               payload_instruction(&advice->spaces[0].cell));
 }
 
 /* Prints a command line of a shell, continued by backslashes where it is too wide. A word stays
@@ -170,26 +249,37 @@ static void print_command(FILE *stream, const char *before, const char *command,
 static void print_commands(FILE *stream, const struct advice *advice,
                            const struct print_style *look)
 {
-    print_command(stream, "measure: ", advice->measure, look);
+    if (!advice->device[0])
+        print_command(stream, "measure: ", advice->measure, look);
     fputc('\n', stream);
-    /* The numbers are of an H100: thirteen tables of public code, in kernels with their
-     * arithmetic. */
     advise_put(stream, look,
-               "This ranking is of lookups alone. It does not carry over to a kernel with "
-               "arithmetic of its own. There, its best memory space took 15 %% longer in the mean "
-               "than the best that was measured, and 24 %% longer with one element a thread. "
+               "This is of lookups alone. Arithmetic and other loads of your kernel change it. "
                "Measure your kernel:");
     if (!advice->written_path)
         advise_put(stream, look, "    cbank advise ... --write my.cu");
-    advise_put(stream, look, "    cbank run --kernel %s",
+    advise_put(stream, look, "    cbank spaces %s",
                advice->written_path ? advice->written_path : "my.cu");
+}
+
+/* The reasons of slower ones, below their rows. */
+static bool note_space(const void *row, size_t index, char *out, size_t bytes)
+{
+    const struct advised_space *space = row;
+
+    if (index > 0 || !space->why[0])
+        return false;
+    snprintf(out, bytes, "%s", space->why);
+    return true;
 }
 
 enum status advise_print(FILE *stream, const struct advice *advice, const struct print_style *look)
 {
+    const struct objects *list = advice->device[0] ? &measured_list : &counted_list;
     struct field_columns columns;
-    const struct grid grid = field_grid(&advised_list, advice->spaces, advice->count, &columns);
+    struct grid grid = field_grid(list, advice->spaces, advice->count, &columns);
     enum status status;
+
+    grid.note = note_space;
 
     if (advice->code) {
         status =
@@ -209,6 +299,7 @@ enum status advise_print(FILE *stream, const struct advice *advice, const struct
         advise_put(stream, look, "not %s: %s", advice->spaces[i].path->name,
                    advice->spaces[i].reason);
     fputc('\n', stream);
+    print_near(stream, advice, look);
     print_choice(stream, advice, look);
     print_commands(stream, advice, look);
     return STATUS_OK;
@@ -255,6 +346,22 @@ static const struct field configuration_rows[] = {
 static const struct object configuration_object = {.fields = FIELDS(configuration_rows),
                                                    .given = offsetof(struct advice, facts.given)};
 
+/* A near lookup, to write it. */
+struct near_row {
+    struct cell cell;
+    const char *file;
+    double distance;
+};
+
+static const struct field near_row_rows[] = {
+    {FIELD(field_cell, struct near_row, "identity", cell, REQUIRED)},
+    {FIELD(field_reference, struct near_row, "file", file, REQUIRED), .about = "of its result"},
+    {FIELD(field_number, struct near_row, "distance", distance, REQUIRED),
+     .about = "a factor of two in one of the counts is 1; 0: these very lookups",
+     .rules = AT_LEAST(0)},
+};
+static const struct objects near_list = {.fields = FIELDS(near_row_rows)};
+
 static const struct field excluded_rows[] = {
     {SPACE(field_row, "path", path, REQUIRED)},
     {SPACE(field_text, "reason", reason, REQUIRED), .low = 1},
@@ -274,6 +381,35 @@ static void write_excluded(cJSON *object, const struct field *field, const void 
 }
 
 static const struct field_kind kind_excluded = {.write = write_excluded, .schema = schema_list};
+
+static void write_near(cJSON *object, const struct field *field, const void *base)
+{
+    const struct near_lookups *near = &((const struct advice *)base)->near;
+    cJSON *array = json_add(object, field->key, cJSON_CreateArray());
+
+    for (size_t i = 0; i < near->count; i++) {
+        const struct near_row row = {.cell = near->lookups[i]->cell,
+                                     .file = near->lookups[i]->file,
+                                     .distance = near->distances[i]};
+
+        fields_write(json_append(array, cJSON_CreateObject()), &field->elements->fields, &row);
+    }
+}
+
+static const struct field_kind kind_near = {.write = write_near, .schema = schema_list};
+
+static void write_answer(cJSON *object, const struct field *field, const void *base)
+{
+    const struct advice *advice = base;
+    cJSON *array = json_add(object, field->key, cJSON_CreateArray());
+
+    for (size_t i = 0; i < advice->count; i++)
+        if (advice->spaces[i].standing == ADVISE_FIRST ||
+            advice->spaces[i].standing == ADVISE_ALIKE_FIRST)
+            json_append(array, cJSON_CreateString(advice->spaces[i].path->name));
+}
+
+static const struct field_kind kind_answer = {.write = write_answer, .schema = schema_words};
 
 static const struct field facts_rows[] = {
     {FIELD(field_number, struct advised_facts, "addresses_per_load", addresses, NULLABLE)},
@@ -301,8 +437,18 @@ static const struct field root_rows[] = {
      .about = "the paths that cannot hold the table"},
     {ADVICE(field_object, "counts", facts, NULLABLE), .object = &facts_object,
      .about = "exact, of a warp's load in the mean"},
+    {ADVICE(field_text, "device", device, NULLABLE),
+     .about = "that measured these lookups; null: nothing was measured"},
     {ADVICE(field_reference, "choice", choice, NULLABLE),
-     .about = "the path with the shortest time; null where the card gives none"},
+     .about = "the best path; null where none is said to be"},
+    {.key = "answer",
+     .kind = &kind_answer,
+     .about = "the best path and those that are as good: three at most without a measurement"},
+    {ADVICE(field_reference, "why", why, NULLABLE), .about = "none is said to be the best"},
+    {.key = "near",
+     .kind = &kind_near,
+     .elements = &near_list,
+     .about = "measured lookups near these, the nearest first; none where these were measured"},
     {ADVICE(field_reference, "measure", measure, NULLABLE),
      .about = "the command line that measures; null without lookups"},
     {ADVICE(field_pointer, "code", code, NULLABLE), .fields = &user_code_fields,

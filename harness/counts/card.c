@@ -356,6 +356,41 @@ bool card_is_of(const struct card *card, const struct device_info *device)
            (!device->chip[0] || !card->chip[0] || strcmp(device->chip, card->chip) == 0);
 }
 
+void card_of_device(const struct device_info *device, struct card *out)
+{
+    const struct {
+        enum card_key key;
+        double value;
+    } known[] = {
+        {CARD_SM_COUNT, device->sm_count},
+        {CARD_WARPS_PER_SM, device->warps_per_sm},
+        {CARD_BLOCKS_PER_SM, device->blocks_per_sm},
+        {CARD_SHARED_BYTES_PER_SM, device->shared_bytes_per_sm},
+        {CARD_SHARED_BYTES_RESERVED, (double)device->shared_bytes_reserved.value},
+        {CARD_SM_CLOCK_MHZ, device->sm_clock_max_mhz},
+        {CARD_L2_BYTES, (double)device->l2_bytes},
+    };
+
+    *out = (struct card){.cc_major = device->cc_major, .cc_minor = device->cc_minor};
+    snprintf(out->name, sizeof(out->name), "%.63s", device->name);
+    snprintf(out->chip, sizeof(out->chip), "%.63s", device->chip);
+    for (size_t key = 0; key < CARD_NUMBERS; key++)
+        out->number[key] = (struct card_number){NAN, NAN, NAN};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        out->number[known[i].key] =
+            (struct card_number){known[i].value, known[i].value, known[i].value};
+}
+
+bool card_known(const struct device_info *device)
+{
+    struct card card;
+
+    for (size_t i = 0; i < card_text_count; i++)
+        if (card_read(card_texts[i].name, &card) == STATUS_OK && card_is_of(&card, device))
+            return true;
+    return false;
+}
+
 enum status card_read_of(const char *path, const struct device_info *device, const char *owner,
                          struct card *out)
 {

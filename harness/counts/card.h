@@ -123,6 +123,12 @@ enum status card_check(const char *name, const cJSON *json, struct card *out);
  * empty set. */
 void card_keys_text(uint32_t keys, char out[CARD_TEXT_BYTES]);
 
+/* A card that has nothing but what the driver says of a device. */
+void card_of_device(const struct device_info *device, struct card *out);
+
+/* Whether a built-in card is of that chip. */
+bool card_known(const struct device_info *device);
+
 /* The number of its architecture: 90 of compute capability 9.0. */
 uint32_t card_architecture(const struct card *card);
 

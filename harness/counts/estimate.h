@@ -71,6 +71,10 @@ struct cell_estimate {
     /* 0: the cell does not use the unit; NaN: the card lacks a number of it */
     double busy_ns[TIME_UNITS];
     enum time_unit longest; /* among the known ones */
+    /* the longest busy time of a unit whose work is counted exactly, with the ends of the card's
+     * intervals that make it short: a cell takes this long at least. 0: none is known */
+    double least_ns;
+    enum time_unit least_unit;
     /* in each wave of blocks, before the loads: the table's copy to shared memory */
     double copy_ns;
     uint32_t

@@ -86,6 +86,9 @@ enum { PLAN_OPTION_COUNT = 12 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 16 };
 
 enum { KERNEL_OPTION_COUNT = 10 };
 
+/* Rows of these before --duration: how times are taken, and of which GPU. */
+enum { MEASURE_OPTION_DURATION = 10 };
+
 /* Rows of these: --jit and, the last, --cache-state are also for kernels of users. */
 enum { PLAN_OPTION_JIT = 5, PLAN_OPTION_CACHE_STATE = PLAN_OPTION_COUNT - 1 };
 extern const struct option_row plan_option_rows[PLAN_OPTION_COUNT];

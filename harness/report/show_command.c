@@ -17,6 +17,7 @@
 #include "invalid.h"
 #include "log.h"
 #include "manifest.h"
+#include "measured.h"
 #include "memory.h"
 #include "normal.h"
 #include "parallel.h"
@@ -46,6 +47,7 @@ static const struct schema_row schema_rows[] = {
     {"advice", &advise_document},
     {"tables", &table_set_document},
     {"ranking", &ranking_document},
+    {"lookups", &measured_document},
     {"fleet", NULL},
     {"history", NULL},
     {"check", NULL},
@@ -121,6 +123,15 @@ static enum status check_normal(const char *file, const cJSON *tree)
     return status;
 }
 
+static enum status check_lookups(const char *file, const cJSON *tree)
+{
+    struct measured measured = {.lookups = NULL};
+    const enum status status = document_take(&measured_document, file, tree, &measured);
+
+    measured_close(&measured);
+    return status;
+}
+
 static enum status check_characterization(const char *file, const cJSON *tree)
 {
     struct characterization characterization = {.count = 0};
@@ -170,6 +181,8 @@ static const struct kind {
                {{.path = "kinds",
                  .columns = "board.part_number=part_number board.constant_cache_groups=groups "
                             "boards"}}}},
+    {.schema = "cbank-lookups", .check = check_lookups,
+     .shown = {"card", {{.path = "lookups", .columns = "identity=lookups file"}}}},
     {.schema = "cbank-comparison", .check = check_version,
      .shown = {"summary to_decide base.label=base base.device.name=GPU base.device.driver=driver "
                "new.label=new new.device.name=GPU new.device.driver=driver",
@@ -183,11 +196,12 @@ static const struct kind {
                  .columns = "identity=cell time_ns=time bound model_ns.value=modelled "
                             "model_ns.low=low model_ns.high=high"}}}},
     {.schema = "cbank-advice", .check = check_version,
-     .shown = {"card configuration.workload=workload configuration.pattern=pattern "
-               "configuration.table_bytes=table_bytes choice measure",
+     .shown = {"card device configuration.workload=workload configuration.pattern=pattern "
+               "configuration.table_bytes=table_bytes choice why measure",
                {{.path = "ranking",
-                 .columns = "path time_ns=time relative standing interval "
+                 .columns = "path time_ns=time ratio near.mean=near standing busy_ns=busy unit "
                             "requests_per_load=requests"},
+                {.path = "near", .columns = "identity=near file"},
                 {.path = "excluded", .columns = "path reason"},
                 {.path = "code.kernels", .columns = "name=kernel tables loads"}}}},
     {.schema = "cbank-tables", .check = check_version,

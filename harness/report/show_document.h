@@ -18,7 +18,7 @@ struct shown_list {
     const char *descending; /* the largest of this number comes first; NULL: as they stand */
 };
 
-enum { SHOWN_LISTS_MAX = 3 };
+enum { SHOWN_LISTS_MAX = 4 };
 
 struct shown_document {
     const char *facts; /* keys of facts about the whole */

@@ -107,7 +107,7 @@ WITHOUT = {
     },
     "device": {
         "it uses no GPU": (
-            "show counters explain advise compare normal history ingest fleet check report plot"
+            "show counters explain compare normal history ingest fleet check report plot"
             " convert atlas"
         ),
         "it takes the first GPU": "contribute",
@@ -115,7 +115,7 @@ WITHOUT = {
     },
     "watchdog-slack": {
         "it uses no GPU": (
-            "show counters explain advise compare normal history ingest fleet check report plot"
+            "show counters explain compare normal history ingest fleet check report plot"
             " convert atlas"
         ),
         "it runs other commands": "contribute",
@@ -130,19 +130,18 @@ AXES = "run calibrate advise gate"
 # Options that are rows of one array, or alike: by the commands that have them, and no others.
 SETS = {
     AXES: "block-size elements indices pattern source",
-    "run spaces calibrate advise gate": "cache-state",
     # cells of a plan; advise compares all paths for one of them
     "run calibrate gate": "launch-path path quick sweep workload",
     # how a plan or a kernel is measured
     "run spaces calibrate gate": (
         "against-compiler against-options anonymous compiler compiler-options compiler-seconds"
-        " counters duration energy-seconds engine kernel-sha256 max-noise max-samples max-seconds"
-        " sample-us seed size space"
+        " duration energy-seconds kernel-sha256 size space"
+    ),
+    "run spaces calibrate gate advise": (
+        "cache-state against counters engine max-noise max-samples max-seconds sample-us seed"
     ),
     # what is measured, or compared
     "run spaces calibrate gate compare": "energy jit",
-    # another build of the same kernels
-    "run spaces calibrate gate advise": "against",
     # code for other chips than the one that is here
     "spaces advise": "arch",
     # what was ended goes on

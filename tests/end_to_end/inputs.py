@@ -56,7 +56,7 @@ C_COMMANDS = {
     "advise": (
         (),
         ("--json", "--write"),
-        ("--card", "--indices", "--kernel", "--against"),
+        ("--card", "--indices", "--kernel", "--against", "--measured"),
     ),
     "explain": ((), (), ("ARGUMENT", "--card")),
     "show": ((), (), ("ARGUMENT",)),

@@ -75,6 +75,14 @@ BROKEN = {
         (("kinds", 0, "cells", 0, "sass_sha256"), GONE),
         (("kinds", 0, "cells", 0, "deviation"), "0.1"),
     ),
+    "lookups": (
+        (("card",), ""),
+        (("lookups", 0, "addresses_per_load"), 0),
+        (("lookups", 0, "file"), GONE),
+        (("lookups", 0, "pattern"), 4),
+        (("lookups", 0, "times", 0, "ns"), 0),
+        (("lookups", 0, "times", 0, "path"), GONE),
+    ),
     "manifest": (
         (("tool", "argv"), GONE),
         (("tool", "git_dirty"), None),
@@ -99,8 +107,8 @@ BROKEN = {
         (("choice",), GONE),
         (("configuration", "indices"), GONE),
         (("ranking", 0, "standing"), "fine"),
-        (("ranking", 0, "bound"), None),
-        (("ranking", 0, "low"), "1 us"),
+        (("ranking", 0, "standing"), None),
+        (("ranking", 0, "busy_ns"), "1 us"),
         (("excluded", 0, "reason"), ""),
         (("counts", "footprint_bytes"), True),
         (("code",), []),
@@ -173,7 +181,7 @@ BROKEN = {
 # The kind of document that those of another name in BROKEN are.
 KIND = {"code": "advice", "against": "advice"}
 # Kinds that the program reads all of.
-READ = ("card", "characterization", "calibration", "normal", "manifest")
+READ = ("card", "characterization", "calibration", "normal", "lookups", "manifest")
 # What a schema says and no reader of the program needs.
 NOT_READ = {
     ("card", ("evidence",)),
@@ -291,6 +299,7 @@ class Broken(Scratch):
         cls.documents = {
             "result": read_json(os.path.join(ROOT, core)),
             "normal": read_json(os.path.join(ROOT, "results/normals/h200.json")),
+            "lookups": read_json(os.path.join(ROOT, "results/lookups/h200.json")),
             **{
                 kind: read_json(os.path.join(ROOT, f"{CHIP}/{kind}.json"))
                 for kind in ("characterization", "calibration", "card", "manifest")

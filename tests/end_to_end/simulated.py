@@ -171,13 +171,67 @@ class Devices(Case):
         self.cbank("show", self.file)
         self.assertEqual({cell["status"] for cell in result["cells"]}, {"ok"})
 
-    def test_the_card_is_that_of_the_gpu(self):
+    ADVISE = ("advise", "--table-bytes", "2048", "--elements", "4096")
+
+    def advise(self, *words, status=0, **settings):
+        done = self.cbank(*self.ADVISE, *words, "--json", "-", status=status, **settings)
+        return json.loads(done.stdout)
+
+    def test_lookups_are_measured_and_ranked(self):
+        """As by cbank run: times, the fastest, and what a slow memory space is told."""
+        settings = {"slow": "texture", "slow_factor": 1.5, "seed": 3}
+        advice = self.advise(**settings)
+        jsonschema.validate(advice, read_json(os.path.join(ROOT, "results/advice.schema.json")))
+        times = {space["path"]: space["time_ns"] for space in advice["ranking"]}
+        self.assertEqual((advice["device"], advice["near"]), ("Simulated H200", []))
+        self.assertEqual(advice["choice"], min(times, key=times.get))
+        self.assertEqual(list(times.values()), sorted(times.values()))
+        self.cbank(
+            *("run", "--quiet", "--workload", "lookup", "--path", ",".join(times)),
+            *("--source", "random", "--elements", "4096", "--table-bytes", "2048"),
+            *("--loads", "4", "--in-flight", "1", "--block-size", "256", "--json", self.file),
+            **settings,
+        )
+        ran = {cell["path"]: cell["time_ns"]["value"] for cell in read_json(self.file)["cells"]}
+        best = min(ran.values())
+        for space in advice["ranking"]:
+            path, verdict = space["path"], space["standing"]
+            self.assertAlmostEqual(times[path] / ran[path], 1, delta=0.01)
+            self.assertTrue(space["ci_low"] < times[path] < space["ci_high"])
+            self.assertAlmostEqual(space["ratio"], times[path] / min(times.values()))
+            if ran[path] > 1.03 * best:
+                self.assertEqual(verdict, "slower")
+            if ran[path] < 1.005 * best:
+                self.assertIn(verdict, ("best", "as good"))
+        self.assertEqual(
+            {row["path"]: row for row in advice["ranking"]}["texture"]["standing"], "slower"
+        )
+        said = self.cbank(*self.ADVISE, **settings).stdout
+        self.assertIn("\nmeasured on Simulated H200\n", said)
+        self.assertRegex(said, f"(?m)^best: {advice['choice']}\\b")
+        self.assertNotIn("cbank run --workload", said)
+
+    def test_a_card_that_is_named_measures_nothing(self):
+        for words in (("--card", "h200"), ("--engine", "model")):
+            advice = self.advise(*words)
+            self.assertIsNone(advice["device"])
+            self.assertEqual({space["time_ns"] for space in advice["ranking"]}, {None})
+
+    def test_a_wrong_output_has_no_rank(self):
+        advice = self.advise(status=1, wrong=2)
+        without = [space for space in advice["ranking"] if space["time_ns"] is None]
+        self.assertEqual([space["standing"] for space in without], ["not known"])
+        self.assertIn("failed", without[0]["why"])
+
+    def test_a_gpu_that_the_program_has_no_kernels_for(self):
         self.assertIn(
-            "by the card of H200",
-            self.cbank("advise", "--table-bytes", "64", "--elements", "256").stdout,
+            "no kernels for Simulated H200",
+            self.cbank(*self.ADVISE, status=3, capability=89).stderr,
         )
         self.assertRegex(
-            self.cbank("advise", "--table-bytes", "64", status=3, capability=89).stderr,
+            self.cbank(
+                *("advise", "--tables", "a:4096:4:2,b:256:4:1"), status=3, capability=89
+            ).stderr,
             "this machine has Simulated H200 .* no card is of that chip",
         )
 

@@ -1,43 +1,165 @@
 /* SPDX-License-Identifier: MIT
- * Ranking of memory spaces by times that are written by hand, and verdicts on tables whose loads
- * are written by hand. */
+ * Ranking of memory spaces by measured lookups that are written by hand, and verdicts on tables
+ * whose loads are. */
 #include <math.h>
 
 #include "advise.h"
 #include "cells.h"
 #include "random.h"
+#include "source.h"
 #include "table_verdict.h"
 #include "test.h"
 
-static struct advised_space space_of(const char *path, double value, double low, double high)
+/* -- near lookups ------------------------------------------------------------------------------ */
+
+/* Random lookups in a table of so many bytes, measured in global, shared and constant memory; 0:
+ * not there. */
+struct written {
+    uint32_t table_bytes;
+    double ns[3];
+};
+
+enum { WRITTEN_MAX = 6 };
+
+static const char *const written_paths[] = {"global", "shared", "constant"};
+
+/* Measured lookups that are written by hand. */
+struct by_hand_lookups {
+    struct measured_time times[WRITTEN_MAX][3];
+    struct measured_lookup lookups[WRITTEN_MAX];
+    struct measured measured;
+};
+
+static struct cell lookup_cell(uint32_t table_bytes)
 {
-    return (struct advised_space){.path = path_named(path),
-                                  .estimate = {.time_ns = {value, low, high}}};
+    struct cell cell = {.workload = workload_named("lookup"),
+                        .path = path_named("global"),
+                        .pattern = &sources[SOURCE_random],
+                        .elements = 4096,
+                        .block_size = 256,
+                        .cache_state = &cache_states[0]};
+
+    cell.parameters[PARAMETER_table_bytes] = table_bytes;
+    return cell;
 }
 
-TEST(a_space_is_slower_where_the_intervals_lie_apart)
+static void write_lookups(const struct written *rows, size_t count, struct by_hand_lookups *out)
 {
-    struct advised_space spaces[] = {
-        space_of("shared", 100, 90, 110),      space_of("global", 104, 95, 115),
-        space_of("texture", 50, 40, 60),       space_of("constant", NAN, 5, INFINITY),
-        space_of("param", 58, 48, 70),         space_of("readonly", 50.4, 40, 61),
-        space_of("shuffle", NAN, 4, INFINITY),
-    };
-    static const struct {
-        const char *path;
-        enum advise_standing standing;
-    } ranking[] = {{"texture", ADVISE_FIRST},   {"readonly", ADVISE_ALIKE_FIRST},
-                   {"param", ADVISE_TOO_CLOSE}, {"shared", ADVISE_SLOWER},
-                   {"global", ADVISE_SLOWER},   {"shuffle", ADVISE_UNKNOWN},
-                   {"constant", ADVISE_UNKNOWN}};
-    struct advice advice = {.spaces = spaces, .count = 7};
+    *out = (struct by_hand_lookups){.measured = {.lookups = out->lookups, .count = count}};
+    for (size_t i = 0; i < count; i++) {
+        struct measured_lookup *lookup = &out->lookups[i];
 
-    advise_rank(&advice);
-    for (size_t i = 0; i < 7; i++) {
-        assert_string_equal(spaces[i].path->name, ranking[i].path);
-        assert_int_equal(spaces[i].standing, ranking[i].standing);
+        *lookup = (struct measured_lookup){.cell = lookup_cell(rows[i].table_bytes),
+                                           .addresses = 16,
+                                           .sectors = 8,
+                                           .wavefronts = 2,
+                                           .times = out->times[i]};
+        for (size_t k = 0; k < 3; k++)
+            if (rows[i].ns[k] > 0)
+                lookup->times[lookup->count++] =
+                    (struct measured_time){path_named(written_paths[k]), rows[i].ns[k]};
     }
-    assert_true(spaces[3].relative == 2 && isnan(spaces[5].relative) && isnan(spaces[6].relative));
+}
+
+/* What near lookups say of the three memory spaces, for a table of 1024 bytes. */
+static struct advice near_advice(const struct written *rows, size_t count,
+                                 struct advised_space spaces[3], struct by_hand_lookups *lookups)
+{
+    struct advice advice = {.cell = lookup_cell(1024),
+                            .spaces = spaces,
+                            .count = 3,
+                            .facts = {.addresses = 16, .sectors = 8, .wavefronts = 2}};
+
+    for (size_t k = 0; k < 3; k++)
+        spaces[k] = (struct advised_space){.path = path_named(written_paths[k])};
+    write_lookups(rows, count, lookups);
+    near_find(&lookups->measured, &advice.cell, &advice.facts, &advice.near);
+    near_judge(&advice);
+    return advice;
+}
+
+/* Whether the standings are those, in the order of written_paths. */
+static bool stand(const struct advised_space spaces[3], enum advise_standing global,
+                  enum advise_standing shared, enum advise_standing constant)
+{
+    return spaces[0].standing == global && spaces[1].standing == shared &&
+           spaces[2].standing == constant;
+}
+
+TEST(near_lookups_rank_what_they_agree_on)
+{
+    static const struct written rows[] = {{512, {1050, 1000, 1100}}, {2048, {1060, 1000, 1020}}};
+    struct by_hand_lookups lookups;
+    struct advised_space spaces[3];
+    const struct advice advice = near_advice(rows, 2, spaces, &lookups);
+
+    assert_null(advice.why);
+    assert_true(advice.near.count == 2 && !advice.near.same);
+    assert_true(advice.near.distances[0] == 1 && advice.near.distances[1] == 1);
+    assert_true(stand(spaces, ADVISE_SLOWER, ADVISE_ALIKE_FIRST, ADVISE_TOO_CLOSE));
+    assert_true(spaces[0].near.least == 1.05 && spaces[0].near.most == 1.06 &&
+                fabs(spaces[0].near.mean - 1.055) < 1e-9 && spaces[0].near.known);
+}
+
+TEST(nothing_is_said_beyond_what_was_measured)
+{
+    static const struct written smaller[] = {{256, {1000, 1200, 0}}, {512, {1000, 1200, 0}}};
+    static const struct written one_side[] = {{256, {1200, 1000, 0}},
+                                              {512, {1200, 1000, 0}},
+                                              {4096, {1000, 0, 1300}},
+                                              {2048, {1000, 0, 1300}}};
+    static const struct written clear[] = {{256, {1000, 1200, 0}},
+                                           {512, {1000, 1200, 0}},
+                                           {2048, {1000, 0, 1300}}};
+    static const struct written apart[] = {{512, {1000, 1200, 0}}, {2048, {1200, 1000, 0}}};
+    static const struct written far[] = {{64, {1000, 1200, 0}}, {16384, {1000, 1200, 0}}};
+    struct by_hand_lookups lookups;
+    struct advised_space spaces[3];
+
+    assert_non_null(near_advice(smaller, 2, spaces, &lookups).why);
+    assert_true(stand(spaces, ADVISE_UNKNOWN, ADVISE_UNKNOWN, ADVISE_UNKNOWN));
+    assert_non_null(near_advice(one_side, 4, spaces, &lookups).why);
+    assert_null(near_advice(clear, 3, spaces, &lookups).why);
+    assert_true(stand(spaces, ADVISE_ALIKE_FIRST, ADVISE_UNKNOWN, ADVISE_UNKNOWN));
+    assert_non_null(near_advice(apart, 2, spaces, &lookups).why);
+    assert_true(near_advice(far, 2, spaces, &lookups).near.count == 0);
+    assert_true(stand(spaces, ADVISE_UNKNOWN, ADVISE_UNKNOWN, ADVISE_UNKNOWN));
+}
+
+TEST(the_very_lookups_answer_alone)
+{
+    static const struct written rows[] = {{512, {1000, 1200, 1300}},
+                                          {1024, {1300, 1000, 1005}},
+                                          {2048, {1000, 1200, 1300}}};
+    struct by_hand_lookups lookups;
+    struct advised_space spaces[3];
+    const struct advice advice = near_advice(rows, 3, spaces, &lookups);
+
+    assert_true(advice.near.same && advice.near.count == 1 && !advice.why);
+    assert_true(stand(spaces, ADVISE_SLOWER, ADVISE_ALIKE_FIRST, ADVISE_ALIKE_FIRST));
+}
+
+TEST(what_has_to_be_equal_is)
+{
+    static const struct written rows[] = {{512, {1000, 1200, 1300}}, {2048, {1000, 1200, 1300}}};
+    struct by_hand_lookups lookups;
+    struct advised_space spaces[3];
+    struct advice advice = near_advice(rows, 2, spaces, &lookups);
+    struct near_lookups near;
+
+    assert_int_equal(advice.near.count, 2);
+    advice.cell.parameters[PARAMETER_in_flight] = 4;
+    near_find(&lookups.measured, &advice.cell, &advice.facts, &near);
+    assert_int_equal(near.count, 0);
+    advice.cell = lookup_cell(1024);
+    advice.cell.parameters[PARAMETER_polluter_bytes] = 4096; /* a quarter of a factor of two */
+    advice.facts.sectors = 16;
+    near_find(&lookups.measured, &advice.cell, &advice.facts, &near);
+    assert_int_equal(near.count, 2);
+    assert_true(near.distances[0] == 2.25);
+    advice.facts.addresses = 32;
+    near_find(&lookups.measured, &advice.cell, &advice.facts, &near);
+    assert_int_equal(near.count, 0);
 }
 
 /* -- verdicts on the tables of a kernel -------------------------------------------------------- */

@@ -28,6 +28,29 @@ TEST(each_built_in_card_is_its_file)
     }
 }
 
+TEST(a_card_of_a_device_knows_what_the_driver_says)
+{
+    struct device_info device = device_unknown;
+    struct card card;
+
+    snprintf(device.name, sizeof(device.name), "NVIDIA Unseen");
+    device.cc_major = 8;
+    device.cc_minor = 9;
+    device.sm_count = 100;
+    device.warps_per_sm = 48;
+    device.l2_bytes = 1000;
+    assert_false(card_known(&device));
+    card_of_device(&device, &card);
+    assert_string_equal(card.name, "NVIDIA Unseen");
+    assert_int_equal(card_architecture(&card), 89);
+    assert_true(card.number[CARD_SM_COUNT].value == 100 && card.number[CARD_L2_BYTES].low == 1000);
+    assert_true(isnan(card.number[CARD_LAUNCH_NS].value));
+    device.cc_major = 9;
+    device.cc_minor = 0;
+    device.sm_count = 132;
+    assert_true(card_known(&device));
+}
+
 TEST(the_default_card_is_an_h200)
 {
     struct device_info device = {.name = "NVIDIA H200", .cc_major = 9, .sm_count = 132};

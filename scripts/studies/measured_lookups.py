@@ -1,0 +1,265 @@
+#!/usr/bin/python3 -IB
+# SPDX-License-Identifier: MIT
+"""Makes results/lookups/CARD.json: the measured lookups that `cbank advise` answers by where there
+is no GPU. Proves how good these answers are.
+
+usage: measured_lookups.py --write [--program PROGRAM]    # of the results of both GPUs
+       measured_lookups.py --check --json FILE [--program PROGRAM]
+       measured_lookups.py --show FILE
+
+--check asks `cbank advise` about each committed lookup, without the measurements of the lookup
+itself. `held back` says what else does not answer: other lookups in a table of that size, or with
+entries of that width. The numbers of harness/advise/near.c were chosen by the H200 and checked by
+the H100, each by its own results.
+
+An answer is a best memory space, or a tie of three at most. Its regret is the time of the slowest
+of these over that of the fastest memory space that was measured. An answer is upside down where a
+memory space is called slower and was measured faster than the slowest of the answer. The bound is
+broken where a memory space took less than what its longest unit is said to be busy at least.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import statistics
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import trials
+
+CARDS = ("h200", "h100")
+RESULTS = (
+    "all-paths",
+    "lookups",
+    "small-bytes",
+    "sweeps/copies",
+    "sweeps/large",
+    "sweeps/lookup",
+    "sweeps/pressure",
+    "sweeps/warps",
+)
+KEYS = ("workload", "path", "pattern", "elements", "block_size", "cache_state", "parameters")
+NO_TABLE = "shared_fill_only"  # a path that looks nothing up
+MOST = 3  # memory spaces of an answer
+
+
+def configuration(cell):
+    """What the lookups of a cell are, whatever memory space they read."""
+    parameters = {key: value for key, value in cell["parameters"].items() if key != "table_bytes"}
+    return (
+        *(cell[key] for key in ("pattern", "elements", "block_size", "cache_state")),
+        cell["table_bytes"],
+        tuple(sorted(parameters.items())),
+    )
+
+
+def lookups_of(card):
+    """Lookups that were measured in two memory spaces or more, one of them global memory: the first
+    result that has a time gives it."""
+    found, files = collections.defaultdict(dict), {}
+    for name in RESULTS:
+        path = f"results/{card}/{name}.json"
+        if not os.path.exists(os.path.join(trials.ROOT, path)):
+            continue
+        with open(os.path.join(trials.ROOT, path), encoding="utf-8") as file:
+            cells = json.load(file)["cells"]
+        for cell in cells:
+            if (cell["workload"], cell["status"]) == ("lookup", "ok") and cell["path"] != NO_TABLE:
+                key = configuration(cell)
+                found[key].setdefault(cell["path"], cell)
+                files.setdefault(key, path)
+    for key, cells in found.items():
+        if len(cells) > 1 and "global" in cells:
+            row = {name: cells["global"][name] for name in ("identity", *KEYS, "array_bytes")}
+            row["file"] = files[key]
+            row["times"] = [
+                {"path": path, "ns": round(cell["time_ns"]["value"], 1)}
+                for path, cell in cells.items()
+            ]
+            yield row
+
+
+def words(lookup):
+    """The options of cbank advise for a lookup."""
+    of = {**lookup["parameters"], "table_bytes": size(lookup)}
+    said = [f"--{key.replace('_', '-')}={value}" for key, value in of.items()]
+    return said + [
+        f"--source={lookup['pattern']}",
+        f"--elements={lookup['elements']}",
+        f"--block-size={lookup['block_size']}",
+        f"--cache-state={lookup['cache_state']}",
+    ]
+
+
+def advise(program, card, lookup, *more):
+    done = trials.call(
+        program, "advise", f"--card={card}", *words(lookup), *more, "--json", "-", statuses=(0,)
+    )
+    return json.loads(done.stdout)
+
+
+def document(card, lookups):
+    """`card` is the name that the card has itself."""
+    return {
+        "schema": {"name": "cbank-lookups", "version": "1.0"},
+        "card": card,
+        "lookups": lookups,
+    }
+
+
+def write(program):
+    """Each lookup on one line."""
+    for card in CARDS:
+        lookups = []
+        for lookup in lookups_of(card):
+            advice = advise(program, card, lookup)
+            counts, name = advice["counts"], advice["card"]
+            for key in ("addresses_per_load", "sectors_per_load", "wavefronts_per_load"):
+                lookup[key] = round(counts[key], 4)
+            lookups.append(lookup)
+        whole = document(name, "LOOKUPS")
+        lines = ",\n".join("  " + json.dumps(lookup) for lookup in lookups)
+        path = os.path.join(trials.ROOT, f"results/lookups/{card}.json")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(json.dumps(whole, indent=1).replace('"LOOKUPS"', f"[\n{lines}\n ]") + "\n")
+
+
+# ---- Checking
+
+
+def is_same(left, right):
+    return left["identity"] == right["identity"]
+
+
+def size(lookup):
+    return lookup["parameters"].get("table_bytes", lookup["array_bytes"])
+
+
+def width(lookup):
+    return lookup["parameters"].get("width_bytes", 4)
+
+
+# What does not answer: of a lookup that is asked about, and one that was measured.
+HELD_BACK = {
+    "the lookup": is_same,
+    "its table size": lambda asked, one: size(one) == size(asked),
+    "its entry width": lambda asked, one: is_same(asked, one) or width(one) == width(asked),
+}
+
+
+def judge(advice, lookup):
+    """An answer beside what was measured."""
+    times = {time["path"]: time["ns"] for time in lookup["times"]}
+    best = min(times.values())
+    spaces = advice["ranking"]
+    broken = [
+        space["path"]
+        for space in spaces
+        if space["busy_ns"] and times.get(space["path"], best * 1e9) < space["busy_ns"]
+    ]
+    answer = [path for path in advice["answer"] if path in times]
+    if not answer:
+        return {"answer": [], "regret": None, "upside_down": [], "broken": broken}
+    slowest = max(times[path] for path in answer)
+    return {
+        "answer": answer,
+        "regret": slowest / best - 1,
+        "upside_down": [
+            space["path"]
+            for space in spaces
+            if space["standing"] == "slower" and times.get(space["path"], slowest) < slowest
+        ],
+        "broken": broken,
+    }
+
+
+def row_of(program, asked_of, answered_by, held_back):
+    """How good the answers are about lookups of one GPU, by the results of another."""
+    documents = {
+        card: trials.load(f"{trials.ROOT}/results/lookups/{card}.json")["lookups"] for card in CARDS
+    }
+    answers = []
+    with tempfile.TemporaryDirectory() as folder:
+
+        def ask(index):
+            lookup = documents[asked_of][index]
+            path = os.path.join(folder, f"{index}.json")
+            rest = [one for one in documents[answered_by] if not HELD_BACK[held_back](lookup, one)]
+            trials.write_json(path, document(answered_by, rest))
+            return judge(advise(program, asked_of, lookup, f"--measured={path}"), lookup)
+
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            answers = list(pool.map(ask, range(len(documents[asked_of]))))
+    said = [
+        (lookup, answer) for lookup, answer in zip(documents[asked_of], answers) if answer["answer"]
+    ]
+    regrets = [answer["regret"] for _, answer in said]
+    return {
+        "asked": asked_of,
+        "answered_by": answered_by,
+        "held_back": held_back,
+        "chose": (asked_of, answered_by) == ("h200", "h200"),
+        "lookups": len(answers),
+        "answers": len(said),
+        "regret_mean": statistics.fmean(regrets) if regrets else None,
+        "regret_worst": max(regrets, default=None),
+        "upside_down": sum(bool(answer["upside_down"]) for answer in answers),
+        "most": max((len(answer["answer"]) for answer in answers), default=0),
+        "places": sum(len(lookup["times"]) for lookup in documents[asked_of]),
+        "bound_broken": sum(len(answer["broken"]) for answer in answers),
+        "worst": [
+            {
+                "identity": lookup["identity"],
+                "answer": answer["answer"],
+                "regret": round(answer["regret"], 4),
+            }
+            for lookup, answer in sorted(said, key=lambda row: -row[1]["regret"])[:3]
+        ],
+    }
+
+
+def show(report):
+    print(
+        "| lookups of | answered by | held back | a best, or a tie of three | regret, mean | worst |"
+        " upside down |\n|---|---|---|--:|--:|--:|--:|"
+    )
+    for row in report["rows"]:
+        chose = " (chose)" if row["chose"] else ""
+        share = row["answers"] / row["lookups"]
+        print(
+            f"| {row['asked'].upper()} | {row['answered_by'].upper()}{chose} | {row['held_back']} |"
+            f" {row['answers']} of {row['lookups']}, {share:.0%} | {row['regret_mean']:.2%} |"
+            f" {row['regret_worst']:.1%} | {row['upside_down']} |"
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--program", default=f"{trials.ROOT}/build/cbank")
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--show", metavar="FILE")
+    asked = parser.parse_args()
+    if asked.write:
+        write(asked.program)
+    elif asked.check and asked.json:
+        rows = [
+            row_of(asked.program, of, by, held)
+            for of, by in (("h200", "h200"), ("h100", "h100"))
+            for held in HELD_BACK
+        ]
+        trials.write_json(asked.json, {"rows": rows})
+    elif asked.show:
+        show(trials.load(asked.show))
+    else:
+        parser.error("--write, --check --json FILE, or --show FILE, is needed")
+
+
+if __name__ == "__main__":
+    main()
