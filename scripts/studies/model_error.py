@@ -3,14 +3,20 @@
 """Proves how far the simple model is from all committed results: a table by GPU, workload, path and
 longest unit.
 
-usage: model_error.py [--program build/cbank] [--longer-than US] [FILE...]; default:
-results/{h100,h200,chips}. Times are those of `cbank explain --json`, which takes the card of each
+usage: model_error.py [--program build/cbank] [--longer-than US] [FILE...]
+       model_error.py [--program build/cbank] --bins FILE.json
+       model_error.py --show FILE.json
+
+FILEs are results; default: results/{h100,h200,chips}. Times are those of `cbank explain --json`, which takes the card of each
 GPU. A cell counts if it took longer than 10 us. TIME_MODEL_ERROR (harness/counts/estimate.h) was
 chosen by the results of the H200: those of the H100 check it, by the same cells on a chip of the
 same SM.
 
 A cell is explained if the interval holds its time. The chip's card is held against one that
 `characterize --new-card` alone makes of a board without results, for a name that no card has.
+
+--bins writes the errors by workload and by measured duration, of all committed cells. --show prints
+them as Markdown: a bin holds where the interval has 85 % of its cells.
 """
 
 import argparse
@@ -84,6 +90,70 @@ def lines_of(cells, key):
     )
 
 
+BINS_US = (("below 3", 3), ("3 to 10", 10), ("10 to 100", 100), ("over 100", float("inf")))
+CHOSE = "NVIDIA H200"  # whose results chose TIME_MODEL_ERROR; its card is of another board
+
+
+def bin_of(ns):
+    return next(name for name, end in BINS_US if ns < 1000 * end)
+
+
+def bins(program):
+    """Rows by GPU, workload and duration, of cells that have a time of the model."""
+    cells = explained(program, committed())
+    cells = cells[cells.value.notna()].astype({"value": float, "low": float, "high": float})
+    cells["us"] = cells.ns.map(bin_of)
+    cells["narrow"] = (cells.high - cells.low) / 2 <= ASKED["half_width"] * cells.value
+    rows = []
+    for (gpu, workload, us), of in cells.groupby(["gpu", "workload", "us"]):
+        line = lines_of(of, "all").iloc[0]
+        rows.append(
+            {
+                "gpu": gpu,
+                "chose": gpu == CHOSE,
+                "workload": workload,
+                "us": us,
+                "cells": int(line.cells),
+                "held": round(line.held, 4),
+                "narrow": round(of.narrow.mean(), 4),
+                "ratio": round(line.ratio, 4),
+                "half_width": round(line.half_width, 4),
+            }
+        )
+    return {"rows": rows}
+
+
+def share(rows, key):
+    """The mean of a share over rows, by their cells; None without rows."""
+    count = sum(row["cells"] for row in rows)
+    return sum(row[key] * row["cells"] for row in rows) / count if count else None
+
+
+def show(report):
+    """A line for each workload: cells, and how many of them the interval holds."""
+    rows = [row for row in report["rows"] if not row["chose"]]
+    names = [name for name, _ in BINS_US]
+    workloads = list(dict.fromkeys(row["workload"] for row in rows))
+    print("| workload | " + " | ".join(f"{name} us" for name in names) + " |")
+    print("|---|" + "--:|" * len(names))
+    for workload in [*workloads, None]:
+        line = []
+        for name in names:
+            of = [row for row in rows if row["us"] == name and workload in (None, row["workload"])]
+            count, held = sum(row["cells"] for row in of), share(of, "held")
+            line.append("-" if held is None else f"{held:.0%} of {count:,}")
+        print(f"| {workload or 'all'} | {' | '.join(line)} |")
+    long = [row for row in rows if row["us"] in names[2:]]
+    holds = [row for row in long if row["held"] >= ASKED["held"][0]]
+    print(
+        f"\nOf {sum(row['cells'] for row in long):,} cells over 10 us"
+        f" {sum(row['cells'] for row in holds) / sum(row['cells'] for row in long):.0%} lie in a"
+        f" workload and duration whose interval holds {ASKED['held'][0]:.0%}, and"
+        f" {sum(row['cells'] * row['narrow'] for row in holds) / sum(row['cells'] for row in long):.0%}"
+        f" have there a half width of {ASKED['half_width']:.0%} or less."
+    )
+
+
 def alone(program, every, long):
     """{GPU: shares of long cells explained by its card, and by one that characterize alone makes
     of a board that has no results}."""
@@ -125,8 +195,17 @@ def main():
     parser.add_argument(
         "--longer-than", type=float, default=10, metavar="US", help="cells that took longer, in us"
     )
+    parser.add_argument("--bins", metavar="FILE.json")
+    parser.add_argument("--show", metavar="FILE.json")
     parser.add_argument("files", metavar="FILE", nargs="*")
     asked = parser.parse_args()
+    if asked.bins:
+        made = json.dumps(bins(asked.program), indent=1)
+        pathlib.Path(asked.bins).write_text(made + "\n", encoding="utf-8")
+        return 0
+    if asked.show:
+        show(json.loads(pathlib.Path(asked.show).read_text(encoding="utf-8")))
+        return 0
     every = explained(asked.program, asked.files or committed())
     by_new = dict(alone(os.path.abspath(asked.program), every, 1000 * asked.longer_than))
     every = every[every.ns > 1000 * asked.longer_than]
