@@ -43,6 +43,7 @@ from claim_figures import (
     cost_line,
     counters,
     difference,
+    distinct,
     fills,
     l1_kb,
     l1_misses,
@@ -61,6 +62,7 @@ SOURCES = {
     2: "nine-point stencil, Quadro P2000",
     3: "convolution with the filter in constant memory",
     4: "constant memory and its limits, CUDA 2.x",
+    5: "table of a TU102 (github.com/connollydavid/tu102, 789ff42)",
 }
 
 # Source 1: published ms of constant and global, and the conclusion of its text, with limits of the
@@ -295,6 +297,16 @@ ROWS = [
             ("constant", "past 64 KB, two modules alternating: ns a launch"),
             ("global", "... with their tables in global memory: ns a launch"),
         )
+    ),
+    # Its rows for 32 distinct addresses and for a broadcast are equal.
+    Row(
+        5,
+        "32 distinct addresses cost as one (busy cycles)",
+        "1",
+        counters("idc_active_cycles", distinct(32, 4), distinct(1, 4)),
+        ".2f",
+        0.95,
+        1.05,
     ),
 ]
 

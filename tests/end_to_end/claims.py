@@ -284,6 +284,10 @@ class Figures(Case):
             ),
             ("... cycles for one more", ["-", "0.183", "measured"]),
             (
+                "32 distinct addresses cost as one (busy cycles)",
+                ["1", "4.00", "0.95 to 1.05", "does not hold"],
+            ),
+            (
                 "past 64 KB, refill of 1024 bytes: ns a launch",
                 ["-", "4000 [3880, 4210]", "measured"],
             ),
