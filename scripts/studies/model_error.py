@@ -27,6 +27,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 import pandas
 
@@ -145,12 +146,18 @@ def show(report):
         print(f"| {workload or 'all'} | {' | '.join(line)} |")
     long = [row for row in rows if row["us"] in names[2:]]
     holds = [row for row in long if row["held"] >= ASKED["held"][0]]
+    cells, held, narrow = (
+        sum(row["cells"] * row.get(key, 1) for row in of)
+        for of, key in ((long, None), (holds, None), (holds, "narrow"))
+    )
     print(
-        f"\nOf {sum(row['cells'] for row in long):,} cells over 10 us"
-        f" {sum(row['cells'] for row in holds) / sum(row['cells'] for row in long):.0%} lie in a"
-        f" workload and duration whose interval holds {ASKED['held'][0]:.0%}, and"
-        f" {sum(row['cells'] * row['narrow'] for row in holds) / sum(row['cells'] for row in long):.0%}"
-        f" have there a half width of {ASKED['half_width']:.0%} or less."
+        "\n"
+        + textwrap.fill(
+            f"Of {cells:,} cells over 10 us {held / cells:.0%} lie in a workload and duration whose"
+            f" interval holds {ASKED['held'][0]:.0%}, and {narrow / cells:.0%} have there a half"
+            f" width of {ASKED['half_width']:.0%} or less.",
+            118,
+        )
     )
 
 
