@@ -10,6 +10,7 @@
 #include "code_compare.h"
 #include "code_print.h"
 #include "command.h"
+#include "configuration.h"
 #include "document.h"
 #include "engine.h"
 #include "files.h"
@@ -136,90 +137,6 @@ static const struct option_group groups[] = {
     OPTION_GROUP(output_option_rows, offsetof(struct advise_options, look)),
 };
 
-/* Gives a parameter a value, unless it was named. */
-static void give(struct plan_options *options, enum parameter_index key, uint64_t *value)
-{
-    if (!options->named[key])
-        options->parameters[key] = (struct integers){.values = value, .count = 1};
-    options->named[key] = true;
-}
-
-/* The options of one configuration on every path that loads, and the values that nobody named. */
-struct configuration {
-    struct plan_options options;
-    uint64_t elements, bytes, width;
-    const void *workload_rows[1], *source_rows[1];
-    struct selection loading; /* owned: paths */
-};
-
-static void configuration_close(struct configuration *configuration)
-{
-    selection_close(&configuration->loading);
-}
-
-/* All paths but those that prepare everything and load nothing. */
-static enum status select_loading(struct selection *out)
-{
-    const enum status status = table_select(&table_of_paths, "all", out);
-    size_t count = 0;
-
-    for (size_t i = 0; i < out->count; i++)
-        if (((const struct path *)out->rows[i])->loads)
-            out->rows[count++] = out->rows[i];
-    out->count = count;
-    return status;
-}
-
-/* An option that is not given has the first of its default values. Without --table-bytes, table and
- * entry are those of `largest`, which may be NULL. The caller closes *out, also after an error. */
-static enum status configure(const struct plan_options *given, const struct user_access *largest,
-                             struct configuration *out)
-{
-    const struct workload *workload =
-        table_find(&table_of_workloads, given->patterns.count ? "add" : "lookup");
-    struct plan_options *const options = &out->options;
-
-    /* Code may read several entries at once: then a table may have bytes behind the last whole
-     * ones. */
-    *out = (struct configuration){.options = *given,
-                                  .elements = strtoull(workload->elements, NULL, 10),
-                                  .width = largest ? largest->width_bytes : 0,
-                                  .workload_rows = {workload},
-                                  .source_rows = {&sources[SOURCE_random]}};
-    out->bytes = largest ? largest->table_bytes.value / out->width * out->width : 0;
-    if (largest && !options->named[PARAMETER_table_bytes]) {
-        give(options, PARAMETER_table_bytes, &out->bytes);
-        give(options, PARAMETER_width_bytes, &out->width);
-    }
-    if (!options->named[PARAMETER_table_bytes])
-        return log_error(STATUS_USAGE, "name the size of the table: --table-bytes BYTES, and "
-                                       "--width-bytes BYTES of an entry");
-    options->workloads = (struct selection){out->workload_rows, 1};
-    if (!options->patterns.count && !options->sources.count && !options->indices_path)
-        options->sources = (struct selection){out->source_rows, 1};
-    if (!options->elements.count && !options->indices_path)
-        options->elements = (struct integers){.values = &out->elements, .count = 1};
-    for (size_t i = 0; i < PARAMETER_COUNT; i++)
-        if (!options->named[i])
-            options->parameters[i].count = 1;
-    return select_loading(&out->loading);
-}
-
-/* The cells of a configuration. */
-static enum status plan_configuration(struct configuration *configuration,
-                                      struct index_list *indices, struct plan *out)
-{
-    enum status status;
-
-    configuration->options.paths = configuration->loading;
-    status = plan_open(&configuration->options, indices, out);
-    if (status == STATUS_OK && out->count != configuration->loading.count)
-        status = log_error(STATUS_USAGE, "advice is of one configuration; name one value of each "
-                                         "option, and only one of "
-                                         "--source, --pattern and --indices");
-    return status;
-}
-
 static enum status make_plan(const struct plan_options *given, const struct user_access *largest,
                              struct index_list *indices, struct plan *out)
 {
@@ -266,8 +183,8 @@ static enum status advise_table(const struct plan_options *given, const struct c
     enum status status;
 
     options.sources = (struct selection){source_rows, 1};
-    give(&options, PARAMETER_table_bytes, &table->bytes);
-    give(&options, PARAMETER_width_bytes, &table->width_bytes);
+    configuration_give(&options, PARAMETER_table_bytes, &table->bytes);
+    configuration_give(&options, PARAMETER_width_bytes, &table->width_bytes);
     status = make_plan(&options, NULL, &indices, &plan);
     if (status == STATUS_OK)
         status = advise_open(&plan, card, &indices, NULL, NULL, &advice);
@@ -499,8 +416,8 @@ static enum status count_lookups(const void *context, uint64_t bytes, uint32_t w
     enum status status;
 
     options.named[PARAMETER_table_bytes] = options.named[PARAMETER_width_bytes] = false;
-    give(&options, PARAMETER_table_bytes, &table_bytes);
-    give(&options, PARAMETER_width_bytes, &width_bytes);
+    configuration_give(&options, PARAMETER_table_bytes, &table_bytes);
+    configuration_give(&options, PARAMETER_width_bytes, &width_bytes);
     if (!parameter_allows(&parameters[PARAMETER_table_bytes], table_bytes)) {
         snprintf(out->reason, sizeof(out->reason),
                  "lookups have tables of %" PRIu32 " bytes or more",

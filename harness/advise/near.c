@@ -57,17 +57,17 @@ static double polluted(const struct cell *cell)
 static double distance_of(const struct measured_lookup *lookup, const struct cell *cell,
                           const struct advised_facts *facts)
 {
-    const struct cell *other = &lookup->cell;
+    const struct cell *measured = &lookup->cell;
 
-    if (!are_alike(other, cell))
+    if (!are_alike(measured, cell))
         return INFINITY;
-    return factors_of_two(cell_table_bytes(other), cell_table_bytes(cell)) +
-           factors_of_two(cell_table_width(other), cell_table_width(cell)) +
+    return factors_of_two(cell_table_bytes(measured), cell_table_bytes(cell)) +
+           factors_of_two(cell_table_width(measured), cell_table_width(cell)) +
            factors_of_two(lookup->addresses, facts->addresses) +
            factors_of_two(lookup->sectors, facts->sectors) +
            factors_of_two(lookup->wavefronts, facts->wavefronts) +
-           factors_of_two(warps_of(other), warps_of(cell)) +
-           factors_of_two(polluted(other), polluted(cell)) / 4;
+           factors_of_two(warps_of(measured), warps_of(cell)) +
+           factors_of_two(polluted(measured), polluted(cell)) / 4;
 }
 
 static bool are_same(const struct cell *a, const struct cell *b)

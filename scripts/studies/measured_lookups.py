@@ -223,9 +223,10 @@ def row_of(program, asked_of, answered_by, held_back):
 
 def show(report):
     print(
-        "| lookups of | answered by | held back | a best, or a tie of three | regret, mean | worst |"
-        " upside down |\n|---|---|---|--:|--:|--:|--:|"
+        "| lookups of | answered by | held back | a best, or a tie of three | regret, mean |",
+        end="",
     )
+    print(" worst | upside down |\n|---|---|---|--:|--:|--:|--:|")
     for row in report["rows"]:
         chose = " (chose)" if row["chose"] else ""
         share = row["answers"] / row["lookups"]

@@ -7,10 +7,10 @@ usage: model_error.py [--program build/cbank] [--longer-than US] [FILE...]
        model_error.py [--program build/cbank] --bins FILE.json
        model_error.py --show FILE.json
 
-FILEs are results; default: results/{h100,h200,chips}. Times are those of `cbank explain --json`, which takes the card of each
-GPU. A cell counts if it took longer than 10 us. TIME_MODEL_ERROR (harness/counts/estimate.h) was
-chosen by the results of the H200: those of the H100 check it, by the same cells on a chip of the
-same SM.
+FILEs are results; default: results/{h100,h200,chips}. Times are those of `cbank explain --json`,
+which takes the card of each GPU. A cell counts if it took longer than 10 us. TIME_MODEL_ERROR
+(harness/counts/estimate.h) was chosen by the results of the H200: those of the H100 check it, by
+the same cells on a chip of the same SM.
 
 A cell is explained if the interval holds its time. The chip's card is held against one that
 `characterize --new-card` alone makes of a board without results, for a name that no card has.
@@ -194,7 +194,7 @@ def alone(program, every, long):
             yield gpu, [of[of.ns > long].eval("low <= ns <= high").mean() for of in (cells, made)]
 
 
-def main():
+def options():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -205,7 +205,11 @@ def main():
     parser.add_argument("--bins", metavar="FILE.json")
     parser.add_argument("--show", metavar="FILE.json")
     parser.add_argument("files", metavar="FILE", nargs="*")
-    asked = parser.parse_args()
+    return parser, parser.parse_args()
+
+
+def main():
+    parser, asked = options()
     if asked.bins:
         made = json.dumps(bins(asked.program), indent=1)
         pathlib.Path(asked.bins).write_text(made + "\n", encoding="utf-8")
