@@ -67,8 +67,8 @@ class Show(Scratch):
                 "add/constant/per_thread/128000/1024/hot same 1.0022 1.0007 1.0037",
             ),
             "advice": (
-                "choice global",
-                "global 5.397 us 1 best 3.377 us to 6.815 us",
+                "choice shuffle",
+                "shared - - 1.0395 too close to call 1.211 us L1",
                 "select_4 reason: select_4 holds a table of 16 bytes",
             ),
             "explanation": (
