@@ -5,12 +5,16 @@ is no GPU. Proves how good these answers are.
 
 usage: measured_lookups.py --write [--program PROGRAM]    # of the results of both GPUs
        measured_lookups.py --check --json FILE [--program PROGRAM]
+       measured_lookups.py --later CARD RESULT --json FILE [--program PROGRAM]
        measured_lookups.py --show FILE
 
 --check asks `cbank advise` about each committed lookup, without the measurements of the lookup
 itself. `held back` says what else does not answer: other lookups in a table of that size, or with
 entries of that width. The numbers of harness/advise/near.c were chosen by the H200 and checked by
 the H100, each by its own results.
+
+--later asks about lookups of a result that was measured later, of shapes that no committed lookup
+has: all committed ones answer.
 
 An answer is a best memory space, or a tie of three at most. Its regret is the time of the slowest
 of these over that of the fastest memory space that was measured. An answer is upside down where a
@@ -56,17 +60,12 @@ def configuration(cell):
     )
 
 
-def lookups_of(card):
+def lookups_of(paths):
     """Lookups that were measured in two memory spaces or more, one of them global memory: the first
     result that has a time gives it."""
     found, files = collections.defaultdict(dict), {}
-    for name in RESULTS:
-        path = f"results/{card}/{name}.json"
-        if not os.path.exists(os.path.join(trials.ROOT, path)):
-            continue
-        with open(os.path.join(trials.ROOT, path), encoding="utf-8") as file:
-            cells = json.load(file)["cells"]
-        for cell in cells:
+    for path in paths:
+        for cell in trials.load(os.path.join(trials.ROOT, path))["cells"]:
             if (cell["workload"], cell["status"]) == ("lookup", "ok") and cell["path"] != NO_TABLE:
                 key = configuration(cell)
                 found[key].setdefault(cell["path"], cell)
@@ -114,7 +113,10 @@ def write(program):
     """Each lookup on one line."""
     for card in CARDS:
         lookups = []
-        for lookup in lookups_of(card):
+        paths = (f"results/{card}/{name}.json" for name in RESULTS)
+        for lookup in lookups_of(
+            path for path in paths if os.path.exists(os.path.join(trials.ROOT, path))
+        ):
             advice = advise(program, card, lookup)
             counts, name = advice["counts"], advice["card"]
             for key in ("addresses_per_load", "sectors_per_load", "wavefronts_per_load"):
@@ -176,39 +178,61 @@ def judge(advice, lookup):
     }
 
 
-def row_of(program, asked_of, answered_by, held_back):
-    """How good the answers are about lookups of one GPU, by the results of another."""
-    documents = {
-        card: trials.load(f"{trials.ROOT}/results/lookups/{card}.json")["lookups"] for card in CARDS
-    }
-    answers = []
+def answers_of(program, card, lookups, answering):
+    """An answer about each lookup, by those that answering(lookup) gives."""
     with tempfile.TemporaryDirectory() as folder:
 
         def ask(index):
-            lookup = documents[asked_of][index]
             path = os.path.join(folder, f"{index}.json")
-            rest = [one for one in documents[answered_by] if not HELD_BACK[held_back](lookup, one)]
-            trials.write_json(path, document(answered_by, rest))
-            return judge(advise(program, asked_of, lookup, f"--measured={path}"), lookup)
+            trials.write_json(path, document(card, answering(lookups[index])))
+            return judge(
+                advise(program, card, lookups[index], f"--measured={path}"), lookups[index]
+            )
 
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            answers = list(pool.map(ask, range(len(documents[asked_of]))))
-    said = [
-        (lookup, answer) for lookup, answer in zip(documents[asked_of], answers) if answer["answer"]
-    ]
+            return list(pool.map(ask, range(len(lookups))))
+
+
+def committed(card):
+    return trials.load(f"{trials.ROOT}/results/lookups/{card}.json")["lookups"]
+
+
+def held_out(program, card, held_back):
+    """How good the answers are about committed lookups, without those that are held back."""
+    lookups = committed(card)
+    answers = answers_of(
+        program,
+        card,
+        lookups,
+        lambda asked: [one for one in lookups if not HELD_BACK[held_back](asked, one)],
+    )
+    return row_of(card, held_back, lookups, answers)
+
+
+def later(program, card, path):
+    """The same about lookups of a result, of shapes that no committed one has."""
+    known = committed(card)
+    names = {lookup["identity"] for lookup in known}
+    lookups = [one for one in lookups_of([path]) if one["identity"] not in names]
+    return row_of(
+        card, "measured later", lookups, answers_of(program, card, lookups, lambda asked: known)
+    )
+
+
+def row_of(card, held_back, lookups, answers):
+    said = [(lookup, answer) for lookup, answer in zip(lookups, answers) if answer["answer"]]
     regrets = [answer["regret"] for _, answer in said]
     return {
-        "asked": asked_of,
-        "answered_by": answered_by,
+        "asked": card,
         "held_back": held_back,
-        "chose": (asked_of, answered_by) == ("h200", "h200"),
+        "chose": card == "h200" and held_back in HELD_BACK,
         "lookups": len(answers),
         "answers": len(said),
         "regret_mean": statistics.fmean(regrets) if regrets else None,
         "regret_worst": max(regrets, default=None),
         "upside_down": sum(bool(answer["upside_down"]) for answer in answers),
         "most": max((len(answer["answer"]) for answer in answers), default=0),
-        "places": sum(len(lookup["times"]) for lookup in documents[asked_of]),
+        "places": sum(len(lookup["times"]) for lookup in lookups),
         "bound_broken": sum(len(answer["broken"]) for answer in answers),
         "worst": [
             {
@@ -222,18 +246,18 @@ def row_of(program, asked_of, answered_by, held_back):
 
 
 def show(report):
-    print(
-        "| lookups of | answered by | held back | a best, or a tie of three | regret, mean |",
-        end="",
-    )
-    print(" worst | upside down |\n|---|---|---|--:|--:|--:|--:|")
+    print("| lookups of | held back | a best, or a tie of three | regret, mean | worst |", end="")
+    print(" upside down |\n|---|---|--:|--:|--:|--:|")
     for row in report["rows"]:
         chose = " (chose)" if row["chose"] else ""
-        share = row["answers"] / row["lookups"]
+        share = row["answers"] / max(row["lookups"], 1)
+        regrets = (
+            f"{row['regret_mean']:.2%} | {row['regret_worst']:.1%}" if row["answers"] else "- | -"
+        )
         print(
-            f"| {row['asked'].upper()} | {row['answered_by'].upper()}{chose} | {row['held_back']} |"
-            f" {row['answers']} of {row['lookups']}, {share:.0%} | {row['regret_mean']:.2%} |"
-            f" {row['regret_worst']:.1%} | {row['upside_down']} |"
+            f"| {row['asked'].upper()}{chose} | {row['held_back']} |"
+            f" {row['answers']} of {row['lookups']}, {share:.0%} | {regrets} |"
+            f" {row['upside_down']} |"
         )
 
 
@@ -244,22 +268,23 @@ def main():
     parser.add_argument("--program", default=f"{trials.ROOT}/build/cbank")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--later", nargs=2, metavar=("CARD", "RESULT"))
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--show", metavar="FILE")
     asked = parser.parse_args()
     if asked.write:
         write(asked.program)
     elif asked.check and asked.json:
-        rows = [
-            row_of(asked.program, of, by, held)
-            for of, by in (("h200", "h200"), ("h100", "h100"))
-            for held in HELD_BACK
-        ]
+        rows = [held_out(asked.program, card, held) for card in CARDS for held in HELD_BACK]
         trials.write_json(asked.json, {"rows": rows})
+    elif asked.later and asked.json:
+        card, path = asked.later
+        row = later(asked.program, card, os.path.abspath(path))
+        trials.write_json(asked.json, {"rows": [row]})
     elif asked.show:
         show(trials.load(asked.show))
     else:
-        parser.error("--write, --check --json FILE, or --show FILE, is needed")
+        parser.error("--write, --check or --later with --json, or --show is needed")
 
 
 if __name__ == "__main__":
