@@ -125,11 +125,14 @@ def ends_of(report, identity, name):
     ]
 
 
-def apart(report, other=None):
+VALUES = ("launch", "lookup")
+
+
+def apart(report, other=None, names=VALUES):
     """Pairs of processes whose intervals of a value do not touch, and all pairs; with another
     report, pairs of a process of each."""
     found = []
-    for identity, name in itertools.product(identities(report), ("launch", "lookup")):
+    for identity, name in itertools.product(identities(report), names):
         ends = ends_of(report, identity, name)
         pairs = (
             itertools.product(ends, ends_of(other, identity, name))
@@ -287,9 +290,10 @@ def touching(reports):
     same = [sum(counts) for counts in zip(*map(apart, reports))]
     said = f"Pairs of processes whose intervals do not touch: {same[0]} of {same[1]} of one board"
     pairs = list(itertools.combinations(reports, 2))
-    if pairs:
-        other = [sum(counts) for counts in zip(*(apart(*pair) for pair in pairs))]
-        said += f", {other[0]} of {other[1]} of two boards"
+    for name in VALUES if pairs else ():
+        counts = [apart(*pair, (name,)) for pair in pairs]
+        differing, of = (sum(count) for count in zip(*counts))
+        said += f"; of two boards, energy of a {name}: {differing} of {of}"
     return f"{said}."
 
 

@@ -86,12 +86,18 @@ def derive_widest():
     return {**found, "cold": found["hot"]}, "widest: " + "; ".join(said)
 
 
+def is_result(document):
+    """Whether a document is a measured result; one of a study may have cells, too."""
+    device = document.get("device")
+    return isinstance(device, dict) and bool(document.get("started_utc") and document.get("cells"))
+
+
 def repeated():
     """Names of committed results with one plan of one GPU, where there are several."""
     plans = collections.defaultdict(list)
     for path in sorted(glob.glob(os.path.join(trials.ROOT, "results/**/*.json"), recursive=True)):
         result = trials.load(path)
-        if isinstance(result, dict) and result.get("started_utc") and result.get("cells"):
+        if isinstance(result, dict) and is_result(result):
             identities = tuple(sorted(cell["identity"] for cell in result["cells"]))
             plans[result["device"]["uuid"], result["device"]["driver"], identities].append(
                 os.path.relpath(path, os.path.join(trials.ROOT, "results"))
