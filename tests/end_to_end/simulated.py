@@ -130,8 +130,10 @@ class DefaultPlan(Case):
             "1",
         )
         cells = [cell for cell in result["cells"] if cell["status"] != "skipped"]
+        # launch_overhead has launch paths in place of patterns: see launch_overhead.py
         self.assertEqual(
-            {cell["workload"] for cell in cells}, {row["name"] for row in self.table("workloads")}
+            {cell["workload"] for cell in cells},
+            {row["name"] for row in self.table("workloads")} - {"launch_overhead"},
         )
         self.assertEqual({cell["status"] for cell in cells}, {"ok"})
         self.assertGreater(len(cells), 150)
@@ -208,7 +210,8 @@ class Devices(Case):
         )
         said = self.cbank(*self.ADVISE, **settings).stdout
         self.assertIn("\nmeasured on Simulated H200\n", said)
-        self.assertRegex(said, f"(?m)^best: {advice['choice']}\\b")
+        # another measurement: one of those that are as good may be the best now
+        self.assertRegex(said, f"(?m)^best: .*\\b{advice['choice']}\\b")
         self.assertNotIn("cbank run --workload", said)
 
     def test_a_card_that_is_named_measures_nothing(self):
