@@ -7,6 +7,7 @@
 
 #include "cell_json.h"
 #include "json.h"
+#include "log.h"
 #include "schema.h"
 
 /* Of measured_texts.S. */
@@ -71,6 +72,7 @@ const struct document measured_document = {
 enum status measured_read(const char *path, const char *card, struct measured *out)
 {
     const struct measured_text *text = NULL;
+    enum status status;
 
     *out = (struct measured){.lookups = NULL};
     for (size_t i = 0; !path && i < sizeof(measured_texts) / sizeof(measured_texts[0]); i++)
@@ -78,8 +80,14 @@ enum status measured_read(const char *path, const char *card, struct measured *o
             text = &measured_texts[i];
     if (!path && !text)
         return STATUS_OK;
-    return document_parse(&measured_document, path ? path : text->file, path ? NULL : text->json,
-                          path ? 0 : strlen(text->json), out, &out->tree);
+    status = document_parse(&measured_document, path ? path : text->file, path ? NULL : text->json,
+                            path ? 0 : strlen(text->json), out, &out->tree);
+    if (status == STATUS_OK && strcmp(out->card, card) != 0)
+        return log_error(STATUS_USAGE,
+                         "%s has lookups of %s, and the card is that of %s; name its "
+                         "card with --card",
+                         path, out->card, card);
+    return status;
 }
 
 void measured_close(struct measured *measured)

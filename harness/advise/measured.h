@@ -33,8 +33,8 @@ struct measured {
 extern const struct document measured_document;
 
 /* Reads the file, or without one those of the program that are of a card of this name: none is no
- * error. STATUS_USAGE, logged, for a file that is none. The caller closes *out, also after an
- * error. */
+ * error. STATUS_USAGE, logged, for a file that is none, or of another GPU. The caller closes *out,
+ * also after an error. */
 enum status measured_read(const char *path, const char *card, struct measured *out);
 
 /* Releases; accepts a zeroed struct. */

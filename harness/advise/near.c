@@ -3,6 +3,7 @@
 #include "near.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "advise.h"
 #include "parameter_index.h"
@@ -14,7 +15,7 @@ static const double farthest = 3; /* distance */
 static const double tied = 0.01; /* of the mean ratio to the best: this much more is as good */
 static const double apart = 1.04; /* a ratio: slower where all are greater */
 
-enum { LEAST_COUNT = 2, UNPOLLUTED_BYTES = 4096, FULL_WARPS = 64 };
+enum { LEAST_COUNT = 2, UNPOLLUTED_BYTES = 4096 };
 
 /* -- distances --------------------------------------------------------------------------------- */
 
@@ -26,11 +27,18 @@ static bool may_differ(size_t parameter)
            parameter == PARAMETER_polluter_bytes;
 }
 
+static uint32_t warps_of(const struct cell *cell)
+{
+    return cell->parameters[PARAMETER_warps_per_sm];
+}
+
+/* A launch with as many warps as fit is like none whose number of warps is named. */
 static bool are_alike(const struct cell *a, const struct cell *b)
 {
     bool alike = a->workload == b->workload && a->pattern == b->pattern &&
                  a->elements == b->elements && a->block_size == b->block_size &&
-                 a->cache_state == b->cache_state && !cell_reads_file(a);
+                 a->cache_state == b->cache_state && !cell_reads_file(a) &&
+                 !warps_of(a) == !warps_of(b);
 
     for (size_t i = 0; alike && i < parameter_count; i++)
         alike = may_differ(i) || a->parameters[i] == b->parameters[i];
@@ -40,13 +48,6 @@ static bool are_alike(const struct cell *a, const struct cell *b)
 static double factors_of_two(double a, double b)
 {
     return fabs(log2(a / b));
-}
-
-static double warps_of(const struct cell *cell)
-{
-    const uint32_t warps = cell->parameters[PARAMETER_warps_per_sm];
-
-    return warps ? warps : FULL_WARPS;
 }
 
 static double polluted(const struct cell *cell)
@@ -66,7 +67,7 @@ static double distance_of(const struct measured_lookup *lookup, const struct cel
            factors_of_two(lookup->addresses, facts->addresses) +
            factors_of_two(lookup->sectors, facts->sectors) +
            factors_of_two(lookup->wavefronts, facts->wavefronts) +
-           factors_of_two(warps_of(measured), warps_of(cell)) +
+           (warps_of(cell) ? factors_of_two(warps_of(measured), warps_of(cell)) : 0) +
            factors_of_two(polluted(measured), polluted(cell)) / 4;
 }
 
@@ -74,7 +75,7 @@ static bool are_same(const struct cell *a, const struct cell *b)
 {
     return cell_table_bytes(a) == cell_table_bytes(b) &&
            cell_table_width(a) == cell_table_width(b) && warps_of(a) == warps_of(b) &&
-           polluted(a) == polluted(b) &&
+           a->parameters[PARAMETER_polluter_bytes] == b->parameters[PARAMETER_polluter_bytes] &&
            a->parameters[PARAMETER_distinct] == b->parameters[PARAMETER_distinct];
 }
 
@@ -164,6 +165,36 @@ static void refuse(struct advice *advice, const char *why)
         advice->spaces[i].standing = ADVISE_UNKNOWN;
 }
 
+/* The name of the memory space that stands for a path's kind. In no measured lookup was texture,
+ * global_l2, restrict or readonly faster than global by more than `apart`, nor shared_copies than
+ * shared, nor param or param_large than constant. */
+static const char *kind_of(const struct path *path)
+{
+    switch (path->unit) {
+    case UNIT_L1:
+    case UNIT_L2:
+    case UNIT_TEXTURE:
+        return "global";
+    case UNIT_IDC:
+        return "constant";
+    case UNIT_SHARED:
+        return "shared";
+    default:
+        return path->name;
+    }
+}
+
+/* Whether a memory space that was measured nowhere near may be the best. */
+static bool may_be_best(const struct advice *advice, const struct path *path)
+{
+    const char *const kind = kind_of(path);
+
+    for (size_t i = 0; i < advice->count; i++)
+        if (advice->spaces[i].near.known && strcmp(advice->spaces[i].path->name, kind) == 0)
+            return false;
+    return true;
+}
+
 static enum advise_standing standing_of(const struct near_space *near, double best)
 {
     if (!near->known)
@@ -196,12 +227,13 @@ void near_judge(struct advice *advice)
 
         space->standing = standing_of(&space->near, best);
         tie += space->standing == ADVISE_ALIKE_FIRST;
-        if (!space->near.known && space->near.count && space->near.least <= apart)
+        if (!space->near.known &&
+            (space->near.count ? space->near.least <= apart : may_be_best(advice, space->path)))
             tie = SIZE_MAX / 2;
     }
     if (tie == 0)
         refuse(advice, "the near lookups do not agree on a memory space");
     else if (tie > advice->count)
-        refuse(advice, "a memory space that may be the best was measured with larger, or with "
-                       "smaller tables alone");
+        refuse(advice, "a memory space that may be the best was not measured near, or with larger, "
+                       "or smaller tables alone");
 }

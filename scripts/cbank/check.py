@@ -346,6 +346,33 @@ class Check:
                         " the folder"
                     ),
                 )
+        if len(own) < len(card["evidence"]):
+            self.check_borrowed(name, card)
+
+    def check_borrowed(self, name: str, card: dict) -> None:
+        """Compares the numbers of a card that rest on no file of the folder with those of the card
+        that the program makes of the characterization and of its own card of the chip."""
+        import tempfile
+
+        with tempfile.TemporaryDirectory(prefix="cbank-") as folder:
+            record, path = self.path("characterization.json"), os.path.join(folder, "card.json")
+            again = ["--json", os.path.join(folder, "again.json"), "--new-card", path]
+            instrument.call(["characterize", "--quiet", "--replay", record, *again])
+            made = documents.load(path).content
+
+        def said(of: dict, key: str) -> tuple:
+            number = of["model"].get(key)
+            return number and (
+                *(number[part] for part in ("value", "low", "high", "from")),
+                [of["evidence"].get(one) for one in number.get("evidence", [])],
+            )
+
+        again = "the card that this program makes of characterization.json"
+        for key in sorted(card["model"]):
+            borrowed = said(card, key)
+            files = [one["file"] for one in borrowed[-1] if one] if borrowed else []
+            if any(file.startswith("results/") for file in files) and borrowed != said(made, key):
+                self.add(name, f"has another {key} than {again}")
 
     def compare_processes(self) -> None:
         """Adds a finding where the two processes of the default plan do not say the same."""

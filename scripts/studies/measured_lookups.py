@@ -180,11 +180,12 @@ def judge(advice, lookup):
 
 def answers_of(program, card, lookups, answering):
     """An answer about each lookup, by those that answering(lookup) gives."""
+    name = file_of(card)["card"]
     with tempfile.TemporaryDirectory() as folder:
 
         def ask(index):
             path = os.path.join(folder, f"{index}.json")
-            trials.write_json(path, document(card, answering(lookups[index])))
+            trials.write_json(path, document(name, answering(lookups[index])))
             return judge(
                 advise(program, card, lookups[index], f"--measured={path}"), lookups[index]
             )
@@ -193,8 +194,12 @@ def answers_of(program, card, lookups, answering):
             return list(pool.map(ask, range(len(lookups))))
 
 
+def file_of(card):
+    return trials.load(f"{trials.ROOT}/results/lookups/{card}.json")
+
+
 def committed(card):
-    return trials.load(f"{trials.ROOT}/results/lookups/{card}.json")["lookups"]
+    return file_of(card)["lookups"]
 
 
 def held_out(program, card, held_back):

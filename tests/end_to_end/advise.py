@@ -186,17 +186,24 @@ class Advise(Scratch):
         for rows, why in (
             (
                 [
-                    (2048, {"global": 1000, "shared": 1200}),
-                    (8192, {"global": 1200, "shared": 1000}),
+                    (2048, {"global": 1000, "shared": 1200, "constant": 5000}),
+                    (8192, {"global": 1200, "shared": 1000, "constant": 5000}),
                 ],
                 "do not agree",
             ),
             (
                 [
-                    (2048, {"global": 1000, "shared": 1200}),
-                    (1024, {"global": 1000, "shared": 1200}),
+                    (2048, {"global": 1000, "shared": 1200, "constant": 5000}),
+                    (1024, {"global": 1000, "shared": 1200, "constant": 5000}),
                 ],
-                "larger, or with smaller tables alone",
+                "with larger, or smaller tables alone",
+            ),
+            (  # of constant nothing is known
+                [
+                    (2048, {"global": 1000, "shared": 1200}),
+                    (8192, {"global": 1000, "shared": 1200}),
+                ],
+                "was not measured near",
             ),
             ([(1 << 20, {"global": 1000, "texture": 1200})], "no measured lookups are near"),
         ):
@@ -204,6 +211,16 @@ class Advise(Scratch):
             self.assertIn(why, advice["why"] or "")
             self.assertEqual((advice["answer"], advice["choice"]), ([], None))
             self.assertEqual({space["standing"] for space in advice["ranking"]}, {"not known"})
+
+    def test_a_launch_with_another_number_of_warps_is_another(self):
+        """A lookup that was measured with 64 warps an SM alone says nothing of a launch with as
+        many as fit, and lookups of another GPU say nothing of this one."""
+        advice = self.advise("--table-bytes", "16384", "--block-size", "128", "--card", "h200")
+        self.assertEqual(advice["near"], [])
+        file = self.measured((2048, {"global": 1000, "constant": 1100}))
+        done = cbank("advise", "--table-bytes", "4096", *SMALL, "--card", "a100", file)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("has lookups of H200, and the card is that of A100", done.stderr)
 
     def test_committed_lookups_answer_by_name(self):
         """A lookup that was measured is answered by its own times."""

@@ -107,9 +107,27 @@ class Committed(unittest.TestCase):
                 {os.path.dirname(one["file"]) for one in card["evidence"].values()},
                 {"", "results/characterizations"},
             )
-            card["evidence"] = {
-                key: one for key, one in card["evidence"].items() if os.path.dirname(one["file"])
+            of_program = {
+                key for key, one in card["evidence"].items() if os.path.dirname(one["file"])
             }
+            changed = next(
+                key
+                for key, number in card["model"].items()
+                if number and of_program & set(number.get("evidence", []))
+            )
+            card["model"][changed]["value"] *= 3
+            card["model"][changed]["high"] *= 3
+            chips.write_json(os.path.join(chip, "card.json"), card)
+            done = subprocess.run(
+                [program, "check", chip],
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+                check=False,
+            )
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"has another {changed} than the card", " ".join(done.stdout.split()))
+            card["evidence"] = {key: card["evidence"][key] for key in of_program}
             chips.write_json(os.path.join(chip, "card.json"), card)
             done = subprocess.run(
                 [program, "check", chip],
