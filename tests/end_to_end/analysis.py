@@ -482,7 +482,7 @@ class Load(Scratch):
         )
         self.assertEqual(
             text.markdown_text("<a>|*`_~$[x](y)\\\x1b"),
-            r"&lt;a&gt;\|\*\`\_\~\$[x]\(y)\\\\x1b",
+            r"&lt;a&gt;\|\*\`\_\~\$\[x](y)\\\\x1b",
         )
         rows = pandas.DataFrame(
             {

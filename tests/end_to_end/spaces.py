@@ -106,7 +106,9 @@ class Ranks(Kernels):
                 for cell in read_json(self.file)["cells"]
             ]
 
-        words = ("spaces", CRC32, "--size", "500,700", "--counters", "none", "--json", self.file)
+        # long enough that the file is written before the end
+        words = ("spaces", CRC32, "--size", "500,700", "--counters", "none", "--sample-us", "3000")
+        words += ("--json", self.file)
         self.cbank(*words)
         whole = [cell[:2] for cell in cells()]
         for number in (signal.SIGTERM, signal.SIGKILL):
