@@ -38,6 +38,7 @@ CELLS = (
 )
 PICO, MICRO = 1e12, 1e6
 PAIRS_APART = 0.05
+VALUES = ("launch", "lookup")  # whose energy a cell has
 PAGE_COLUMNS = 120
 
 
@@ -123,9 +124,6 @@ def ends_of(report, identity, name):
         for cell in cells
         if cell.get(f"{name}_low_j") is not None
     ]
-
-
-VALUES = ("launch", "lookup")
 
 
 def apart(report, other=None, names=VALUES):

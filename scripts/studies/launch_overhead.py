@@ -13,7 +13,7 @@ changed between them. RUN OPTIONs are in place of those of PLAN. A process that 
 is not measured again. --sanitizer also runs the kernels under compute-sanitizer. --check reads such
 files, and exits with 1 where a row contradicts another.
 
-It needs a GPU, the program, and Python's standard library alone.
+It needs a GPU and the program.
 """
 
 import argparse
@@ -25,6 +25,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import trials
+
 PLAN = "--workload launch_overhead --max-noise 1 --max-samples 400 --max-seconds 0.5".split()
 THRESHOLD = "10%"
 COUNTED = ("ldc_instructions", "idc_requests", "gcc_constant_requests", "instructions")
@@ -35,24 +38,7 @@ SANITIZED = (
 ).split()
 
 
-def fail(message):
-    print(f"launch_overhead: error: {message}", file=sys.stderr)
-    sys.exit(2)
-
-
-def read(path):
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
-
-
 # -- measuring ----------------------------------------------------------------------------------
-
-
-def call(command, statuses):
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode not in statuses:
-        fail(f"{' '.join(command)} exited with {done.returncode}: {done.stderr}{done.stdout}")
-    return done
 
 
 def measure(program, folder, processes, plan):
@@ -61,10 +47,11 @@ def measure(program, folder, processes, plan):
     for number in range(processes):
         path = os.path.join(folder, f"process-{number + 1}.json")
         counters = ["--counters", "default" if number == 0 else "none"]
-        if not (os.path.exists(path) and read(path)["complete"]):
+        if not (os.path.exists(path) and trials.load(path)["complete"]):
             print(f"process {number + 1} of {processes}", file=sys.stderr)
             # 4: a time did not settle, which the table says
-            call([program, "run", "--quiet", *plan, *counters, "--json", path], (0, 4))
+            words = ("run", "--quiet", *plan, *counters, "--json", path)
+            trials.call(program, *words, statuses=(0, 4))
         paths.append(path)
     return paths
 
@@ -105,11 +92,9 @@ def compared(program, paths):
     half = len(paths) // 2
     if half == 0:
         return None
-    done = call(
-        [program, "compare", ",".join(paths[:half]), ",".join(paths[half:]), "--json", "-"]
-        + ["--threshold", THRESHOLD],
-        (0, 1, 4),
-    )
+    sides = (",".join(paths[:half]), ",".join(paths[half:]))
+    words = ("compare", *sides, "--json", "-", "--threshold", THRESHOLD)
+    done = trials.call(program, *words, statuses=(0, 1, 4))
     return {
         cell["identity"]: {
             "verdict": cell["verdict"],
@@ -138,12 +123,12 @@ def make(arguments, plan):
         os.makedirs(arguments.keep, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         paths = measure(arguments.program, arguments.keep or scratch, arguments.processes, plan)
-        results = [read(path) for path in paths]
+        results = [trials.load(path) for path in paths]
         comparison = compared(arguments.program, paths)
     first = results[0]
     return {
         "study": "launch_overhead",
-        "tool": first["tool"],
+        "tool": trials.origin(first)["tool"],
         "device": first["device"]["name"],
         "uuid": first["device"]["uuid"],
         "compute_capability": first["device"]["compute_capability"],
@@ -216,7 +201,7 @@ def wrong(report):
 
 
 def check(paths):
-    found = [f"{path}: {what}" for path in paths for what in wrong(read(path))]
+    found = [f"{path}: {what}" for path in paths for what in wrong(trials.load(path))]
     for what in found:
         print(what)
     if not found:
@@ -237,16 +222,14 @@ def main():
     parser.add_argument("--check", metavar="FILE", nargs="+")
     arguments, plan = parser.parse_known_args()
     if arguments.show:
-        show(read(arguments.show))
+        show(trials.load(arguments.show))
         return 0
     if arguments.check:
         return 0 if check(arguments.check) else 1
     if not arguments.json:
         parser.error("--json FILE, --show FILE or --check FILE")
     report = make(arguments, plan or PLAN)
-    with open(arguments.json, "w", encoding="utf-8") as file:
-        json.dump(report, file, indent=1)
-        file.write("\n")
+    trials.write_json(arguments.json, report)
     show(report)
     return 0
 
