@@ -381,33 +381,44 @@ void card_of_device(const struct device_info *device, struct card *out)
             (struct card_number){known[i].value, known[i].value, known[i].value};
 }
 
-bool card_known(const struct device_info *device)
-{
-    struct card card;
-
-    for (size_t i = 0; i < card_text_count; i++)
-        if (card_read(card_texts[i].name, &card) == STATUS_OK && card_is_of(&card, device))
-            return true;
-    return false;
-}
-
-enum status card_read_of(const char *path, const struct device_info *device, const char *owner,
-                         struct card *out)
+/* The card of a device's chip: the file, or the built-in one, by the device's name where there are
+ * several. */
+static enum status find_card(const char *path, const struct device_info *device, struct card *out,
+                             bool *found)
 {
     const size_t cards = path ? 1 : card_text_count;
-    bool found = false;
 
+    *found = false;
     for (size_t i = 0; i < cards; i++) {
         struct card card;
         const enum status status = card_read(path ? path : card_texts[i].name, &card);
 
         if (status != STATUS_OK)
             return status;
-        if (card_is_of(&card, device) && (!found || strstr(device->name, card.name))) {
+        if (card_is_of(&card, device) && (!*found || strstr(device->name, card.name))) {
             *out = card;
-            found = true;
+            *found = true;
         }
     }
+    return STATUS_OK;
+}
+
+bool card_known(const struct device_info *device)
+{
+    struct card card;
+    bool found;
+
+    return find_card(NULL, device, &card, &found) == STATUS_OK && found;
+}
+
+enum status card_read_of(const char *path, const struct device_info *device, const char *owner,
+                         struct card *out)
+{
+    bool found;
+    const enum status status = find_card(path, device, out, &found);
+
+    if (status != STATUS_OK)
+        return status;
     return found ? STATUS_OK
                  : log_error(STATUS_ENVIRONMENT,
                              "%s has %s (compute capability %" PRIu32 ".%" PRIu32 ", %" PRIu32
