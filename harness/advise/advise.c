@@ -46,10 +46,9 @@ static void sort(struct advice *advice)
           compare_spaces);
 }
 
-/* Sorts the spaces, and makes the command that measures those that may be the best. */
+/* Makes the command that measures the spaces that may be the best. */
 static enum status finish(struct advice *advice)
 {
-    sort(advice);
     free(advice->measure);
     advice->measure = advise_run_command(advice);
     return advice->measure ? STATUS_OK : log_memory("a command");
@@ -126,8 +125,6 @@ static enum status add_spaces(struct advice *out, const struct plan *plan,
         struct advised_space *space = &out->spaces[index];
         enum status status;
 
-        if (!plan->cells[i].path->loads)
-            continue;
         *space = (struct advised_space){.path = plan->cells[i].path,
                                         .cell = plan->cells[i],
                                         .time_ns = NAN,
@@ -272,6 +269,7 @@ enum status advise_take(struct advice *advice, const struct ranking *ranking)
         advice->choice = space->path->name;
         advice->why = NULL;
     }
+    sort(advice);
     return finish(advice);
 }
 

@@ -30,12 +30,14 @@ static bool launch_symbol(const struct cell *cell, char prefix[256])
 {
     const struct launch_path *launch = cell_launch_path(cell);
 
-    if (launch && launch->work == WORK_KERNEL)
+    if (!launch)
+        return false;
+    if (launch->work == WORK_KERNEL)
         snprintf(prefix, 256, "_Z8launchedILj%" PRIu32 "EE",
                  cell->parameters[PARAMETER_parameter_bytes]);
     else
         snprintf(prefix, 256, "launch_held");
-    return launch;
+    return true;
 }
 
 bool image_kernel(const void *cubin, size_t bytes, const struct cell *cell, struct kernel_sass *out)
