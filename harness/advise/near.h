@@ -9,11 +9,11 @@
  * with as many warps as fit is like none with a number of warps. The very lookups, where they were
  * measured, answer alone.
  *
- * What is said of a memory space rests on two near lookups that were measured there, with a table
- * of at least, and one of at most, the size that is asked about: nothing is said beyond what was
- * measured. Where a memory space without them may be the best, nothing is said at all. One that was
- * measured nowhere near may be, unless the one that stands for its kind is known (global, constant,
- * shared): those of a kind were never faster than it by more than 4 %. */
+ * A memory space is known where two near lookups were measured there: one in a table of at least
+ * the size that is asked about, and one in a table of at most that size. Nothing is said beyond
+ * what was measured. Where a memory space without them may be the best, nothing is said at all. One
+ * that was measured nowhere near may be, unless the one that stands for its kind is known (global,
+ * constant, shared): those of a kind were never faster than it by more than 4 %. */
 #pragma once
 
 #include "measured.h"

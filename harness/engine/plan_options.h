@@ -86,7 +86,7 @@ enum { PLAN_OPTION_COUNT = 12 + PARAMETER_COUNT, MEASURE_OPTION_COUNT = 16 };
 
 enum { KERNEL_OPTION_COUNT = 10 };
 
-/* Rows of these before --duration: how times are taken, and of which GPU. */
+/* Number of --duration among these. The rows before it choose the GPU and how times are taken. */
 enum { MEASURE_OPTION_DURATION = 10 };
 
 /* Rows of these: --jit and, the last, --cache-state are also for kernels of users. */

@@ -17,12 +17,11 @@ static const double load_seconds = 6; /* for a module that the driver compiles, 
 /* The filler of a cell. */
 static const struct launchable_filler *filler_of(const struct cell *cell)
 {
-    static const struct launchable_filler *const fillers[CELL_ORIGIN_COUNT] = {[CELL_OF_WORKLOAD] =
-                                                                                   &workload_filler,
-                                                                               [CELL_OF_LAUNCH] =
-                                                                                   &launch_filler,
-                                                                               [CELL_OF_FILE] =
-                                                                                   &case_filler};
+    static const struct launchable_filler *const fillers[CELL_ORIGIN_COUNT] = {
+        [CELL_OF_WORKLOAD] = &workload_filler,
+        [CELL_OF_LAUNCH] = &launch_filler,
+        [CELL_OF_FILE] = &case_filler,
+    };
 
     return fillers[cell_origin(cell)->number];
 }

@@ -241,7 +241,7 @@ static bool place(struct engine_session *session, struct launchable *launchable,
            !cell_refuse(reason, "out of memory for outputs");
 }
 
-/* Random words, of which the first says what the kernel writes. */
+/* Fills the arguments with random words. The first word tells the kernel how many it writes. */
 static bool make_arguments(struct engine_session *session, struct launchable *launchable,
                            char reason[CELL_REASON_BYTES])
 {
