@@ -77,3 +77,11 @@ bool convergence_is_whole(struct analysis *analysis, uint32_t block)
     }
     return true;
 }
+
+bool convergence_of_callers(const struct analysis *analysis, uint32_t block)
+{
+    const struct flow_block *row = &analysis->flow->blocks[block];
+
+    return block == 0 || row->entries > 0 ||
+           (analysis->machine.diverged && analysis->meets[row->function]);
+}

@@ -132,7 +132,7 @@ static void enter_kernel(struct analysis *analysis)
  * returns the same. */
 static bool join_callers(struct analysis *analysis, uint32_t block, bool found)
 {
-    const bool several = block == 0 || analysis->flow->blocks[block].entries > 0;
+    const bool several = convergence_of_callers(analysis, block);
     const struct divergence divergence = {LEVEL_WARP, several ? WHY_BRANCH : WHY_NONE,
                                           several ? FLAG_DATA : 0};
 
@@ -288,6 +288,8 @@ static void block_writes(struct analysis *analysis, const struct flow_block *blo
         if (in->transfer == TRANSFER_STORE)
             memset(written + REGISTER_COUNT, true, SLOTS);
         analysis->blocks[block - flow->blocks].exchanges |= in->opcode == OPCODE_SHFL;
+        analysis->meets[block->function] |=
+            in->opcode == OPCODE_WARPSYNC || in->opcode == OPCODE_BAR;
         if (in->transfer == TRANSFER_UNKNOWN || block->end == FLOW_CALL_OUT)
             memset(written, true, sizeof(value_set));
     }
@@ -323,15 +325,19 @@ static void find_written(struct analysis *analysis)
         block_writes(analysis, block, written);
         add_written(analysis, block, written);
     }
-    /* A call writes what the function does. */
+    /* A call writes what the function does, and waits where that does. */
     while (more) {
         more = false;
         for (size_t k = 0; k < flow->reached; k++) {
             const struct flow_block *block = &flow->blocks[flow->sequence[k]];
+            uint32_t called;
 
-            if (block->called != FLOW_NONE)
-                more |= add_written(analysis, block,
-                                    analysis->functions[function_called(flow, flow->sequence[k])]);
+            if (block->called == FLOW_NONE)
+                continue;
+            called = function_called(flow, flow->sequence[k]);
+            more |= add_written(analysis, block, analysis->functions[called]);
+            more |= analysis->meets[called] && !analysis->meets[block->function];
+            analysis->meets[block->function] |= analysis->meets[called];
         }
     }
     for (unsigned i = 0; i < VALUES; i++) {
@@ -507,6 +513,7 @@ static void analysis_close(struct analysis *analysis)
     free(analysis->blocks);
     free(analysis->loops);
     free(analysis->functions);
+    free(analysis->meets);
     free(analysis->returns);
     free(analysis->calls);
     free(analysis->waiting);
@@ -535,14 +542,16 @@ static struct analysis *analysis_open(const struct flow *flow, const struct code
     analysis->blocks = calloc(flow->block_count + 1, sizeof(*analysis->blocks));
     analysis->loops = calloc(flow->loop_count + 1, sizeof(*analysis->loops));
     analysis->functions = calloc(flow->function_count + 1, sizeof(*analysis->functions));
+    analysis->meets = calloc(flow->function_count + 1, sizeof(*analysis->meets));
     analysis->returns = calloc(flow->block_count + 1, sizeof(*analysis->returns));
     analysis->calls = calloc(flow->block_count + 1, sizeof(*analysis->calls));
     analysis->waiting = calloc(flow->block_count + 1, sizeof(*analysis->waiting));
     analysis->instructions = calloc(flow->instructions + 1, sizeof(*analysis->instructions));
     analysis->deciding = calloc(flow->instructions + 1, sizeof(*analysis->deciding));
     analysis->machine.instructions = analysis->instructions;
-    if (analysis->blocks && analysis->loops && analysis->functions && analysis->returns &&
-        analysis->calls && analysis->waiting && analysis->instructions && analysis->deciding)
+    if (analysis->blocks && analysis->loops && analysis->functions && analysis->meets &&
+        analysis->returns && analysis->calls && analysis->waiting && analysis->instructions &&
+        analysis->deciding)
         return analysis;
     log_memory("%zu blocks", flow->block_count);
 out:

@@ -48,6 +48,7 @@ struct analysis {
     struct block_state *blocks; /* owned, as all arrays */
     struct loop_state *loops;
     value_set *functions; /* what each writes */
+    bool *meets; /* of each: threads of a warp wait for each other in it, or in what it calls */
     uint32_t *returns, *calls; /* the blocks that end so */
     uint32_t *waiting; /* room for all blocks */
     struct instruction *instructions; /* by number: those of blocks that are reached */
@@ -78,6 +79,10 @@ void convergence_split(struct analysis *analysis, uint32_t block);
 /* Whether all threads of a warp execute a block together, as far as is known; false of blocks in
  * which lanes exchange nothing. */
 bool convergence_is_whole(struct analysis *analysis, uint32_t block);
+
+/* Whether threads that come to the begin of a function by different ways may go on together: from
+ * calls in both arms of a branch to where they wait for each other. */
+bool convergence_of_callers(const struct analysis *analysis, uint32_t block);
 
 /* -- divergence.c ------------------------------------------------------------------------------ */
 

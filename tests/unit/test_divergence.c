@@ -1730,6 +1730,40 @@ TEST(a_function_called_in_both_arms_brings_two_values)
     assert_int_equal(variation_of(&program), VARIATION_WARP);
 }
 
+/* Two arms of a branch call a function that loads at an address of theirs. Where threads of a warp
+ * wait for each other in it, those of both arms load together. */
+TEST(threads_of_two_arms_meet_in_a_function_that_waits)
+{
+    enum { SECOND_ARM = 6, JOIN = 8, FUNCTION = 9, RETURN_ADDRESS = 20 };
+    static const unsigned waits[] = {OPCODE_NOP, OPCODE_WARPSYNC, OPCODE_BAR};
+
+    for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
+        struct program program = {.architecture = 90};
+
+        set(append(&program, OPCODE_S2R, NUMBER, 2, 0, 0, 0), 72, 8, TID_X);
+        append_compare(&program, 0, 2, NUMBER, 5);
+        set(append(&program, OPCODE_BRA, NUMBER, 0, 0, 0, 0), 87, 3, PT);
+        program.words[2][0] &= ~(0xfull << 12); /* @P0 */
+        append(&program, OPCODE_MOV, NUMBER, 4, 0, 8, 0);
+        set(append(&program, OPCODE_CALL_REL, NUMBER, 0, 0, 0, 0), 87, 3, PT);
+        set(append(&program, OPCODE_BRA, NUMBER, 0, 0, 0, 0), 87, 3, PT);
+        append(&program, OPCODE_MOV, NUMBER, 4, 0, 64, 0);
+        set(append(&program, OPCODE_CALL_REL, NUMBER, 0, 0, 0, 0), 87, 3, PT);
+        append_exit(&program);
+        append(&program, waits[i], NUMBER, 0, 0, 0, 0);
+        append_lookup(&program, 4);
+        set(append(&program, OPCODE_RET, NUMBER, 0, RETURN_ADDRESS, 0, 0), 87, 3, PT);
+        set_target(&program, program.words[2], 2, SECOND_ARM);
+        set_target(&program, program.words[4], 4, FUNCTION);
+        set_target(&program, program.words[5], 5, JOIN);
+        set_target(&program, program.words[7], 7, FUNCTION);
+        if (waits[i] == OPCODE_NOP)
+            assert_int_equal(variation_of(&program), VARIATION_WARP);
+        else
+            assert_true(variation_of(&program) >= VARIATION_THREAD);
+    }
+}
+
 /* Threads that wait for those of their mask have one sum a mask, not one a warp. */
 TEST(a_sum_of_part_of_a_warp_is_not_one_of_the_warp)
 {
