@@ -103,7 +103,7 @@ class LaunchOverhead(Scratch):
         cells = self.measure(
             *("--parameter-bytes", "64", "--symbol-bytes", "4", "--duration", "--energy"),
             *("--energy-seconds", "0.1", "--max-samples", "6"),
-            simulated=f"{COSTS},pace=1,energy_step_ms=10",
+            simulated=f"{COSTS},pace=2,energy_step_ms=10",
         )
         self.assertIn("no kernel", cells["symbol_copy", 4]["duration_ns"]["null_reason"])
         self.assertIn("no kernel", cells[("module_load",)]["duration_ns"]["null_reason"])

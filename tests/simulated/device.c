@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Devices, and the time that passes on them. */
 #include <math.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "random.h"
@@ -34,19 +33,6 @@ void device_break(struct device *device, int code)
 }
 
 /* -- time -------------------------------------------------------------------------------------- */
-
-double wall_ns(void)
-{
-    static double start;
-    struct timespec now;
-    double ns;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    ns = 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
-    if (start == 0)
-        start = ns;
-    return ns - start;
-}
 
 bool device_pass(struct device *device, double when_ns, bool wait)
 {

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Kernels of launch paths (kernels/launches.cu), and the time that calls of the host take: the
- * clock that the program reads for it is the simulation's. */
-#include <dlfcn.h>
-#include <math.h>
+ * Kernels of launch paths (kernels/launches.cu). */
 #include <string.h>
-#include <time.h>
 
 #include "launches.h"
 #include "stream.h"
@@ -31,31 +27,6 @@ struct block *launch_received(struct CUmod_st *module)
     if (!module->received)
         module->received = block_open(module->device, BLOCK_DEVICE, CBANK_TABLE_BYTES, NULL);
     return module->received;
-}
-
-static double passed_ns; /* in calls of the host */
-
-void launch_pass(const struct CUstream_st *stream, double us)
-{
-    passed_ns += stream && stream->capture ? 0 : 1e3 * us;
-}
-
-/* In place of the C library's: one clock goes on by what calls take, and by what the host waited
- * for. */
-int clock_gettime(clockid_t clock, struct timespec *now)
-{
-    /* The C library's reads most clocks without a call of the system, which takes much longer. It
-     * is asked for by its name: what comes next may be this very function, by a preloaded dlsym. */
-    static int (*library)(clockid_t clock, struct timespec *now);
-    double ns;
-
-    if (!library)
-        *(void **)&library = dlsym(dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD), "clock_gettime");
-    if (clock != CLOCK_MONOTONIC_RAW)
-        return library(clock, now);
-    ns = 1e9 + passed_ns + device_current()->now_ns;
-    *now = (struct timespec){.tv_sec = (time_t)(ns / 1e9), .tv_nsec = (long)fmod(ns, 1e9)};
-    return 0;
 }
 
 /* All parameters where the first word is odd, else the last word. */

@@ -46,6 +46,8 @@
  *                         (2, 0.1, 5, 300)
  *   graph_ns=T            so much longer takes the device for a launch of a launch path (0)
  *   pace=1                simulated time passes in wall time, too: the host waits for the device
+ *   pace=2                the same by a clock of the simulation, on which sleeping and waiting take
+ *                         no time; what hangs is not noticed
  *
  *   energy_step_ms=T      how often the counter of energy steps (100); 0: never
  *   energy_unit=MJ        that it counts in (1)
@@ -244,7 +246,7 @@ double device_health(const struct device *device, const struct grown *grown);
 /* The context's end: every later call answers with this code. */
 void device_break(struct device *device, int code);
 
-/* ns of wall time since the library was loaded. */
+/* ns of wall time since the library was first asked. */
 double wall_ns(void);
 
 /* -- memory ------------------------------------------------------------------------------------ */
