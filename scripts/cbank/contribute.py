@@ -168,6 +168,8 @@ class Contribution:
             )
         for number, step in enumerate(chips.STEPS, 1):
             self.take(number, step)
+
+    def remove_scratch(self) -> None:
         if self.there(chips.SCRATCH):
             os.remove(os.path.join(self.folder, chips.SCRATCH))
 
@@ -218,7 +220,10 @@ def main(words: list[str]) -> int:
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
             signal.signal(number, contribution.stop)
     try:
-        contribution.take_all()
+        try:
+            contribution.take_all()
+        finally:
+            contribution.remove_scratch()
         contribution.write_manifest()
         found = check.Check(folder, options.brief).run()
         found.print()
