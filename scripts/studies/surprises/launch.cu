@@ -2,48 +2,18 @@
  * What is in the constant caches at a launch, and what a launch does to those of a kernel that
  * runs: cycles of single loads, by the SM's clock. */
 #include "measure.cuh"
+#include "table.cuh"
 
 #include <chrono>
+#include <cuda.h>
+#include <functional>
 
 enum { LINE, WORD, NEXT_LINE, FAR_LINE, PLACES }; /* of first_loads */
 enum { LINE_BYTES = 64, LINES = 16, LAUNCHES = 200, SPACE_US = 10 };
+enum { NODES = 16, GRAPHS = 12, COPY_BYTES = 65536, PARTITION_SMS = 16 };
 
 /* What is copied to while a kernel reads the table. */
 __constant__ uint32_t other_table[64];
-
-static int sms()
-{
-    static int count;
-
-    if (!count)
-        MUST(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, 0));
-    return count;
-}
-
-__device__ uint64_t now_ns()
-{
-    uint64_t ns;
-
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
-    return ns;
-}
-
-/* Cycles until the entry of a byte is there. The load stays between the two readings of the clock,
- * and what comes behind waits for it: `value` is 0, which the compiler does not know. */
-__device__ uint32_t wait_for(uint32_t byte, uint32_t *value)
-{
-    const uint64_t address = __cvta_generic_to_constant((const char *)constant_table + byte);
-    uint32_t start, end;
-
-    asm volatile("mov.u32 %0, %%clock;\n\t"
-                 "ld.const.u32 %1, [%3];\n\t"
-                 "{.reg .pred p; setp.ne.u32 p, %1, 0; @p trap; }\n\t"
-                 "mov.u32 %2, %%clock;"
-                 : "=&r"(start), "=&r"(*value), "=&r"(end)
-                 : "l"(address + *value)
-                 : "memory");
-    return end - start;
-}
 
 /* Of a block: the reads that took more than L1 hits take, those among them that no L1.5 hit
  * explains, and the cycles of the fastest. */
@@ -220,16 +190,17 @@ static double beside(const room &room, cudaStream_t stream, cudaStream_t of_read
     return more_than_a_hit(room, LINE);
 }
 
-/* The reads of all blocks of `reader` while `disturb` is called LAUNCHES times, each SPACE_US after
+/* The reads of all blocks of `reader` while `disturb` is called `calls` times, each SPACE_US after
  * the one before. */
 template <bool OF_CONSTANT, class F>
-struct reads disturbed(const room &room, cudaStream_t stream, cudaStream_t of_reader, F disturb)
+struct reads disturbed(const room &room, cudaStream_t stream, cudaStream_t of_reader, F disturb,
+                       int blocks = sms(), int calls = LAUNCHES)
 {
     struct reads sum = {};
 
-    reader<OF_CONSTANT><<<sms(), 1, 0, of_reader>>>(room.found, 0);
+    reader<OF_CONSTANT><<<blocks, 1, 0, of_reader>>>(room.found, 0);
     MUST(cudaGetLastError());
-    for (int i = 0; i < LAUNCHES; i++) {
+    for (int i = 0; i < calls; i++) {
         const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(SPACE_US);
 
         disturb();
@@ -240,7 +211,7 @@ struct reads disturbed(const room &room, cudaStream_t stream, cudaStream_t of_re
     if (cudaStreamQuery(of_reader) != cudaErrorNotReady)
         fail("the reader ended before the launches beside it");
     MUST(cudaStreamSynchronize(of_reader));
-    for (const struct reads &reads : copied(room.found, sms())) {
+    for (const struct reads &reads : copied(room.found, blocks)) {
         sum.slow += reads.slow;
         sum.far += reads.far;
     }
@@ -251,6 +222,81 @@ struct reads disturbed(const room &room, cudaStream_t stream, cudaStream_t of_re
 static double by_call(uint32_t reads)
 {
     return (double)reads / sms() / LAUNCHES;
+}
+
+/* A graph of NODES empty kernels, one behind the other. */
+static cudaGraphExec_t chain_of_kernels(cudaStream_t stream)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t made;
+
+    MUST(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    for (int node = 0; node < NODES; node++)
+        empty<<<sms(), WARP, 0, stream>>>();
+    MUST(cudaStreamEndCapture(stream, &graph));
+    MUST(cudaGraphInstantiate(&made, graph, 0));
+    MUST(cudaGraphDestroy(graph));
+    MUST(cudaGraphUpload(made, stream));
+    return made;
+}
+
+/* -- green contexts ---------------------------------------------------------------------------- */
+
+/* A function of the driver, since 12.4. */
+template <class F> static F *of_driver(const char *name)
+{
+    cudaDriverEntryPointQueryResult found;
+    void *address = nullptr;
+
+    MUST(cudaGetDriverEntryPointByVersion(name, &address, 12040, cudaEnableDefault, &found));
+    if (found != cudaDriverEntryPointSuccess)
+        fail("the driver has no green contexts");
+    return (F *)address;
+}
+
+static void must_drive(CUresult result, const char *what)
+{
+    if (result != CUDA_SUCCESS)
+        fail(what, std::to_string(result).c_str());
+}
+
+/* Two green contexts of different SMs: a stream of each, and the SMs of the first. */
+struct partition {
+    cudaStream_t first, second;
+    int first_sms;
+};
+
+/* A stream of a green context that has these SMs. Both stay until the process ends. */
+static cudaStream_t stream_on(CUdevResource sms)
+{
+    CUdevResourceDesc described;
+    CUgreenCtx context;
+    CUstream stream;
+
+    must_drive(of_driver<decltype(cuDevResourceGenerateDesc)>(
+                   "cuDevResourceGenerateDesc")(&described, &sms, 1),
+               "cuDevResourceGenerateDesc");
+    must_drive(of_driver<decltype(cuGreenCtxCreate)>(
+                   "cuGreenCtxCreate")(&context, described, 0, CU_GREEN_CTX_DEFAULT_STREAM),
+               "cuGreenCtxCreate");
+    must_drive(of_driver<decltype(cuGreenCtxStreamCreate)>(
+                   "cuGreenCtxStreamCreate")(&stream, context, CU_STREAM_NON_BLOCKING, 0),
+               "cuGreenCtxStreamCreate");
+    return stream;
+}
+
+static struct partition green_contexts()
+{
+    CUdevResource all, first, rest;
+    unsigned groups = 1;
+
+    must_drive(of_driver<decltype(cuDeviceGetDevResource)>(
+                   "cuDeviceGetDevResource")(0, &all, CU_DEV_RESOURCE_TYPE_SM),
+               "cuDeviceGetDevResource");
+    must_drive(of_driver<decltype(cuDevSmResourceSplitByCount)>(
+                   "cuDevSmResourceSplitByCount")(&first, &groups, &all, &rest, 0, PARTITION_SMS),
+               "cuDevSmResourceSplitByCount");
+    return {stream_on(first), stream_on(rest), (int)first.sm.smCount};
 }
 
 static const uint32_t no_values[64] = {};
@@ -282,6 +328,10 @@ static void answer_disturbed(const questions &asked, const room &room, cudaStrea
         MUST(cudaMemcpyToSymbolAsync(other_table, no_values, sizeof(no_values), 0,
                                      cudaMemcpyHostToDevice, stream));
     };
+    const auto copy_to_its_line = [&] {
+        MUST(cudaMemcpyToSymbolAsync(constant_table, no_values, sizeof(no_values), 0,
+                                     cudaMemcpyHostToDevice, stream));
+    };
 
     asked.answer("slow_reads_alone",
                  [&] { return by_call(disturbed<true>(room, stream, of_reader, nothing).slow); });
@@ -296,6 +346,44 @@ static void answer_disturbed(const questions &asked, const room &room, cudaStrea
                  [&] { return by_call(disturbed<false>(room, stream, of_reader, launch).slow); });
     asked.answer("slow_reads_a_copy",
                  [&] { return by_call(disturbed<true>(room, stream, of_reader, copy).slow); });
+    asked.answer("slow_reads_a_copy_to_its_line", [&] {
+        return by_call(disturbed<true>(room, stream, of_reader, copy_to_its_line).slow);
+    });
+}
+
+/* What calls that copy, or launch in another way, do to it. */
+static void answer_other_calls(const questions &asked, const room &room, cudaStream_t stream,
+                               cudaStream_t of_reader)
+{
+    char *const from = zeros<char>(COPY_BYTES), *const to = zeros<char>(COPY_BYTES);
+    const cudaGraphExec_t chain = chain_of_kernels(stream);
+    const struct partition green = green_contexts();
+    const auto launch_chain = [&] { MUST(cudaGraphLaunch(chain, stream)); };
+    const auto set = [&] { MUST(cudaMemsetAsync(to, 0, COPY_BYTES, stream)); };
+    const auto copy = [&] {
+        MUST(cudaMemcpyAsync(to, from, COPY_BYTES, cudaMemcpyDeviceToDevice, stream));
+    };
+    const auto launch_in_green = [&] { empty<<<sms(), WARP, 0, green.second>>>(); };
+
+    for (const auto &once : {std::function<void()>(launch_chain), std::function<void()>(set),
+                             std::function<void()>(copy), std::function<void()>(launch_in_green)})
+        once();
+    MUST(cudaDeviceSynchronize());
+    asked.answer("slow_reads_a_graph_node", [&] {
+        return (double)disturbed<true>(room, stream, of_reader, launch_chain, sms(), GRAPHS).slow /
+               sms() / GRAPHS / NODES;
+    });
+    asked.answer("slow_reads_a_memset",
+                 [&] { return by_call(disturbed<true>(room, stream, of_reader, set).slow); });
+    asked.answer("slow_reads_a_copy_of_memory",
+                 [&] { return by_call(disturbed<true>(room, stream, of_reader, copy).slow); });
+    asked.answer("slow_reads_of_green_context", [&] {
+        return (double)disturbed<true>(room, green.second, green.first, launch_in_green,
+                                       green.first_sms)
+                   .slow /
+               green.first_sms / LAUNCHES;
+    });
+    MUST(cudaGraphExecDestroy(chain));
 }
 
 int main(int argc, char **argv)
@@ -316,4 +404,5 @@ int main(int argc, char **argv)
 
     answer_first_loads(asked, room, stream, of_reader);
     answer_disturbed(asked, room, stream, of_reader);
+    answer_other_calls(asked, room, stream, of_reader);
 }

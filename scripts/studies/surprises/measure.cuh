@@ -1,27 +1,36 @@
 /* SPDX-License-Identifier: MIT
- * What the questions share: a table of zeros, so that the next index is an entry and an offset, and
- * what a question prints: {"key": its name, "samples": [numbers]}. */
+ * What the questions share: clocks, and what a question prints: {"key": its name, "samples":
+ * [numbers]}. */
 #pragma once
 
 #include "gpu.cuh"
 
 #include <string>
 
-enum { SAMPLES = 25, TABLE_BYTES = 49152 };
-
-/* Zeros. The compiler does not know that. */
-__constant__ uint32_t constant_table[TABLE_BYTES / 4];
-
-/* The entry of that byte. */
-__device__ inline uint32_t constant_entry(uint32_t byte)
-{
-    return *(const uint32_t *)((const char *)constant_table + byte);
-}
+enum { SAMPLES = 25 };
 
 /* clock() has 64 bits, and what was kept of it 32. */
 __device__ inline uint32_t cycles_since(uint32_t start)
 {
     return (uint32_t)clock() - start;
+}
+
+/* Of the GPU. */
+inline int sms()
+{
+    static int count;
+
+    if (!count)
+        MUST(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, 0));
+    return count;
+}
+
+__device__ inline uint64_t now_ns()
+{
+    uint64_t ns;
+
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
 }
 
 /* The questions that the command line names; all, if it names none. */

@@ -2,6 +2,7 @@
  * What shares a cache with a constant table: code, and constants at known addresses, which sm_90
  * reads by ULDC. One warp of one SM alternates between the two, and times one of them. */
 #include "measure.cuh"
+#include "table.cuh"
 
 enum { LINE_BYTES = 64, ROUNDS = 8 };
 

@@ -5,6 +5,7 @@
  * next address is the loaded entry, which is 0, and the lane's own offset. One chain is latency,
  * CHAINS of many warps are throughput. */
 #include "measure.cuh"
+#include "table.cuh"
 
 enum { ROUNDS = 64, MORE_ROUNDS = 192, CHAINS = 8, BLOCK_WARPS = 16, SHARED_BYTES = 16384 };
 

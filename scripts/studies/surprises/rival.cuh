@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ * A kernel that walks through a constant table of its module on one SM, until it is told to stop.
+ * Each source that includes this is a module with its own 64 KB; RIVAL names its kernel. */
+#pragma once
+
+#include <cstdint>
+
+enum { WALK_BYTES = 61440, WALK_LINE_BYTES = 64, SPREAD_NS = 60000 };
+
+/* Where a walk runs: blocks are many more than SMs, and the first on a wanted SM takes it. */
+struct walk_args {
+    const uint8_t *wanted; /* of each SM: 1, if a block there walks */
+    uint32_t *taken; /* of each SM: 0 before the launch */
+    uint32_t zero;
+};
+
+__device__ inline uint64_t walk_ns()
+{
+    uint64_t ns;
+
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
+}
+
+__device__ inline uint32_t walk_sm()
+{
+    uint32_t sm;
+
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+    return sm;
+}
+
+/* Whether this block walks. The others stay for a while, so that every SM gets a block. */
+__device__ inline bool walks(const walk_args &args)
+{
+    const uint64_t start = walk_ns();
+
+    if (args.wanted[walk_sm()] && atomicExch(&args.taken[walk_sm()], 1) == 0)
+        return true;
+    while (walk_ns() - start < SPREAD_NS)
+        ;
+    return false;
+}
+
+/* A word of each line, one after the other; a table of zeros. */
+template <class TABLE> __device__ uint32_t walk_through(const TABLE &table, uint32_t entry)
+{
+#pragma unroll 8
+    for (uint32_t byte = 0; byte < WALK_BYTES; byte += WALK_LINE_BYTES)
+        entry = *(const uint32_t *)((const char *)table + byte + entry);
+    return entry;
+}
+
+/* Tells by *running that it walks, and does until *stop, or for two seconds. */
+#define RIVAL_KERNEL(name)                                                                 \
+    __constant__ uint32_t name##_table[WALK_BYTES / 4];                                    \
+    __global__ void name(walk_args args, uint32_t *running, const volatile uint32_t *stop) \
+    {                                                                                      \
+        const uint64_t start = walk_ns();                                                  \
+        uint32_t entry = args.zero;                                                        \
+                                                                                           \
+        if (!walks(args))                                                                  \
+            return;                                                                        \
+        entry = walk_through(name##_table, entry);                                         \
+        atomicAdd_system(running, 1);                                                      \
+        while (!*stop && walk_ns() - start < 2000000000)                                   \
+            entry = walk_through(name##_table, entry);                                     \
+        if (entry)                                                                         \
+            *running = 0;                                                                  \
+    }

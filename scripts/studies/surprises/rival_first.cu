@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT
+ * A module with a table of its own (rival.cuh). */
+#include "rival.cuh"
+
+RIVAL_KERNEL(first_rival)
