@@ -26,7 +26,16 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import trials
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "surprises")
-PROGRAMS = ("launch", "units", "sharing", "addresses")
+# Each is made of NAME.cu, and of others, which are modules of their own.
+PROGRAMS = {
+    "launch": (),
+    "blocks": (),
+    "units": (),
+    "sharing": (),
+    "neighbours": ("rival_first", "rival_second"),
+    "addresses": (),
+}
+FLAGS = ("-O3", "-std=c++17", "-arch=native", "-lineinfo")
 GPU = ("name", "uuid", "driver_version")
 
 
@@ -45,19 +54,9 @@ def run(*command):
 def measure(processes, folder):
     """{key: [samples of a process]}"""
     found = {key: [] for key in questions()}
-    for name in PROGRAMS:
-        program = os.path.join(folder, name)
-        source = os.path.join(HERE, f"{name}.cu")
-        run(
-            "nvcc",
-            "-O3",
-            "-std=c++17",
-            "-arch=native",
-            "-lineinfo",
-            "-o",
-            program,
-            source,
-        )
+    for name, modules in PROGRAMS.items():
+        sources = [os.path.join(HERE, f"{source}.cu") for source in (name, *modules)]
+        run("nvcc", *FLAGS, "-o", os.path.join(folder, name), *sources)
     for _ in range(processes):
         for name in PROGRAMS:
             for line in run(os.path.join(folder, name)).splitlines():

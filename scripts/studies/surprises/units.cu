@@ -11,6 +11,11 @@ enum { ROUNDS = 64, MORE_ROUNDS = 192, CHAINS = 8, BLOCK_WARPS = 16, SHARED_BYTE
 
 __shared__ __align__(16) uint32_t shared_table[SHARED_BYTES / 4];
 
+__device__ inline uint32_t sum_of(uint8_t value)
+{
+    return value;
+}
+
 __device__ inline uint32_t sum_of(uint32_t value)
 {
     return value;
@@ -19,6 +24,11 @@ __device__ inline uint32_t sum_of(uint32_t value)
 __device__ inline uint32_t sum_of(unsigned long long value)
 {
     return (uint32_t)value;
+}
+
+__device__ inline uint32_t sum_of(uint2 value)
+{
+    return value.x + value.y;
 }
 
 __device__ inline uint32_t sum_of(uint4 value)
@@ -67,13 +77,25 @@ struct registers {
     }
 };
 
+/* 8 bytes in two registers. */
+struct permuted {
+    const uint32_t *entries;
+    __device__ uint32_t operator()(uint32_t byte) const
+    {
+        return __byte_perm(entries[0], entries[1], byte % 8 + 0x4440) & 0xff;
+    }
+};
+
 /* -- addresses of a warp's lanes, in bytes ----------------------------------------------------- */
 
 enum shape {
     ONE, /* one address */
     HALVES, /* two: lanes 0 to 15, lanes 16 to 31 */
     ALTERNATING, /* two: even lanes, odd lanes */
+    BYTES, /* 32 bytes in a row */
     WORDS, /* 32 words in a row */
+    PAIRS, /* 32 pairs of words in a row */
+    FOURS, /* 8 words in a row, each for four lanes */
     SHUFFLED, /* 32 words in a row, in another order */
     LINES, /* 32 words, 128 bytes apart */
     COLUMN, /* 32 words of one bank of shared memory */
@@ -90,8 +112,14 @@ __device__ uint32_t offset_of(shape lanes)
         return lane / 16 * 4;
     case ALTERNATING:
         return lane % 2 * 4;
+    case BYTES:
+        return lane;
     case WORDS:
         return lane * 4;
+    case PAIRS:
+        return lane * 8;
+    case FOURS:
+        return lane / 4 * 4;
     case SHUFFLED:
         return lane * 21 % WARP * 4;
     case LINES:
@@ -243,12 +271,18 @@ int main(int argc, char **argv)
     uint32_t *const table = zeros<uint32_t>(SHARED_BYTES / 4);
     const constant_memory<uint32_t> constant;
     const constant_memory<unsigned long long> constant_64;
+    const constant_memory<uint8_t> constant_bytes;
     const shared_memory<uint32_t> shared;
+    const shared_memory<uint8_t> shared_bytes;
+    const shared_memory<uint2> shared_64;
     const shared_memory<uint4> shared_128;
     const global_memory<uint32_t> global = {(const char *)table};
+    const global_memory<uint8_t> global_bytes = {(const char *)table};
+    const global_memory<uint2> global_64 = {(const char *)table};
     const global_memory<uint4> global_128 = {(const char *)table};
     const texture_memory texture = {texture_of(table, SHARED_BYTES)};
     const registers lanes = {table};
+    const permuted permuted = {table};
 
     asked.answer("two_addresses_order",
                  [&] { return busy(constant, ALTERNATING) / busy(constant, HALVES); });
@@ -278,4 +312,16 @@ int main(int argc, char **argv)
                  [&] { return busy(constant, WORDS) / busy(global, LINES); });
     asked.answer("constant_by_shared_column",
                  [&] { return busy(constant, WORDS) / busy(shared, COLUMN); });
+    asked.answer("constant_bytes_by_words",
+                 [&] { return busy(constant_bytes, BYTES) / busy(constant, FOURS); });
+    asked.answer("constant_64_by_32_words",
+                 [&] { return busy(constant_64, PAIRS) / busy(constant, WORDS); });
+    asked.answer("texture_words_by_one", [&] { return busy(texture, WORDS) / busy(texture, ONE); });
+    asked.answer("global_bytes_by_words",
+                 [&] { return busy(global_bytes, BYTES) / busy(global, WORDS); });
+    asked.answer("global_64_by_32_words",
+                 [&] { return busy(global_64, PAIRS) / busy(global, WORDS); });
+    asked.answer("shared_64_by_32", [&] { return busy(shared_64, ONE) / busy(shared, ONE); });
+    asked.answer("permuted_by_shared_bytes",
+                 [&] { return busy(permuted, BYTES) / busy(shared_bytes, BYTES); });
 }
