@@ -14,6 +14,7 @@ missed, as a table in Markdown; with --hits, the others.
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import re
@@ -51,12 +52,16 @@ def run(*command):
     return done.stdout
 
 
+def build(name, folder):
+    sources = [os.path.join(HERE, f"{source}.cu") for source in (name, *PROGRAMS[name])]
+    run("nvcc", *FLAGS, "-o", os.path.join(folder, name), *sources)
+
+
 def measure(processes, folder):
     """{key: [samples of a process]}"""
     found = {key: [] for key in questions()}
-    for name, modules in PROGRAMS.items():
-        sources = [os.path.join(HERE, f"{source}.cu") for source in (name, *modules)]
-        run("nvcc", *FLAGS, "-o", os.path.join(folder, name), *sources)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        list(pool.map(lambda name: build(name, folder), PROGRAMS))
     for _ in range(processes):
         for name in PROGRAMS:
             for line in run(os.path.join(folder, name)).splitlines():
