@@ -17,9 +17,12 @@ the H100, each by its own results.
 has: all committed ones answer.
 
 An answer is a best memory space, or a tie of three at most. Its regret is the time of the slowest
-of these over that of the fastest memory space that was measured. An answer is upside down where a
-memory space is called slower and was measured faster than the slowest of the answer. The bound is
-broken where a memory space took less than what its longest unit is said to be busy at least.
+of these over that of the fastest memory space that was measured. Where one of these was not
+measured in the lookup that is asked about, its regret is not known: such an answer counts as
+none, and the table has their number. An answer is upside down where a memory space is called
+slower and was measured faster than the slowest of the answer that was measured; that is not asked
+where none of the answer was. The bound is broken where a memory space took less than what its
+longest unit is said to be busy at least.
 """
 
 import argparse
@@ -162,17 +165,18 @@ def judge(advice, lookup):
         for space in spaces
         if space["busy_ns"] and times.get(space["path"], best * 1e9) < space["busy_ns"]
     ]
-    answer = [path for path in advice["answer"] if path in times]
-    if not answer:
-        return {"answer": [], "regret": None, "upside_down": [], "broken": broken}
-    slowest = max(times[path] for path in answer)
+    answer = advice["answer"]
+    slowest = max((times[path] for path in answer if path in times), default=None)
+    is_known = bool(answer) and all(path in times for path in answer)
     return {
         "answer": answer,
-        "regret": slowest / best - 1,
+        "regret": slowest / best - 1 if is_known else None,
         "upside_down": [
             space["path"]
             for space in spaces
-            if space["standing"] == "slower" and times.get(space["path"], slowest) < slowest
+            if slowest is not None
+            and space["standing"] == "slower"
+            and times.get(space["path"], slowest) < slowest
         ],
         "broken": broken,
     }
@@ -225,14 +229,16 @@ def later(program, card, path):
 
 
 def row_of(card, held_back, lookups, answers):
-    said = [(lookup, answer) for lookup, answer in zip(lookups, answers) if answer["answer"]]
-    regrets = [answer["regret"] for _, answer in said]
+    said = sum(bool(answer["answer"]) for answer in answers)
+    known = [pair for pair in zip(lookups, answers) if pair[1]["regret"] is not None]
+    regrets = [answer["regret"] for _, answer in known]
     return {
         "asked": card,
         "held_back": held_back,
         "chose": card == "h200" and held_back in HELD_BACK,
         "lookups": len(answers),
-        "answers": len(said),
+        "answers": said,
+        "regret_unknown": said - len(known),
         "regret_mean": statistics.fmean(regrets) if regrets else None,
         "regret_worst": max(regrets, default=None),
         "upside_down": sum(bool(answer["upside_down"]) for answer in answers),
@@ -245,24 +251,29 @@ def row_of(card, held_back, lookups, answers):
                 "answer": answer["answer"],
                 "regret": round(answer["regret"], 4),
             }
-            for lookup, answer in sorted(said, key=lambda row: -row[1]["regret"])[:3]
+            for lookup, answer in sorted(known, key=lambda row: -row[1]["regret"])[:3]
         ],
     }
 
 
 def show(report):
-    print("| lookups of | held back | a best, or a tie of three | regret, mean | worst |", end="")
-    print(" upside down |\n|---|---|--:|--:|--:|--:|")
+    names = (
+        "a best, or a tie of three",
+        "regret not known",
+        "regret, mean",
+        "worst",
+        "upside down",
+    )
+    print(f"| lookups of | held back | {' | '.join(names)} |")
+    print("|---|---|" + "--:|" * len(names))
     for row in report["rows"]:
         chose = " (chose)" if row["chose"] else ""
-        share = row["answers"] / max(row["lookups"], 1)
-        regrets = (
-            f"{row['regret_mean']:.2%} | {row['regret_worst']:.1%}" if row["answers"] else "- | -"
-        )
+        known = row["answers"] - row["regret_unknown"]
+        regrets = f"{row['regret_mean']:.2%} | {row['regret_worst']:.1%}" if known else "- | -"
         print(
             f"| {row['asked'].upper()}{chose} | {row['held_back']} |"
-            f" {row['answers']} of {row['lookups']}, {share:.0%} | {regrets} |"
-            f" {row['upside_down']} |"
+            f" {known} of {row['lookups']}, {known / max(row['lookups'], 1):.0%} |"
+            f" {row['regret_unknown']} | {regrets} | {row['upside_down']} |"
         )
 
 
