@@ -70,6 +70,9 @@ struct engine {
     const char *name;
     const char *summary;
     bool modelled; /* its times are predictions */
+    /* The number of what a sample is: draws, stretches, lead-ins, and how a time follows from them.
+     * Raise it with each change of these: a result has samples of one scheme. 0: predictions. */
+    uint32_t timing_scheme;
 
     /* Number of devices. 0 if there is none or the engine cannot run here; then *reason is a static
      * text with the reason and the remedy. */

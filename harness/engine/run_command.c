@@ -195,6 +195,7 @@ static enum status open_result(struct run *run, const struct plan *plan,
     if (status != STATUS_OK)
         return status;
     result->engine = run->engine->name;
+    result->timing_scheme = run->engine->timing_scheme;
     clock_gettime(CLOCK_REALTIME, &now);
     result->seed = measure->seed_given ? measure->seed
                                        : (uint64_t)now.tv_sec * 1000000007u ^ (uint64_t)now.tv_nsec;
@@ -417,6 +418,23 @@ static enum status find_device(struct run *run)
                      wanted->name, wanted->uuid, wanted->driver[0] ? wanted->driver : "(none)");
 }
 
+/* Samples of two schemes do not belong in one result. Without samples, the run takes this
+ * program's. */
+static enum status check_scheme(struct run *run)
+{
+    struct result *result = &run->result;
+    const uint32_t scheme = run->engine->timing_scheme;
+
+    for (size_t i = 0; result->timing_scheme != scheme && i < result->cell_count; i++)
+        if (result->cells[i].time.summary.count > 0)
+            return log_error(STATUS_ENVIRONMENT,
+                             "%s has samples that were timed in another way than this program "
+                             "times: resume with the cbank that began the run, or begin a new run",
+                             run->options->resume_path);
+    result->timing_scheme = scheme;
+    return STATUS_OK;
+}
+
 static void note_complete(const struct run_options *options, size_t failed)
 {
     if (failed > 0)
@@ -459,6 +477,10 @@ static enum status run_resumed(const struct run_options *options, struct run_wat
         goto out;
     if (run.result.complete)
         note_complete(options, failed);
+    else
+        status = check_scheme(&run);
+    if (status != STATUS_OK)
+        goto out;
     turn_cache_off(result_has_jit(&run.result));
     status = find_device(&run);
     if (status != STATUS_OK)

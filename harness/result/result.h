@@ -316,6 +316,7 @@ struct result {
     double confidence; /* of all intervals */
     double max_noise; /* relative half width at which a cell stops */
     double sample_us; /* length of a hot sample, as requested */
+    uint32_t timing_scheme; /* what a sample is: see struct engine; 0: not known, or a prediction */
     uint32_t samples_max;
     double seconds_max;
     char argv[RESULT_ARGV_BYTES];

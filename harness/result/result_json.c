@@ -28,6 +28,7 @@
          "of cells with fewer than 20 samples, or whose buffer sets differ and had one each") \
     EACH("outliers", "of cells that were not sampled to the end")                             \
     EACH("contended", "of cells that were not sampled to the end")                            \
+    EACH("timing_scheme", "of predictions, and of results before it was recorded")            \
     EACH("array_bytes", "of users' kernels, whose tables are in their files")                 \
     EACH("width_bytes", "of users' kernels, whose tables are in their files")                 \
     EACH("table_bytes", "of users' kernels, whose tables are in their files")
@@ -300,6 +301,10 @@ static const struct field result_rows[] = {
      .rules = ABOVE(0)},
     {FIELD(field_number, struct result, "sample_us", sample_us, REQUIRED), .low = 0, .high = 1e9,
      .about = "length of a hot sample that was asked for", .rules = ABOVE(0)},
+    {FIELD(field_uint32, struct result, "timing_scheme", timing_scheme, LATER),
+     .about = "number of the way in which samples are taken: one result has samples of one scheme; "
+              "null for predictions; older files lack it",
+     .rules = AT_LEAST(1)},
     {FIELD(field_uint32, struct result, "samples_max", samples_max, REQUIRED),
      .about = "samples of a cell at most", .rules = AT_LEAST(1)},
     {FIELD(field_number, struct result, "seconds_max", seconds_max, REQUIRED), .low = 0,
@@ -359,7 +364,7 @@ const struct document result_document = {
         "known or does not exist is null; null_reasons says why. csv and frame name the column of "
         "a value in cbank show --csv and in the table of cbank.load.",
     .major = 1,
-    .minor = 3,
+    .minor = 4,
     .root = {.fields = FIELDS(result_rows), .given = SIZE_MAX, .check = check_result},
 };
 

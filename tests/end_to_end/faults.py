@@ -215,6 +215,28 @@ class Sticky(Faults):
         self.assertNotIn("counters were not read", self.said)
         self.assert_whole(self.resume(0), result)
 
+    def test_samples_of_another_timing_scheme_are_not_continued(self):
+        """Those of an older file too, which does not say how its samples were taken."""
+        result = self.run_with(f"kernel_fault={CULPRIT}:illegal_address:6000", 1)
+        ours = result["timing_scheme"]
+        self.assertGreater(ours, 0)
+        for scheme in (ours + 1, None):
+            self.write({**result, "timing_scheme": scheme})
+            before = self.read()
+            self.assertEqual(self.resume(3), before)
+            self.assertIn("x.json has samples that were timed in another way", self.said)
+            self.assertIn("resume with the cbank that began the run, or begin a new run", self.said)
+        for cell in result["cells"]:  # nothing of the other scheme is left
+            cell["time_ns"].update(samples=[], clocks_mhz=[])
+        self.write({**result, "timing_scheme": ours + 1})
+        whole = self.resume(0)
+        self.assert_whole(whole)
+        self.assertEqual(whole["timing_scheme"], ours)
+
+    def write(self, result):
+        with open(self.file, "w", encoding="utf-8") as file:
+            json.dump(result, file)
+
     def test_settled_cells_are_kept(self):
         result = self.run_with("", 1, "--fault", "out_of_bounds")
         self.assert_ended(result, result["ended"]["cell"], "an illegal memory access")

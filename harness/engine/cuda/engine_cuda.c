@@ -136,6 +136,7 @@ static enum status cuda_stuck(struct engine_session *session, const char *reason
 const struct engine engine_cuda = {
     .name = "cuda",
     .summary = "measures on an NVIDIA GPU",
+    .timing_scheme = 1, /* a sample is the median of up to eight launches of one graph */
     .device_count = cuda_device_count,
     .describe = cuda_device_describe,
     .open = cuda_open,
