@@ -133,11 +133,28 @@ static enum local_content stored_content(const struct flow *flow, size_t store, 
     return all;
 }
 
+/* Whether code may store in an array by a pointer to it: generic stores and atomics, functions that
+ * are not here. */
+static bool stores_by_pointer(const struct flow *flow)
+{
+    struct instruction in;
+
+    for (size_t i = 0; i < flow->instructions; i++) {
+        decode(flow, i, &in);
+        if (in.opcode == OPCODE_ST || in.opcode == OPCODE_ATOM || in.opcode == OPCODE_ATOM_CAS ||
+            in.transfer == TRANSFER_UNKNOWN)
+            return true;
+    }
+    return flow->calls_out || flow->lost;
+}
+
 enum local_content flow_local_content(const struct flow *flow)
 {
     enum local_content all = LOCAL_OWN;
     size_t block = flow->block_count; /* that stores; none yet */
 
+    if (stores_by_pointer(flow))
+        return LOCAL_OWN;
     for (size_t b = 0; b < flow->block_count; b++)
         for (size_t i = flow->blocks[b].first; i <= flow->blocks[b].last; i++) {
             enum local_content content;

@@ -297,3 +297,33 @@ KERNEL(numbers_of_the_code)(int *out, const int *y)
 
     out[OWN] = own[y[OWN] & 31];
 }
+
+// Other code stores by a pointer, to the array of a thread or elsewhere.
+__device__ __noinline__ void store(int *to, int i, int value)
+{
+    to[i] = value;
+}
+
+// verdict: - local cannot-tell -
+KERNEL(numbers_and_what_a_pointer_leads_to)(int *out, const int *y)
+{
+    int own[64];
+
+#pragma unroll
+    for (int i = 0; i < 64; i++)
+        own[i] = 7;
+    store(out, OWN, 3);
+    store(own, threadIdx.x & 63, 5);
+    out[OWN] = own[y[OWN] & 63];
+}
+
+// verdict: - local faster-elsewhere global
+KERNEL(one_number_of_the_code)(int *out, const int *y)
+{
+    int own[64];
+
+#pragma unroll
+    for (int i = 0; i < 64; i++)
+        own[i] = 7;
+    out[OWN] = own[y[OWN] & 63];
+}
