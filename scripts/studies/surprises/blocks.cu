@@ -67,17 +67,22 @@ __device__ __forceinline__ uint32_t wait_for_parameter(const parameters &values,
     return cycles_since(start);
 }
 
-/* Loads of a line, of its second word, which L1 has then, and of the next line. */
+/* Loads of a line, of its second word, which L1 has then, and of the next line. The second round
+ * counts, by other lines: the first fetches the instructions. */
 __global__ void of_parameters(const __grid_constant__ parameters values, struct timed *found,
                               const uint32_t *zeros_of_device)
 {
     const uint32_t zero = zeros_of_device[threadIdx.x];
     uint32_t value = zero;
-    const uint32_t line = wait_for_parameter(values, FAR_BYTES, zero, &value),
-                   hit = wait_for_parameter(values, FAR_BYTES + 4, zero, &value),
-                   next = wait_for_parameter(values, FAR_BYTES + LINE_BYTES, zero, &value);
 
-    found[blockIdx.x] = {line, next, hit, sm_id()};
+#pragma unroll 1
+    for (uint32_t byte = FAR_BYTES / 2; byte <= FAR_BYTES; byte += FAR_BYTES / 2) {
+        const uint32_t line = wait_for_parameter(values, byte, zero, &value),
+                       hit = wait_for_parameter(values, byte + 4, zero, &value),
+                       next = wait_for_parameter(values, byte + LINE_BYTES, zero, &value);
+
+        found[blockIdx.x] = {line, next, hit, sm_id()};
+    }
 }
 
 /* The median over blocks of a load's cycles more than a hit. */

@@ -242,13 +242,14 @@ static cudaGraphExec_t chain_of_kernels(cudaStream_t stream)
 
 /* -- green contexts ---------------------------------------------------------------------------- */
 
-/* A function of the driver, since 12.4. */
+/* A function of the driver. */
 template <class F> static F *of_driver(const char *name)
 {
     cudaDriverEntryPointQueryResult found;
     void *address = nullptr;
 
-    MUST(cudaGetDriverEntryPointByVersion(name, &address, 12040, cudaEnableDefault, &found));
+    MUST(cudaGetDriverEntryPointByVersion(name, &address, CUDART_VERSION, cudaEnableDefault,
+                                          &found));
     if (found != cudaDriverEntryPointSuccess)
         fail("the driver has no green contexts");
     return (F *)address;

@@ -6,10 +6,10 @@
 #include "rival.cuh"
 
 #include <chrono>
-#include <functional>
+#include <numeric>
 
-__global__ void first_rival(walk_args, uint32_t *running, const volatile uint32_t *stop);
-__global__ void second_rival(walk_args, uint32_t *running, const volatile uint32_t *stop);
+__global__ void first_rival(walk_args, volatile uint32_t *running, const volatile uint32_t *stop);
+__global__ void second_rival(walk_args, volatile uint32_t *running, const volatile uint32_t *stop);
 RIVAL_KERNEL(same_rival)
 
 enum { PASSES = 8, BLOCKS_OF_SM = 4, CLUSTER_BLOCKS = 8, GROUP_LAUNCHES = 32, PATIENCE_MS = 1000 };
@@ -68,8 +68,8 @@ static std::vector<int> groups_of_sms()
 /* What a walk needs of the host, and the rivals that run. */
 struct scene {
     cudaStream_t walking, streams[3];
-    uint32_t *running; /* of the host; the GPU writes */
-    uint32_t *stop;
+    volatile uint32_t *running; /* of each SM; the host's memory, and the GPU writes 1 */
+    volatile uint32_t *stop;
     float *cycles = zeros<float>(1);
     std::vector<int> group = groups_of_sms();
 
@@ -78,8 +78,8 @@ struct scene {
         MUST(cudaStreamCreateWithFlags(&walking, cudaStreamNonBlocking));
         for (cudaStream_t &stream : streams)
             MUST(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-        MUST(cudaHostAlloc(&running, sizeof(*running), cudaHostAllocMapped));
-        MUST(cudaHostAlloc(&stop, sizeof(*stop), cudaHostAllocMapped));
+        MUST(cudaHostAlloc((void **)&running, sms() * sizeof(*running), cudaHostAllocMapped));
+        MUST(cudaHostAlloc((void **)&stop, sizeof(*stop), cudaHostAllocMapped));
     }
 
     /* SMs of the group of the first SM (or of others), behind the first itself. */
@@ -94,7 +94,7 @@ struct scene {
     }
 };
 
-typedef void rival_kernel(walk_args, uint32_t *running, const volatile uint32_t *stop);
+typedef void rival_kernel(walk_args, volatile uint32_t *running, const volatile uint32_t *stop);
 
 /* A walk, and the SMs on which it runs. */
 struct rival {
@@ -121,7 +121,8 @@ static double walk_beside(const scene &scene, const std::vector<rival> &rivals)
     uint32_t expected = 0;
     int stream = 0;
 
-    *scene.running = *scene.stop = 0;
+    *scene.stop = 0;
+    std::fill(scene.running, scene.running + sms(), 0u);
     MUST(cudaMemset(scene.cycles, 0, sizeof(*scene.cycles)));
     MUST(cudaDeviceSynchronize());
     for (const rival &rival : rivals) {
@@ -132,13 +133,13 @@ static double walk_beside(const scene &scene, const std::vector<rival> &rivals)
         expected += (uint32_t)rival.sms.size();
     }
     const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(PATIENCE_MS);
-    while (*(volatile uint32_t *)scene.running < expected)
+    while (std::accumulate(scene.running, scene.running + sms(), 0u) < expected)
         if (std::chrono::steady_clock::now() > until)
             fail("not every SM that should walk got a block");
     walker<<<blocks, 1, 0, scene.walking>>>(walk, scene.cycles);
     MUST(cudaGetLastError());
     MUST(cudaStreamSynchronize(scene.walking));
-    *(volatile uint32_t *)scene.stop = 1;
+    *scene.stop = 1;
     MUST(cudaDeviceSynchronize());
     const float cycles = copied(scene.cycles, 1)[0];
     if (cycles <= 0)

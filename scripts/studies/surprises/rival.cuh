@@ -51,20 +51,22 @@ template <class TABLE> __device__ uint32_t walk_through(const TABLE &table, uint
     return entry;
 }
 
-/* Tells by *running that it walks, and does until *stop, or for two seconds. */
-#define RIVAL_KERNEL(name)                                                                 \
-    __constant__ uint32_t name##_table[WALK_BYTES / 4];                                    \
-    __global__ void name(walk_args args, uint32_t *running, const volatile uint32_t *stop) \
-    {                                                                                      \
-        const uint64_t start = walk_ns();                                                  \
-        uint32_t entry = args.zero;                                                        \
-                                                                                           \
-        if (!walks(args))                                                                  \
-            return;                                                                        \
-        entry = walk_through(name##_table, entry);                                         \
-        atomicAdd_system(running, 1);                                                      \
-        while (!*stop && walk_ns() - start < 2000000000)                                   \
-            entry = walk_through(name##_table, entry);                                     \
-        if (entry)                                                                         \
-            *running = 0;                                                                  \
+/* Tells by running[SM] that it walks, and does until *stop, or for two seconds. Both are the host's
+ * memory. */
+#define RIVAL_KERNEL(name)                                           \
+    __constant__ uint32_t name##_table[WALK_BYTES / 4];              \
+    __global__ void name(walk_args args, volatile uint32_t *running, \
+                         const volatile uint32_t *stop)              \
+    {                                                                \
+        const uint64_t start = walk_ns();                            \
+        uint32_t entry = args.zero;                                  \
+                                                                     \
+        if (!walks(args))                                            \
+            return;                                                  \
+        entry = walk_through(name##_table, entry);                   \
+        running[walk_sm()] = 1;                                      \
+        while (!*stop && walk_ns() - start < 2000000000)             \
+            entry = walk_through(name##_table, entry);               \
+        if (entry)                                                   \
+            running[walk_sm()] = 0;                                  \
     }
