@@ -118,19 +118,21 @@ static double walk_beside(const scene &scene, const std::vector<rival> &rivals)
 {
     const int blocks = BLOCKS_OF_SM * sms();
     const walk_args walk = walk_on({0});
+    std::vector<walk_args> of_rivals;
     uint32_t expected = 0;
-    int stream = 0;
 
     *scene.stop = 0;
     std::fill(scene.running, scene.running + sms(), 0u);
     MUST(cudaMemset(scene.cycles, 0, sizeof(*scene.cycles)));
+    for (const rival &rival : rivals)
+        of_rivals.push_back(walk_on(rival.sms));
+    /* What fills memory is done before a kernel of another stream looks at it. */
     MUST(cudaDeviceSynchronize());
-    for (const rival &rival : rivals) {
-        const walk_args args = walk_on(rival.sms);
-
-        rival.kernel<<<blocks, 1, 0, scene.streams[stream++]>>>(args, scene.running, scene.stop);
+    for (size_t i = 0; i < rivals.size(); i++) {
+        rivals[i].kernel<<<blocks, 1, 0, scene.streams[i]>>>(of_rivals[i], scene.running,
+                                                             scene.stop);
         MUST(cudaGetLastError());
-        expected += (uint32_t)rival.sms.size();
+        expected += (uint32_t)rivals[i].sms.size();
     }
     const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(PATIENCE_MS);
     while (std::accumulate(scene.running, scene.running + sms(), 0u) < expected)
@@ -159,8 +161,11 @@ int main(int argc, char **argv)
     if (near.size() < 2 || far.size() < 2)
         fail("there are too few SMs in a group, or but one group");
     /* Modules are loaded here and not while rivals walk. */
-    walk_beside(scene,
-                {{first_rival, {near[0]}}, {second_rival, {near[1]}}, {same_rival, {far[0]}}});
+    for (rival_kernel *const kernel : {first_rival, second_rival, same_rival}) {
+        kernel<<<1, 1>>>(walk_on({}), scene.running, scene.stop);
+        MUST(cudaGetLastError());
+    }
+    walk_beside(scene, {});
     asked.answer("neighbour_one", [&] { return by_alone({{first_rival, {near[0]}}}); });
     asked.answer("neighbour_two",
                  [&] { return by_alone({{first_rival, {near[0]}}, {second_rival, {near[1]}}}); });
