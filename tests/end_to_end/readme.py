@@ -44,6 +44,11 @@ EXCEPTIONS = (
         "downloads a toolkit: is read by the shell",
     ),
     (
+        'scripts/studies/two_toolkits.py --old "$(scripts/cuda_11_8.sh)"',
+        "scripts/studies/two_toolkits.py --help",
+        "downloads a toolkit, and compiles for minutes: two_toolkits.py has two made-up ones",
+    ),
+    (
         "make release",
         "sh -n scripts/make_release.sh",
         "compiles for every architecture: is read by the shell",
