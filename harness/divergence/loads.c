@@ -228,6 +228,17 @@ static bool find_address(struct analysis *analysis, const struct instruction *in
     return in->opcode != OPCODE_LDSM; /* the rows of a matrix are no table */
 }
 
+/* From sm_90 on, an address in shared memory begins with the number of the block in its cluster.
+ * Where the place behind that is known, the code has the address. */
+static void know_place_in_block(const struct value *low, struct analysed_load *load)
+{
+    enum { PLACE_BITS = 24 };
+
+    if (load->addresses == 1 && load->variation > VARIATION_CONSTANT &&
+        value_low_bits(low) >= PLACE_BITS)
+        load->variation = VARIATION_CONSTANT;
+}
+
 static bool analyse_load(struct analysis *analysis, const struct instruction *in, uint32_t index,
                          struct analysed_load *load)
 {
@@ -245,6 +256,8 @@ static bool analyse_load(struct analysis *analysis, const struct instruction *in
         return false;
     load->name = in->name;
     classify(analysis, address, load);
+    if (in->opcode == OPCODE_LDS)
+        know_place_in_block(&address.low, load);
     return true;
 }
 

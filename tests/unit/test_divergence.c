@@ -1525,7 +1525,7 @@ static const struct predicated {
     {"USEL", OPCODE_USEL, 1, 87, NO_IN, 80, UR},
 };
 
-static enum variation variation_of(const struct program *program)
+static enum variation variation_of_last(const struct program *program, unsigned opcode)
 {
     static struct flow flow;
     static struct checked checked;
@@ -1538,11 +1538,16 @@ static enum variation variation_of(const struct program *program)
                      STATUS_OK);
     assert_int_equal(divergence_visit_loads(&flow, &facts, note_load, &checked), STATUS_OK);
     for (size_t i = 0; i < program->count; i++)
-        if (checked.all[i].is_load && get(program->words[i], 0, 9) == OPCODE_LDC &&
-            get(program->words[i], 54, 5) == 3)
+        if (checked.all[i].is_load && get(program->words[i], 0, 9) == opcode &&
+            (opcode != OPCODE_LDC || get(program->words[i], 54, 5) == 3))
             variation = checked.all[i].load.variation;
     flow_close(&flow);
     return variation;
+}
+
+static enum variation variation_of(const struct program *program)
+{
+    return variation_of_last(program, OPCODE_LDC);
 }
 
 /* P0 is tid < c[0][0x200], and UP0 is ctaid < it. R4 to R7 and UR4 to UR7 are numbers of the grid.
@@ -1728,6 +1733,23 @@ TEST(a_function_called_in_both_arms_brings_two_values)
     /* Without the first call, the load is of one value. */
     program.words[2][0] |= 0xfull << 12; /* never */
     assert_int_equal(variation_of(&program), VARIATION_WARP);
+}
+
+/* The number of a block in its cluster stands above the 24 bits of a place in shared memory. */
+TEST(a_place_in_shared_memory_is_known_in_each_block_of_a_cluster)
+{
+    enum { CLUSTER_CTAID = 0x88, PLACE_BITS = 24 };
+
+    for (unsigned bits = PLACE_BITS - 1; bits <= PLACE_BITS; bits++) {
+        struct program program = {.architecture = 90};
+
+        set(append(&program, OPCODE_S2R, NUMBER, 2, 0, 0, 0), 72, 8, CLUSTER_CTAID);
+        append(&program, OPCODE_IMAD, NUMBER, 4, 2, 1u << bits, RZ);
+        append_shared_load(&program, 5, 4);
+        append_exit(&program);
+        assert_int_equal(variation_of_last(&program, OPCODE_LDS),
+                         bits == PLACE_BITS ? VARIATION_CONSTANT : VARIATION_BLOCK);
+    }
 }
 
 /* Two arms of a branch call a function that loads at an address of theirs. Where threads of a warp
