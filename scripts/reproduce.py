@@ -4,9 +4,9 @@
 and makes the page of docs/example: the same bytes each time.
 
 usage: reproduce.py [--program FILE] [-o DIR] [--example DIR]
-       reproduce.py --sweeps | --chips | --suite   # print, as Markdown, the figures of the sweeps,
-                                                   of several chips or of # users' kernels, and what
-                                                   they say
+       reproduce.py --sweeps | --chips | --suite | --samples
+           # print, as Markdown, the figures of the sweeps, of several chips, of users' kernels
+           # or of samples, and what they say
 """
 
 import argparse
@@ -56,6 +56,7 @@ DRAWN = (
     (("spaces",), (SUITE,)),
     (("sweep",), tuple(file for name, file in SWEEPS.items() if name != "lookup")),
     (("matrix",), (SWEEPS["lookup"],)),
+    (("samples",), (PLANS[0],)),
 )
 
 
@@ -68,7 +69,12 @@ def main():
     parser.add_argument("--program", metavar="FILE", default=os.path.join(ROOT, "build/cbank"))
     parser.add_argument("-o", "--output", metavar="DIR", default=os.path.join(ROOT, "docs/figures"))
     parser.add_argument("--example", metavar="DIR", default=os.path.join(ROOT, "docs/example"))
-    for name, show in (("sweeps", print_sweeps), ("chips", print_chips), ("suite", print_suite)):
+    for name, show in (
+        ("sweeps", print_sweeps),
+        ("chips", print_chips),
+        ("suite", print_suite),
+        ("samples", print_samples),
+    ):
         parser.add_argument(f"--{name}", dest="show", action="store_const", const=show)
     asked = parser.parse_args()
     if asked.show:
@@ -99,17 +105,22 @@ def draw_energy(asked):
 
 
 def print_figure(asked, stem, title):
-    """A figure that is there, and its sentence."""
+    """A figure that is there, and its caption."""
     with open(os.path.join(asked.output, f"{stem}.txt"), encoding="utf-8") as said:
-        print(
-            f"\n![{title}](figures/{stem}.svg)\n\n"
-            + textwrap.fill(said.readline(), 118, break_on_hyphens=False)
-        )
+        caption = " ".join(said.read().split())
+    print(
+        f"\n![{title}](figures/{stem}.svg)\n\n"
+        + textwrap.fill(caption, 118, break_on_hyphens=False)
+    )
 
 
 def print_chips(asked):
     for name, title in CHIP_FIGURES.items():
         print_figure(asked, name, title)
+
+
+def print_samples(asked):
+    print_figure(asked, "core-matrix-samples", "Distributions of the samples of the default plan")
 
 
 def print_suite(asked):
@@ -158,8 +169,25 @@ def print_sweeps(asked):
             continue
         print(f"\n### {row['name']}: {row['summary']}")
         stem = os.path.basename(SWEEPS[row["name"]]).removesuffix(".json")
-        for name in sorted(glob.glob(f"{stem}-*.svg", root_dir=asked.output)):
+        names = sorted(glob.glob(f"{stem}-*.svg", root_dir=asked.output))
+        for name in names:
             print_figure(asked, name.removesuffix(".svg"), f"The sweep {row['name']}, measured")
+        if not names:
+            print("\n" + textwrap.fill(why_not_drawn(asked, SWEEPS[row["name"]]), 118))
+
+
+def why_not_drawn(asked, path):
+    """What cbank plot says of a sweep that is no figure."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["plot", "--figure=sweep", "--format", "csv", "-o", folder]
+        done = subprocess.run(
+            [asked.program, *words, os.path.join(ROOT, path)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    reason = done.stderr.splitlines()[0].partition(" is not drawn: ")[2]
+    return f"No figure: {reason.removesuffix('.')}."
 
 
 def example(asked):

@@ -23,10 +23,11 @@ import pandas
 
 from . import documents, files, instrument
 from .errors import Failure, Parser, printable, say
-from .figures import draw, kinds, style
+from .figures import alike, draw, kinds, style
 from .figures.source import NotDrawn, Source
 
 PAGES_MAX = 3  # of a figure, unless all are asked for
+SAME_TIMES = 1.05  # dots of pictures that differ by less are at one place in print
 
 
 def width(text: str) -> float:
@@ -67,9 +68,9 @@ def options(words: list[str]) -> argparse.Namespace:
         metavar="NAME",
         action="append",
         choices=kinds.KINDS,
-        help="this figure (several times: these); default: all",
+        help="this figure (several times: these); default: all but samples",
     )
-    view.add_argument("--all", action="store_true", help="figures of many pages, too")
+    view.add_argument("--all", action="store_true", help="also long and repeated figures, samples")
     view.add_argument(
         "--together",
         action="store_true",
@@ -128,19 +129,30 @@ def select(sources: list[Source], lists: list[str]) -> None:
                     f"--select: no row has '{key}'; there are: {', '.join(sorted(known))}"
                 )
             of[key].append(glob)
+    without = collections.Counter()
     for source in sources if terms else []:
+        rows = source.frame.to_dict("records")
         source.frame = source.frame[
-            [
-                any(
-                    all(key in row and fits(row[key], globs) for key, globs in of.items())
-                    for of in terms
-                )
-                for row in source.frame.to_dict("records")
-            ]
+            [any(all(fits(row, *term) for term in of.items()) for of in terms) for row in rows]
         ]
+        without.update(
+            key for row in rows for key in {key for of in terms for key in of} if lacks(row, key)
+        )
+    for key, count in without.items():
+        say("", f"--select: {count} rows have no {key}, and are left out")
 
 
-def fits(value: object, globs: list[str]) -> bool:
+def lacks(row: dict, key: str) -> bool:
+    """Whether a row has no value. One address has no distance to the next: it is the first point
+    of every line."""
+    its = row.get(key)
+    return (its is None or its != its) and not (key == "stride_bytes" and row.get("distinct") == 1)
+
+
+def fits(row: dict, key: str, globs: list[str]) -> bool:
+    value = row.get(key)
+    if value is None or value != value:
+        return not lacks(row, key)
     word = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
     return any(fnmatch.fnmatchcase(word, glob) for glob in globs)
 
@@ -149,7 +161,7 @@ def drawings(sources: list[Source], figures: list[str] | None = None) -> tuple[l
     """(drawings of all figures, [(figure, names of documents, why it is not drawn)]). figures:
     names; None: all."""
     made, missing = [], []
-    for name in figures or kinds.KINDS:
+    for name in figures or [name for name, kind in kinds.KINDS.items() if not kind.asked]:
         kind = kinds.KINDS[name]
         takes = [source for source in sources if source.kind in kind.takes]
         if not takes:
@@ -227,8 +239,12 @@ def pages(
     merged: bool = False,
 ) -> tuple[list[draw.Drawing], list]:
     """(pages to draw, what is missing). The stems of the pages differ."""
-    found, missing = drawings(sources, figures)
+    found, missing = drawings(sources, figures or (list(kinds.KINDS) if everything else None))
     found = together(found) if merged else found
+    if not (everything or figures):
+        found, told = without_repeats(found)
+        missing += told
+    name_chips([drawing for drawing, _ in found])
     made, taken = [], collections.Counter()
     for drawing, names in found:
         taken[drawing.stem] += 1
@@ -247,6 +263,66 @@ def pages(
         else:
             made += parts
     return made, missing
+
+
+def chip_of(drawing: draw.Drawing) -> str:
+    """The GPU of a drawing as words of a name: h100-80gb-hbm3."""
+    (device, *_) = draw.devices(drawing.documents[0]) or [{}]
+    return documents.stem_of(device.get("name", "").removeprefix("NVIDIA ")).lower()
+
+
+def name_chips(drawn: list[draw.Drawing]) -> None:
+    """Files of two chips that would have one name are named by their chips."""
+    chips = collections.defaultdict(set)
+    for drawing in drawn:
+        chips[drawing.stem].add(chip_of(drawing))
+    for drawing in drawn:
+        if len(chips[drawing.stem]) > 1:
+            drawing.stem = f"{chip_of(drawing)}-{drawing.stem}"
+
+
+def without_repeats(found: list) -> tuple[list, list]:
+    """(drawings of dots that do not repeat another's picture, what is missing)."""
+    kept, missing = [], []
+    for drawing, names in found:
+        first = next((other for other, _ in kept if repeats(drawing, other)), None)
+        if first is None:
+            kept.append((drawing, names))
+        else:
+            missing.append(
+                (
+                    drawing.kind,
+                    names,
+                    f"its times are those of {first.documents[0].name} within"
+                    f" {100 * (SAME_TIMES - 1):.0f} %; --figure {drawing.kind} draws it",
+                )
+            )
+    return kept, missing
+
+
+def repeats(drawing: draw.Drawing, other: draw.Drawing) -> bool:
+    if (drawing.kind, drawing.labels, chip_of(drawing)) != (
+        other.kind,
+        other.labels,
+        chip_of(other),
+    ) or drawing.way != "dots":
+        return False
+    its, known = (
+        dict(zip(zip(rows["panel"], rows["row"], rows["series"]), rows["x"]))
+        for rows in (drawing.rows, other.rows)
+    )
+    return alike.near(its, known, SAME_TIMES)
+
+
+def grouped(missing: list) -> list:
+    """What is missing, a line a reason: of many files the first are named."""
+    files_of = collections.defaultdict(list)
+    for name, of, why in missing:
+        files_of[name, why].append(of)
+    return [
+        (name, ", ".join(of[:2]) + (f" and {len(of) - 2} more" if len(of) > 2 else ""), why)
+        for (name, why), of in files_of.items()
+    ]
 
 
 # -- files -----------------------------------------------------------------------------------------
@@ -317,7 +393,7 @@ def main(words: list[str]) -> int:
     select(sources, asked.select)
     files.make_folder(asked.output)
     drawn, missing = pages(sources, asked.width, asked.figure, asked.all, asked.together)
-    for name, of, why in missing:
+    for name, of, why in grouped(missing):
         say("", f"{name}{' of ' + of if of else ''} is not drawn: {why}")
     for paths in draw_all(drawn, asked.output, asked.width, asked.format, asked.style):
         print(*map(printable, paths), sep="\n", flush=True)

@@ -362,8 +362,8 @@ def drawing(paths):
         " ".join(compared(reports)),
         {None: ("energy of a lookup (pJ)", "")},
         [document_of(path, report) for path, report in zip(paths, reports)],
-        f"{'; '.join(dict.fromkeys(map(board_of, reports)))}; medians of {counts} processes of a"
-        " board, with the medians of half their 95 % intervals on both sides",
+        f"medians of {counts} processes of a board, with the medians of half their 95 % intervals"
+        " on both sides",
         aside="constant/global",
         way="dots",
     )

@@ -5,6 +5,7 @@ of the documents, its bytes are the same each time, and its words can be read. C
 program (default build/cbank)."""
 
 import atexit
+import dataclasses
 import functools
 import glob
 import json
@@ -28,7 +29,7 @@ from common import CBANK, FULL, ROOT, Scratch, analysis, read_bytes, read_json
 
 import cbank
 from cbank import documents, plot
-from cbank.figures import draw, kinds, probes, source, style, verdicts
+from cbank.figures import alike, cells, draw, kinds, probes, source, style, verdicts
 
 sys.path.append(os.path.join(ROOT, "scripts/studies"))
 import energy_trial  # noqa: E402
@@ -50,6 +51,27 @@ RESULTS = {
     }.items()
 }
 CELLS = os.path.join(ROOT, "results/h200/all-paths.json")
+ENERGY_KEYS = read_json(os.path.join(ROOT, "results/schema.json"))["properties"]["cells"]["items"][
+    "properties"
+]["energy"]["required"]
+
+
+def with_energy(content):
+    """A result whose cells have the energy of a lookup: 1, 2, 3 ... pJ, the first held down."""
+    for number, cell in enumerate(content["cells"], 1):
+        pico = number / 1e12
+        cell["energy"] = {
+            **dict.fromkeys(ENERGY_KEYS, None),
+            "launch_j": 1e-3,
+            "launch_low_j": 9e-4,
+            "launch_high_j": 1.1e-3,
+            "lookup_j": pico,
+            "lookup_low_j": 0.9 * pico,
+            "lookup_high_j": 1.2 * pico,
+            "steps": 20,
+            "limits": ["power_cap"] * (number == 1),
+        }
+    return content
 
 
 @functools.lru_cache
@@ -114,7 +136,11 @@ class Drawn(Case):
         return [
             RESULTS[name]
             for name in ("h200", "h100", "lookup", "distinct", "suite", "h200_chip", "h100_chip")
-        ] + [path, *fleet_documents()]
+        ] + [
+            path,
+            self.write("joules.json", with_energy(read_json(RESULTS["second"]))),
+            *fleet_documents(),
+        ]
 
     def test_every_kind_in_every_format(self):
         # pictures: those of the docs, below
@@ -229,6 +255,16 @@ class Drawn(Case):
             ),
             (lambda figure, axes: figure.set_figheight(111 * draw.MM), "111 mm high"),
             (
+                lambda figure, axes: axes.set_title("small", fontsize=5.8),
+                "5.8 pt: small",
+            ),
+            (
+                lambda figure, axes: axes.plot(
+                    [100], [1], marker="o", markerfacecolor="white", markeredgecolor="black"
+                ),
+                "a hollow mark without its colour",
+            ),
+            (
                 lambda figure, axes: (
                     figure.subfigs[1].axes[1].remove(),
                     figure.set_size_inches(85 * draw.MM, 58 * draw.MM),
@@ -237,6 +273,36 @@ class Drawn(Case):
             ),
         ):
             self.assertIn(wanted, " ".join(planted(change)))
+
+    def test_faults_of_data_are_found(self):
+        (drawing,) = cells.sweep(sources(RESULTS["widths"]))[:1]
+        self.assertEqual(faults_of_rows(drawing), [])
+        first = drawing.rows[drawing.rows["panel"] == drawing.rows["panel"].iloc[0]]
+        again = first.assign(panel="the same, 1 % longer", y=1.01 * first["y"])
+        flat = first.assign(panel="flat", y=1.0)
+        for rows, wanted in (
+            (pandas.concat([drawing.rows, again]), "the same, 1 % longer repeats "),
+            (pandas.concat([drawing.rows, flat]), "nothing changes in flat"),
+        ):
+            found = faults_of_rows(dataclasses.replace(drawing, rows=rows))
+            self.assertIn(wanted, " ".join(found))
+        found = faults_of_rows(dataclasses.replace(drawing, documents=[]))
+        self.assertEqual(found, ["the caption names no GPU"])
+
+    def test_captions_name_the_gpu_and_the_kind_of_its_board(self):
+        known, unknown = (
+            cells.timed(source) is not None and draw.gpu_text(source.content["device"])
+            for source in sources(
+                os.path.join(ROOT, "results/h200/kernels/suite.json"), RESULTS["h100"]
+            )
+        )
+        self.assertEqual(
+            known, "NVIDIA H200, part number 692-2G520-0282-001, groups of 2 x 18 + 6 x 16 SMs"
+        )
+        self.assertEqual(unknown, "NVIDIA H100 80GB HBM3 (kind of board not recorded)")
+        self.plot("--format", "csv", *self.all_documents())
+        for path in self.files("txt"):
+            self.assertRegex(read_bytes(path).decode(), "NVIDIA (H100|H200)")
 
     def test_paths_are_told_apart_without_colour(self):
         looks = [(look.marker, look.dashes) for look in style.PATHS.values()]
@@ -270,7 +336,50 @@ def faults_of(page, width, change=lambda figure, axes: None):
     with style.sheet():
         figure = draw.draw(page, width)
         change(figure, figure.subfigs[1].axes[0])
-        return faults(figure)
+        return faults(figure) + faults_of_rows(page)
+
+
+def faults_of_rows(page):
+    """What a picture shows twice or not at all, and a caption that does not say of what it is."""
+    found = [] if "NVIDIA " in page.conditions else ["the caption names no GPU"]
+    if page.kind != "sweep":
+        return found
+    seen = {}
+    for panel, rows in page.rows.groupby("panel", sort=False):
+        lines = {(row.path, row.x): row.y for row in rows.itertuples()}
+        for before, known in seen.items():
+            if lines.keys() == known.keys() and all(
+                abs(y / known[point] - 1) < 0.015 for point, y in lines.items()
+            ):
+                found.append(f"{panel} repeats {before}")
+        seen[panel] = lines
+        ends = rows.groupby("path")["y"].agg(["min", "max"])
+        if (ends["max"] < 1.05 * ends["min"]).all():
+            found.append(f"nothing changes in {panel}")
+    return found
+
+
+def small_or_colourless(figure):
+    """Texts below 6 points, and hollow marks that have no colour."""
+    from matplotlib.colors import to_hex
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Text
+
+    found = [
+        f"{text.get_fontsize():g} pt: {text.get_text()}"
+        for text in figure.findobj(Text)
+        if text.get_text().strip() and text.get_visible() and text.get_fontsize() < 6
+    ]
+    # the paths of black marks alone may have black edges
+    colours = {to_hex(style.ink(look)) for look in style.PATHS.values()} - {style.BLACK}
+    black = {look.marker for look in style.PATHS.values() if look.color == style.BLACK} | {"None"}
+    for line in figure.findobj(Line2D):
+        hollow = line.get_marker() != "" and to_hex(line.get_markerfacecolor()) == "#ffffff"
+        if hollow and not (
+            to_hex(line.get_markeredgecolor()) in colours or line.get_marker() in black
+        ):
+            found.append("a hollow mark without its colour")
+    return found
 
 
 def labels_beyond(figure, shown):
@@ -351,7 +460,7 @@ def faults(figure):
     height, width = (inches / draw.MM for inches in (figure.get_figheight(), figure.get_figwidth()))
     if height > 110.01 or len(panels) < 2 and height > width * 2 / 3 + 0.01:
         found.append(f"{height:.0f} mm high and {width:.0f} mm wide")
-    found += faults_of_texts(figure, renderer, shown, boxes)
+    found += faults_of_texts(figure, renderer, shown, boxes) + small_or_colourless(figure)
     return found + ["ink outside the axes"] * ink_outside(figure, canvas, boxes)
 
 
@@ -388,17 +497,15 @@ class Data(Case):
                     path,
                 )
                 self.assertLess((unit / unit.median() - 1).abs().max(), 1e-12, path)
-        rows = self.rows("core-matrix-matrix").set_index(["path", "pattern", "elements"])
+        rows = self.rows("h200-core-matrix-matrix").set_index(["path", "pattern", "elements"])
         ratio = (
             rows.loc["constant", ["x", "low", "high"]]
             / rows.loc["global", ["x", "high", "low"]].to_numpy()
         )
         drawn = rows.loc["constant", ["ratio_to_global", "ratio_low", "ratio_high"]]
         self.assertLess((ratio.to_numpy() / drawn.to_numpy() - 1).max(), 1e-12)
-        self.assertEqual(
-            {len(self.rows(name)) for name in ("core-matrix-matrix", "core-matrix-matrix-file2")},
-            {24},
-        )
+        for chip in ("h200", "h100-80gb-hbm3"):  # one name, two chips
+            self.assertEqual(len(self.rows(f"{chip}-core-matrix-matrix")), 24)
         self.assertEqual(
             set(self.rows("matrix-together")["series"]),
             {
@@ -418,6 +525,59 @@ class Data(Case):
         self.assertEqual(
             set(self.rows("all-paths-matrix").query("path == 'param'")["series"]), {"param (2 KB)"}
         )
+
+    def test_energy_is_that_of_the_cells(self):
+        content = with_energy(read_json(RESULTS["h200"]))
+        self.plot("--format", "csv", self.write("joules.json", content))
+        rows = self.rows("joules-energy")
+        known = {(c["path"], c["pattern"], c["elements"]): c["energy"] for c in content["cells"]}
+        self.assertEqual(len(rows), len(known))
+        for row in rows.itertuples():
+            its = known[row.path, row.pattern, row.elements]
+            for drawn, key in ((row.x, "lookup_j"), (row.low, "lookup_low_j")):
+                self.assertAlmostEqual(drawn, 1e12 * its[key])
+        self.assertEqual(rows["flags"].tolist().count("power_cap"), 1)
+        self.assertIn(
+            "Hollow marks: power_cap", read_bytes(self.path("out/joules-energy.txt")).decode()
+        )
+
+    def test_distributions_are_of_the_samples(self):
+        self.plot("--format", "csv", RESULTS["h200"])
+        self.assertEqual(glob.glob(self.path("out/*samples*")), [])  # where they are asked for
+        self.plot("--format", "csv", "--figure", "samples", RESULTS["h200"])
+        rows = self.rows("core-matrix-samples")
+        for cell in read_json(RESULTS["h200"])["cells"]:
+            its = rows[rows["identity"] == cell["identity"]]
+            samples = sorted(cell["time_ns"]["samples"])
+            self.assertEqual(its["sample_ns"].tolist(), samples)
+            self.assertAlmostEqual(
+                its["x"].iloc[0], 100 * (samples[0] / cell["time_ns"]["value"] - 1)
+            )
+            self.assertEqual(its["y"].iloc[-1], 100)
+
+    def test_a_picture_comes_once(self):
+        content = read_json(RESULTS["h200"])
+        for cell in content["cells"]:
+            for key in ("value", "ci_low", "ci_high"):
+                cell["time_ns"][key] *= 1.02
+        path = self.write("again.json", content)
+        done = self.plot("--format", "csv", RESULTS["h200"], path)
+        self.assertIn("matrix of again.json is not drawn: its times are those of", done.stderr)
+        self.plot("--format", "csv", "--figure", "matrix", RESULTS["h200"], path)
+        self.assertEqual(len(self.rows("again-matrix")), 24)
+
+    def test_nothing_that_does_not_change_is_drawn(self):
+        pressure = os.path.join(ROOT, "results/h200/sweeps/pressure.json")
+        said = self.plot("--format", "csv", "--figure", "sweep", pressure, status=2).stderr
+        self.assertIn("no time changes by 10 % with the other data streamed through L1", said)
+
+    def test_lines_that_coincide_have_one_look(self):
+        self.plot("--format", "csv", "--figure", "sweep", RESULTS["widths"])
+        rows = self.rows("widths-sweep-distinct")
+        self.assertIn("global, readonly", set(rows["series"]))
+        self.assertIn("16 B apart, 1/2/4/8 B wide", set(rows["panel"]))
+        self.assertEqual(alike.joined_title(["a, 1 B", "b, 2 B"]), "a, 1 B; b, 2 B")
+        self.assertEqual(alike.joined_title(["hot, x", "cold, x"]), "hot/cold, x")
 
     def test_memory_spaces_of_kernels(self):
         """A row a kernel, its sizes in two panels; times are multiples of the fastest, and cells
@@ -526,25 +686,32 @@ class Data(Case):
             rows[(rows["experiment"] == name) & (rows["record"] == "level")]
             for name in ("geometry_constant_modules", "geometry_constant")
         )
-        # further levels have the latency that several modules show
-        self.assertEqual(list(alone["y"]), [28])
+        # a walk over one module is the beginning of that over several
+        self.assertEqual(len(alone), 0)
         found = experiments["geometry_constant_modules"]["geometry"]["levels"]
         # the second of the SMs that share it
         self.assertEqual(list(levels["y"].round()), [28, 100, 314])
         self.assertEqual(levels["x"].iloc[0], found[0]["capacity_bytes"]["value"])
-        points = rows[(rows["experiment"] == "geometry_constant") & (rows["series"] == "mean")]
-        self.assertEqual((points["x"].max() > 60000, points["y"].iloc[0]), (True, 28))
+        points = rows[
+            (rows["experiment"] == "geometry_constant_modules") & (rows["series"] == "mean")
+        ]
+        self.assertEqual((points["x"].max() > 60000, round(points["y"].iloc[0])), (True, 28))
         # mean, 95th percentile
         self.assertEqual(
             (probes.summary("10*18 20 40"), probes.summary("10*19 40")), ((12, 20), (11.5, 10))
         )
 
     def test_several_chips(self):
-        self.plot(
-            "--format",
-            "csv",
-            *(RESULTS[name] for name in ("h200", "h100", "h200_chip", "h100_chip")),
+        # at one clock, ns are cycles by one factor: no panel of their own
+        slower = read_json(RESULTS["h100"])
+        for cell in slower["cells"]:
+            cell["sm_clock_mhz"] *= 0.8
+        files = [RESULTS[name] for name in ("h200", "h100", "h200_chip", "h100_chip")]
+        self.plot("--format", "csv", *files)
+        self.assertEqual(
+            set(self.rows("chips")["quantity"]), {"latency", "cycles_per_load", "chase"}
         )
+        self.plot("--format", "csv", files[0], self.write("slow.json", slower), *files[2:])
         self.assertEqual(
             {os.path.splitext(name)[1] for name in os.listdir(self.path("out"))}, {".csv", ".txt"}
         )
@@ -573,7 +740,7 @@ class Data(Case):
         )
         clocks = sorted(cell["sm_clock_mhz"] for cell in read_json(RESULTS["h200"])["cells"])
         self.assertAlmostEqual((cycles / ns).iloc[0], (clocks[11] + clocks[12]) / 2 / 1e3)
-        self.assertEqual(set(rows["quantity"]), set(probes.CHIP_PANELS))
+        self.assertEqual(set(rows["quantity"]), set(probes.CHIP_PANELS) - {"to_best"})
 
     def test_fleet_and_history(self):
         self.plot("--format", "csv", *fleet_documents())
@@ -702,6 +869,17 @@ class Chosen(Case):
                 for pattern in ("per_warp", "pseudo_random")
             ],
         )
+
+    def test_one_address_has_no_distance_to_the_next(self):
+        words = ("--format", "csv", "--figure", "serialization", "--select", "stride_bytes=4")
+        self.plot(*words, RESULTS["h200_chip"])
+        rows = self.rows("characterization-serialization")
+        self.assertEqual(set(rows["x"]), {1, 2, 4, 8, 16, 32})
+        self.assertEqual(set(rows["stride_bytes"]), {4})
+        words = ("--format", "csv", "--figure", "sweep", "--select", "stride_bytes=4")
+        done = self.plot(*words, RESULTS["distinct"])
+        self.assertIn(1, set(self.rows("serialization-sweep")["x"]))
+        self.assertRegex(done.stderr, r"--select: \d+ rows have no stride_bytes, and are left out")
 
     def test_reasons(self):
         content = read_json(RESULTS["h200"])

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Figures of results: the matrix, sweeps, users' kernels, and several chips side by side."""
 
+import dataclasses
 import functools
 
 import pandas
 
-from . import style
+from . import alike, style
 from .draw import Drawing
 from .source import CELL_KEYS, KEPT, NotDrawn, Source, in_unit, parameter_names, told_apart
 
@@ -214,13 +215,18 @@ def sweep(sources: list[Source]) -> list[Drawing]:
     axis = pandas.Series(
         [swept.get(key) for key in zip(rows["workload"], rows["pattern"])], rows.index
     )
-    made = [
-        sweep_along(source, name, rows[axis == name], axis.nunique() > 1)
-        for name in dict.fromkeys(swept.values())
-    ]
-    if not made:
+    if not swept:
         raise NotDrawn(f"nothing takes {VALUES_MIN} values in the chosen cells")
-    return made
+    made, flat = [], []
+    for name in dict.fromkeys(swept.values()):
+        try:
+            made.append(sweep_along(source, name, rows[axis == name], axis.nunique() > 1))
+        except NotDrawn as reason:
+            flat.append(str(reason).removesuffix("."))
+    if not made:
+        raise NotDrawn("; ".join(flat))
+    said = "; ".join(filter(None, [made[0].note, *(f"not drawn: {its}" for its in flat)]))
+    return [dataclasses.replace(made[0], note=said or None), *made[1:]]
 
 
 def sweep_along(source: Source, axis: str, rows: pandas.DataFrame, several: bool) -> Drawing:
@@ -241,16 +247,31 @@ def sweep_along(source: Source, axis: str, rows: pandas.DataFrame, several: bool
         kind="stable",
     ).index
     text = {**AXES, **LAST_AXES}.get(axis, axis.replace("_", " "))
+    made, flat = alike.changing(made.loc[order])
+    words = f"no time changes by {100 * (alike.FLAT - 1):.0f} %"
+    if made.empty:
+        raise NotDrawn(f"{words} with the {plain(text)}. {sweep_sentence(rows, axis, text)}")
+    made = alike.joined(made)
+    said = [common, flat and f"left out, as {words}: {'; '.join(flat)}"]
+    if made["series"].nunique() < rows["path"].nunique():
+        said.append(f"paths of one look: times within {100 * (alike.NEAR - 1):.0f} % everywhere")
+    if made["panel"].nunique() < titles.nunique() - len(flat):
+        said.append(f"one panel of several: times within {100 * (alike.NEAR - 1):.0f} %")
     return Drawing(
         "sweep",
         f"{source.document.stem}-sweep" + (f"-{axis}" if several else ""),
-        made.loc[order],
-        sweep_sentence(rows, axis, text),
+        made,
+        sweep_sentence(rows.loc[made.index], axis, text),
         {None: (text, f"time of a launch ({unit})")},
         [source.document],
-        common or None,
+        "; ".join(filter(None, said)) or None,
         source.note,
     )
+
+
+def plain(text: str) -> str:
+    """The label of an axis without its unit."""
+    return text.removesuffix(" (bytes)")
 
 
 def sweep_sentence(rows: pandas.DataFrame, axis: str, text: str) -> str:
@@ -275,7 +296,7 @@ def sweep_sentence(rows: pandas.DataFrame, axis: str, text: str) -> str:
             for its in ends.itertuples()
         ]
         said.append(
-            f"With the {text.removesuffix(' (bytes)')}, the time through"
+            f"With the {plain(text)}, the time through"
             f" {ends['path'].iloc[0]} changes most: {', '.join(words)}"
         )
     return (". ".join(filter(None, said)) or f"Time against the {text}") + "."

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Draws figures. There are three ways (ways.py): lines against a number, dots in named rows, and a
-map of squares.
+"""Draws figures. There are four ways (ways.py): lines against a number, steps of a distribution,
+dots in named rows, and a map of squares.
 
 A Drawing holds a table with exactly what is drawn. All ways have the columns `panel` (its title),
 `series` (what has a look of its own) and `flags` (where not empty, the mark is hollow). Lines have
-`x`, `y`, `low` and `high` (ends of the interval of y). A row with a `reference` is a thin line at
-y, and at x where that is known. Dots have `row` (its name), `x`, `low` and `high` (of x), and
-`text`, on the right of the row. Maps have `row`, `column`, `x` (the colour) and `text`, a letter.
+`x`, `y`, `low` and `high` (ends of the interval of y); where one look has several, `line` tells
+them apart. A row with a `reference` is a thin line at y, and at x where that is known. Steps have
+`x`, `y` and the `identity` of the cell. Dots have `row` (its name), `x`, `low` and `high` (of x),
+and `text`, on the right of the row. Maps have `row`, `column`, `x` (the colour) and `text`, a
+letter.
 
 A picture holds axes, labels and a legend, and fits one or two columns of a journal. Its sentence
 stands beside it.
@@ -17,6 +19,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import itertools
+import re
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -26,18 +29,27 @@ import pandas
 from . import style
 from .. import text
 from ..errors import printable
-from .ways import LETTER_MM, WAYS
+from .ways import LETTER_MM, LETTER_POINTS, WAYS, several_a_row
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from .. import documents
+
 MM = 1 / 25.4  # in inches, which matplotlib counts in
 PAGE_MM = 110  # no figure is higher
 PROPORTION = 2 / 3  # of height to width, at most, of a figure with one panel
-FIXED_MM = {"lines": 13, "dots": 13, "map": 26}  # of a panel's height: title, ticks and label
+FIXED_MM = {
+    "lines": 13,
+    "steps": 13,
+    "dots": 13,
+    "map": 26,
+}  # of a panel's height: title, ticks and label
 SHRINK = 0.6  # the rest may shrink to so much where figures would be too high
 LINES_MM = 29
+CURVES = ("lines", "steps")  # the ways that have no named rows
 HANDLE_MM, LEGEND_ROW_MM = 7.8, 3.4
+UNIT = re.compile(r"(\d) (%|[KMG]?B\b)")  # a number stays on the line of its unit
 
 
 @dataclasses.dataclass
@@ -53,11 +65,10 @@ class Drawing:
     note: str = None  # what has to be known, for the caption
     warning: str = None  # without it the picture misleads: it stands in the legend
     aside: str = ""  # what the texts on the right of rows are
-    # share of the x axis where nothing differs: (low, high); dots of all series are at the same
-    # height then
+    # share of the x axis where nothing differs: (low, high)
     band: tuple = None
     across: int = None  # panels side by side; None: as many as fit
-    way: str = None  # lines, dots or map
+    way: str = None  # lines, steps, dots or map
 
     def __post_init__(self) -> None:
         """Texts of documents become one line each, without control characters: an SVG has no
@@ -94,6 +105,7 @@ class Drawing:
             }
         )
         said = [
+            self.gpus,
             self.warning,
             self.note,
             f"hollow marks: {', '.join(flags)}" if flags else None,
@@ -101,6 +113,12 @@ class Drawing:
             f"on the right: {self.aside}" if self.aside else None,
         ]
         return " ".join(f"{its[0].upper()}{its[1:]}." for its in said if its)
+
+    @property
+    def gpus(self) -> str:
+        """The GPU of each document, and the kind of its board."""
+        made = [gpu_text(device) for document in self.documents for device in devices(document)]
+        return f"on {'; '.join(dict.fromkeys(map(printable, made)))}" if made else ""
 
     def provenance(self) -> dict[str, str]:
         """Where the data come from, as key and text."""
@@ -124,6 +142,34 @@ class Drawing:
                 if value
             )
         return made
+
+
+def devices(document: documents.Document) -> list[dict]:
+    """The devices that a document is of; of fleets and histories their names alone are known."""
+    content = document.content
+    sides = [(content.get(side) or {}).get("device") for side in ("base", "new")]
+    rows = [
+        {"name": row.get("name") or row.get("device"), "many": True}
+        for key in ("gpus", "rows")
+        for row in content.get(key) or []
+        if isinstance(row, dict)
+    ]
+    return [
+        device
+        for device in (content.get("device"), *sides, *rows)
+        if isinstance(device, dict) and device.get("name")
+    ]
+
+
+def gpu_text(device: dict) -> str:
+    """NVIDIA H200, part number 692-2G520-0282-001, groups of 2 x 18 + 6 x 16 SMs."""
+    if device.get("many"):
+        return device["name"]
+    board = device.get("board") or {}
+    part, groups = board.get("part_number"), board.get("constant_cache_groups")
+    kind = [part and f"part number {part}", groups and f"groups of {text.sizes(groups)} SMs"]
+    said = ", ".join([device["name"], *filter(None, kind)])
+    return said if any(kind) else f"{said} (kind of board not recorded)"
 
 
 # -- pages -----------------------------------------------------------------------------------------
@@ -170,20 +216,19 @@ def flexible_mm(drawing: Drawing, members: pandas.DataFrame) -> float:
 
 
 def row_mm(drawing: Drawing) -> float:
-    if drawing.way == "lines":
+    if drawing.way in CURVES:
         return LINES_MM
-    return (
-        4.2
-        if drawing.way == "map" or drawing.band
-        else max(4.4, drawing.rows["series"].nunique() + 1.2)
-    )
+    if drawing.way == "map" or not several_a_row(drawing):
+        return 4.2
+    count = drawing.rows["series"].nunique()
+    return max(4.4, 0.5 * count + 0.8 if drawing.band else count + 1.2)
 
 
 def across_of(drawing: Drawing, width_mm: float) -> int:
     """Panels side by side: those of lines in few rows with few gaps, dots where their rows have
     the same names."""
     count, wide = drawing.rows["panel"].nunique(), width_mm >= style.WIDE_MM
-    if drawing.across or drawing.way == "lines":
+    if drawing.across or drawing.way in CURVES:
         return drawing.across or (
             1
             if count == 1
@@ -222,10 +267,11 @@ def draw(drawing: Drawing, width_mm: float) -> Figure:
     figure = Figure(figsize=(width_mm * MM, (sum(heights) + head_mm) * MM), layout="constrained")
     head, body = figure.subfigures(2, 1, height_ratios=[head_mm, sum(heights)])
     if labels or drawing.warning:
-        line = {} if drawing.way == "lines" else {"linestyle": "none"}
+        line = {} if drawing.way in CURVES else {"linestyle": "none"}
+        line |= {"marker": ""} if drawing.way == "steps" else {}
         handles = [
             Line2D(
-                [], [], **{"linestyle": looks[label].dashes, **line, **style.marks(looks[label])}
+                [], [], **{"linestyle": looks[label].dashes, **style.marks(looks[label]), **line}
             )
             for label in labels
         ]
@@ -273,22 +319,21 @@ def name(
         of_x, of_y = drawing.labels_of(members)
         names_mm = (
             LETTER_MM * members["row"].str.len().max()
-            if drawing.way != "lines" and i % across == 0
+            if drawing.way not in CURVES and i % across == 0
             else 0
         )
         letters = max(
             10,
             int(
-                (panel_mm - 8 - (names_mm if across == 1 else 8 * (drawing.way != "lines")))
+                (panel_mm - 8 - (names_mm if across == 1 else 8 * (drawing.way not in CURVES)))
                 / LETTER_MM
                 / 1.15
             ),
         )
         aside = len(drawing.aside) + 2 if drawing.aside else 0
-        axes.set_title(
-            "\n".join(textwrap.wrap(members["panel"].iloc[0], letters - aside)), loc="left"
-        )
-        axes.set_title(drawing.aside, loc="right", fontsize="small")
+        title = UNIT.sub("\\1\N{NO-BREAK SPACE}\\2", members["panel"].iloc[0])
+        axes.set_title("\n".join(textwrap.wrap(title, letters - aside)), loc="left")
+        axes.set_title(drawing.aside, loc="right", fontsize=LETTER_POINTS)
         if i + across >= len(parts) or drawing.labels_of(parts[i + across])[0] != of_x:
             axes.set_xlabel("\n".join(textwrap.wrap(of_x, letters)))
         if i % across == 0 or drawing.labels_of(parts[i - 1])[1] != of_y:

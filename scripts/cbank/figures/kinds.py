@@ -8,15 +8,18 @@ nothing to draw.
 
 import collections
 
-from . import cells, probes, verdicts
+from . import cells, measured, probes, verdicts
 
 T_INTERVAL = "Times: robust mean over the buffers with a 95 % interval by Student's t."
 OPPOSITE = (
     "Ends of the interval of a ratio are quotients of opposite ends, which is wider than 95 %."
 )
 
-# takes: kinds of document. way: of draw.py. combines: of all documents at once.
-Kind = collections.namedtuple("Kind", "make takes way summary method combines", defaults=(False,))
+# takes: kinds of document. way: of draw.py. combines: of all documents at once. asked: drawn only
+# where it is asked for.
+Kind = collections.namedtuple(
+    "Kind", "make takes way summary method combines asked", defaults=(False, False)
+)
 
 KINDS = {
     "matrix": Kind(
@@ -39,6 +42,21 @@ KINDS = {
         "dots",
         "users' kernels in each memory space, by the fastest",
         f"{T_INTERVAL} Only verified cells. Ends of an interval are divided by the fastest time.",
+    ),
+    "energy": Kind(
+        measured.energy,
+        ("result",),
+        "dots",
+        "energy of a lookup by each path, where run --energy measured it",
+        "Joules beyond the idle GPU and an empty kernel, with 95 % intervals.",
+    ),
+    "samples": Kind(
+        measured.samples,
+        ("result",),
+        "steps",
+        "distributions of the samples of each cell",
+        "The share of samples below each time. Steps are samples; nothing is smoothed.",
+        asked=True,
     ),
     "serialization": Kind(
         probes.serialization,

@@ -7,7 +7,7 @@ import re
 import pandas
 
 from .. import frames
-from . import style
+from . import alike, style
 from .draw import Drawing
 from .source import NotDrawn, Source
 
@@ -140,6 +140,12 @@ def summary(answer: str) -> tuple[float, int] | None:
     return None
 
 
+ONE_MODULE, SEVERAL_MODULES = "geometry_constant", "geometry_constant_modules"
+WALKED = {
+    ONE_MODULE: "constant memory of a module",
+    SEVERAL_MODULES: "constant memory of several modules",
+    "geometry_global": "global memory",
+}
 WALKED_COLUMNS = (
     "panel",
     "series",
@@ -204,7 +210,7 @@ def walked(source: Source) -> pandas.DataFrame:
             continue
         clock = "" if experiment["geometry"]["timing_cycles"] is not None else ", clock included"
         same = {
-            "panel": name.removeprefix("geometry_").replace("_", ", ") + clock,
+            "panel": WALKED.get(name, name.removeprefix("geometry_").replace("_", ", ")) + clock,
             "experiment": name,
             "path": experiment["path"],
             "source": source.document.name,
@@ -217,7 +223,10 @@ def walked(source: Source) -> pandas.DataFrame:
 
 
 def capacity(sources: list[Source]) -> list[Drawing]:
+    """Levels of each memory. A walk over one module shows the beginning of that over several."""
     rows = walked(sources[0])
+    if SEVERAL_MODULES in set(rows["experiment"]):
+        rows = rows[rows["experiment"] != ONE_MODULE]
     if rows.empty:
         raise NotDrawn("no experiment of it pointer chases over working sets")
     levels = (
@@ -235,7 +244,7 @@ def capacity(sources: list[Source]) -> list[Drawing]:
             sentence[0].upper() + sentence[1:] + ".",
             {None: ("working set (bytes)", "latency (cycles)")},
             [sources[0].document],
-            "dotted: the levels found",
+            "dotted: the levels found, on the right their latencies",
         )
     ]
 
@@ -249,7 +258,6 @@ CHIP_PANELS = {
     "ns_per_load": ("an SM full of constant loads, in time", DISTINCT, "ns per load"),
     "to_best": ("constant to the best other path", DISTINCT, "ratio of cycles"),
     "chase": ("constant table visited", "working set (bytes)", "latency (cycles)"),
-    "knee": ("the same, about 2 KB", "working set (bytes)", "latency (cycles)"),
 }
 
 
@@ -278,10 +286,12 @@ def chips(sources: list[Source]) -> list[Drawing]:
     )
     ends = (
         rows[rows["quantity"].isin(("latency", "to_best"))]
-        .sort_values("x")
+        .sort_values("x", kind="stable")
         .groupby(["series", "quantity"], sort=False)
         .last()
     )
+    same = alike.repeats(rows)
+    rows = rows[~rows["panel"].isin(same)]
     said = {
         "latency": "{:.4g} cycles of latency at {:.0f} distinct addresses",
         "to_best": "{:.3g} times the cycles of the best other path at {:.0f}",
@@ -299,6 +309,8 @@ def chips(sources: list[Source]) -> list[Drawing]:
             f"{'. '.join(words)}.",
             {panel: its for panel, *its in CHIP_PANELS.values()},
             [source.document for source in sources],
+            "; ".join(f"not drawn: {panel}, a multiple of {of}" for panel, of in same.items())
+            or None,
         )
     ]
 
@@ -334,10 +346,10 @@ def of_chip(label: str, source: Source, results: list[Source]) -> pandas.DataFra
             ).dropna(subset=["y"])
         )
     walk = walked(source)
-    walk = walk[(walk["experiment"] == "geometry_constant") & (walk["series"] == "mean")].assign(
+    walk = walk[(walk["experiment"] == ONE_MODULE) & (walk["series"] == "mean")].assign(
         quantity="chase", unit="cycles", device=points["device"].iloc[0]
     )
-    parts += [walk, walk[walk["x"].between(1024, 4096)].assign(quantity="knee")]
+    parts.append(walk)
     columns = [
         "quantity",
         "x",

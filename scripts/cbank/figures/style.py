@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections import namedtuple
 from collections.abc import Iterable, Iterator
 
@@ -76,18 +77,23 @@ SHEETS = {
 }
 
 
+def first_path(name: str) -> str:
+    """The path that gives a series its look: a name may have words behind it, or name several, as
+    in constant (2 KB) and global, readonly."""
+    return re.split("[ ,]", name)[0]
+
+
 def in_order(series: Iterable[str]) -> list[str]:
     """Paths in the order of the table, and after them all others as they come."""
-    known = [path for path in PATHS if path in set(series)]
-    return known + [name for name in dict.fromkeys(series) if name not in PATHS]
+    places = {path: place for place, path in enumerate(PATHS)}
+    return sorted(dict.fromkeys(series), key=lambda name: places.get(first_path(name), len(places)))
 
 
 def looks_of(series: Iterable[str]) -> dict[str, Look]:
-    """{name: Look} of all series of a figure. A name may have words behind that of a path:
-    constant (2 KB)."""
+    """{name: Look} of all series of a figure."""
     made = {}
     for name in in_order(series):
-        path = name.split(" ")[0]
+        path = first_path(name)
         free = [look for look in (*SERIES, *PATHS.values()) if look not in made.values()] or SERIES
         known = path in PATHS and PATHS[path] not in made.values()
         made[name] = PATHS[path] if known else REST if name.startswith("other ") else free[0]
@@ -99,13 +105,15 @@ def ink(look: Look) -> str:
     return {YELLOW: "#8a7d00", GREY: "#666666"}.get(look.color, look.color)
 
 
-def marks(look: Look, flagged: bool = False, **more: object) -> dict:
-    """Keywords of marks; hollow ones are flagged."""
+def marks(look: Look, flagged: bool = False, markersize: float = 3.6, **more: object) -> dict:
+    """Keywords of marks; hollow ones are flagged, larger, and keep the colour."""
+    markersize *= 1.3 if flagged else 1
     return {
         "marker": look.marker,
         "markerfacecolor": "white" if flagged else look.color,
-        "markeredgecolor": "black",
-        "markeredgewidth": 0.4,
+        "markeredgecolor": ink(look) if flagged else "black",
+        "markeredgewidth": 0.22 * markersize if flagged else 0.4,
+        "markersize": markersize,
         "color": ink(look),
         **more,
     }

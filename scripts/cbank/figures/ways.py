@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .draw import Drawing
 
 LETTER_MM = 1.25  # the width of a letter, on average
+LETTER_POINTS = 6  # no text is smaller
 
 
 # -- axes ------------------------------------------------------------------------------------------
@@ -42,7 +43,7 @@ def log_axis(axes: Axes, which: str, low: float, high: float, most: int = 6) -> 
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     # less than a decade
     fine = [[step / count for step in range(count, 10 * count)] for count in (20, 10, 4, 2)]
-    for steps in (*fine, (1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1, 3), (1,)):
+    for steps in (*fine, (1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
         ticks = [
             step * 10.0**power
             for power in powers
@@ -141,11 +142,12 @@ def lines_x_axis(
     number_axis(axes, points["x"].tolist(), texts, room_mm)
 
 
-def draw_line(axes: Axes, points: pandas.DataFrame, look: style.Look) -> None:
-    """A line with its intervals; marks are smaller, or go, where there are many."""
-    many = {"markersize": 1.6} if len(points) > 16 else {}
+def draw_line(axes: Axes, points: pandas.DataFrame, look: style.Look, size: float = 1) -> None:
+    """A line with its intervals; marks are smaller, or go, where there are many. size: by that of
+    the thinnest line."""
+    many = {"markersize": 1.6 * size} if len(points) > 16 else {}
     if len(points) > 40:
-        many = {"marker": "", "linewidth": 0.5}
+        many = {"marker": "", "linewidth": 0.6 * size}
     axes.errorbar(
         points["x"],
         points["y"],
@@ -153,12 +155,25 @@ def draw_line(axes: Axes, points: pandas.DataFrame, look: style.Look) -> None:
         elinewidth=0.5,
         capsize=0,
         linestyle=look.dashes,
-        **{**style.marks(look, markersize=2.6), **many},
+        **{**style.marks(look, markersize=2.2 * size, linewidth=0.7 * size), **many},
     )
     flagged = points[points["flags"].fillna("") != ""] if "flags" in points else points.head(0)
     if len(flagged):
-        marks = style.marks(look, True, markersize=3.2)
+        marks = style.marks(look, True, markersize=2.8)
         axes.plot(flagged["x"], flagged["y"], linestyle="none", zorder=3, **marks)
+
+
+def name_levels(axes: Axes, levels: pandas.Series) -> None:
+    """The latency of each level, on the right of its line; of two that are near each other, that of
+    the first."""
+    kept = []
+    for level in levels:
+        if all(max(level, other) > 1.15 * min(level, other) for other in kept):
+            kept.append(level)
+    right = axes.secondary_yaxis("right")
+    fixed_ticks(right.yaxis, kept, [style.count_text(level) for level in kept])
+    right.tick_params(length=0)
+    right.spines["right"].set_visible(False)
 
 
 def draw_lines(
@@ -170,20 +185,29 @@ def draw_lines(
 ) -> None:
     points = members[members["reference"].isna()] if "reference" in members else members
     lines_x_axis(axes, drawing, members, points, panel_mm - 18)
-    value_axis(axes, "y", members, "y", 1 if drawing.kind == "history" else None, most=4)
-    for name, look in looks.items():
+    value_axis(axes, "y", members, "y", 1 if drawing.kind == "history" else None, most=5)
+    several = "line" if "line" in points else "uuid"
+    for i, (name, look) in enumerate(looks.items()):
         series = points[points["series"] == name].sort_values("x", kind="stable")
-        if look is style.REST:
-            for _, line in series.groupby("uuid", dropna=False):
-                draw_line(axes, line, look)
+        # a line below others is thicker: both are seen where they coincide
+        size = 1 + 0.7 * (len(looks) - 1 - i) / max(1, len(looks) - 1)
+        if look is style.REST or several == "line":
+            for _, line in series.groupby(several, dropna=False):
+                draw_line(axes, line, look, size if several == "line" else 1)
         elif len(series):
-            draw_line(axes, series, look)
+            draw_line(axes, series, look, size)
     if len(points) < len(members):
         thin = {"color": "black", "linestyle": style.DOTTED, "linewidth": 0.7, "zorder": 1}
         for row in members[members["reference"].notna()].itertuples():
             axes.axhline(row.y, **thin)
             if not pandas.isna(row.x):
                 axes.axvline(row.x, **thin)
+        name_levels(axes, members[members["reference"].notna()]["y"])
+
+
+def several_a_row(drawing: Drawing) -> bool:
+    """Whether rows have marks of several series, which then lie below each other."""
+    return not drawing.band or drawing.rows.duplicated(["panel", "row"]).any()
 
 
 def draw_dots(
@@ -195,9 +219,9 @@ def draw_dots(
 ) -> None:
     names = list(members["row"].unique())
     base = 1 if drawing.band else None
-    value_axis(
-        axes, "x", members, "x", base, drawing.band or (), 4 if panel_mm < style.WIDE_MM else 6
-    )
+    room_mm = panel_mm - LETTER_MM * max(map(len, names)) - 16
+    most = max(3, min(6, int(room_mm / 9)))
+    value_axis(axes, "x", members, "x", base, drawing.band or (), most)
     if drawing.band:
         axes.axvspan(*drawing.band, facecolor="0.88", zorder=0)
         axes.axvline(base, color="black", linewidth=0.6, zorder=1)
@@ -205,7 +229,7 @@ def draw_dots(
     small = len(looks) > 5
     for i, name in enumerate(looks):
         its = members[members["series"] == name]
-        aside = 0 if drawing.band else 0.76 * ((i + 0.5) / len(looks) - 0.5)
+        aside = 0.76 * ((i + 0.5) / len(looks) - 0.5) if several_a_row(drawing) else 0
         hollow = (
             its["flags"].fillna("") != "" if "flags" in its else pandas.Series(False, its.index)
         )
@@ -225,7 +249,7 @@ def draw_dots(
     fixed_ticks(axes.yaxis, range(len(names)), names)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
-    if not drawing.band:
+    if several_a_row(drawing):
         for y in range(len(names) - 1):
             axes.axhline(y + 0.5, color="0.85", linewidth=0.3, zorder=0)
     texts = (
@@ -270,7 +294,7 @@ def draw_map(
                 row.text,
                 ha="center",
                 va="center",
-                fontsize="small",
+                fontsize=LETTER_POINTS,
                 color="white" if row.x > 0.2 * most else "black",
             )
     axes.set_ylim(len(names) - 0.5, -0.5)
@@ -279,4 +303,29 @@ def draw_map(
     axes.grid(visible=False)
 
 
-WAYS = {"lines": draw_lines, "dots": draw_dots, "map": draw_map}
+def draw_steps(
+    axes: Axes,
+    _drawing: Drawing,
+    members: pandas.DataFrame,
+    looks: dict[str, style.Look],
+    _panel_mm: float,
+) -> None:
+    """The share of values below each, a step a value."""
+    from matplotlib.ticker import MaxNLocator
+
+    for name, look in looks.items():
+        for _, its in members[members["series"] == name].groupby("identity", sort=False):
+            axes.step(
+                its["x"],
+                its["y"],
+                where="post",
+                color=style.ink(look),
+                linestyle=look.dashes,
+                linewidth=0.9,
+            )
+    axes.set_ylim(0, 102)
+    fixed_ticks(axes.yaxis, (0, 50, 100), ("0", "50", "100"))
+    axes.xaxis.set_major_locator(MaxNLocator(4, steps=(1, 2, 5, 10)))
+
+
+WAYS = {"lines": draw_lines, "steps": draw_steps, "dots": draw_dots, "map": draw_map}
