@@ -25,7 +25,7 @@ void convergence_split(struct analysis *analysis, uint32_t block)
     for (size_t k = 0; k < analysis->flow->reached; k++) {
         struct block_state *state = &analysis->blocks[analysis->flow->sequence[k]];
 
-        state->dirty |= state->exchanges;
+        state->dirty |= state->exchanges || state->waits;
     }
 }
 
@@ -84,4 +84,73 @@ bool convergence_of_callers(const struct analysis *analysis, uint32_t block)
 
     return block == 0 || row->entries > 0 ||
            (analysis->machine.diverged && analysis->meets[row->function]);
+}
+
+/* Whether a path inside of a loop leads from one block to another without passing a third. */
+static bool leads_to(struct analysis *analysis, uint32_t loop, uint32_t from, uint32_t to,
+                     uint32_t without)
+{
+    const struct flow *flow = analysis->flow;
+    uint32_t *const waiting = analysis->waiting;
+    bool reached = false;
+    size_t depth = 0;
+
+    for (size_t k = 0; k < flow->reached; k++)
+        analysis->blocks[flow->sequence[k]].pending = false;
+    waiting[depth++] = from;
+    while (depth > 0) {
+        const struct flow_block *row = &flow->blocks[waiting[--depth]];
+
+        for (uint32_t e = row->edge; e < row->edge + row->edges; e++) {
+            const uint32_t next = flow->edges[e].to;
+
+            reached |= next == to;
+            if (next == to || next == without || analysis->blocks[next].pending ||
+                !flow_within(flow, flow->blocks[next].loop, loop))
+                continue;
+            analysis->blocks[next].pending = true;
+            waiting[depth++] = next;
+        }
+    }
+    for (size_t k = 0; k < flow->reached; k++)
+        analysis->blocks[flow->sequence[k]].pending = false;
+    return reached;
+}
+
+/* Whether some threads of a warp may go around a loop past a block to which others go. */
+static bool some_go_past(struct analysis *analysis, uint32_t loop, uint32_t block)
+{
+    const struct flow *flow = analysis->flow;
+    const uint32_t header = flow->loops[loop].header;
+
+    for (size_t k = 0; k < flow->reached && block != header; k++) {
+        const uint32_t split = flow->sequence[k];
+
+        if (analysis->blocks[split].splits && split != block &&
+            flow_within(flow, flow->blocks[split].loop, loop) &&
+            leads_to(analysis, loop, split, block, header) &&
+            leads_to(analysis, loop, split, header, block))
+            return true;
+    }
+    return false;
+}
+
+void convergence_of_rounds(struct analysis *analysis, uint32_t block)
+{
+    const struct flow *flow = analysis->flow;
+
+    for (uint32_t loop = flow->blocks[block].loop; loop != FLOW_NONE;
+         loop = flow->loops[loop].outer) {
+        if (!some_go_past(analysis, loop, block))
+            continue;
+        for (unsigned u = 0; u < analysis->used_count; u++) {
+            struct value *value = &analysis->in[analysis->used[u]];
+
+            if (!analysis->loops[loop].written[analysis->used[u]] || value_is_known(value))
+                continue;
+            *value = value_join(&analysis->machine.lanes, *value, *value, LEVEL_WARP, WHY_LOOP,
+                                FLAG_DATA);
+            value->from = PHI | block;
+        }
+    }
 }

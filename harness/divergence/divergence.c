@@ -262,6 +262,8 @@ bool analysis_enter(struct analysis *analysis, uint32_t block)
     found = join_paths(analysis, block, true, found);
     if (row->entries > 1 || row->is_called)
         keep_phis(analysis, block);
+    if (found && analysis->blocks[block].waits)
+        convergence_of_rounds(analysis, block);
     return found;
 }
 
@@ -288,6 +290,7 @@ static void block_writes(struct analysis *analysis, const struct flow_block *blo
         if (in->transfer == TRANSFER_STORE)
             memset(written + REGISTER_COUNT, true, SLOTS);
         analysis->blocks[block - flow->blocks].exchanges |= in->opcode == OPCODE_SHFL;
+        analysis->blocks[block - flow->blocks].waits |= in->opcode == OPCODE_WARPSYNC;
         analysis->meets[block->function] |=
             in->opcode == OPCODE_WARPSYNC || in->opcode == OPCODE_BAR;
         if (in->transfer == TRANSFER_UNKNOWN || block->end == FLOW_CALL_OUT)
@@ -338,6 +341,7 @@ static void find_written(struct analysis *analysis)
             more |= add_written(analysis, block, analysis->functions[called]);
             more |= analysis->meets[called] && !analysis->meets[block->function];
             analysis->meets[block->function] |= analysis->meets[called];
+            analysis->blocks[flow->sequence[k]].waits |= analysis->meets[called];
         }
     }
     for (unsigned i = 0; i < VALUES; i++) {

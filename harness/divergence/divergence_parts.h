@@ -34,6 +34,7 @@ struct block_state {
     bool dirty; /* it is to be visited */
     bool splits; /* threads of a warp go apart at its end, or some of them end there */
     bool exchanges; /* lanes exchange values in it */
+    bool waits; /* threads of a warp wait for each other in it */
     bool pending; /* in that search */
 };
 
@@ -83,6 +84,10 @@ bool convergence_is_whole(struct analysis *analysis, uint32_t block);
 /* Whether threads that come to the begin of a function by different ways may go on together: from
  * calls in both arms of a branch to where they wait for each other. */
 bool convergence_of_callers(const struct analysis *analysis, uint32_t block);
+
+/* At the begin of a block in which threads wait for each other: those that go around a loop past it
+ * may meet others there that are in another round. */
+void convergence_of_rounds(struct analysis *analysis, uint32_t block);
 
 /* -- divergence.c ------------------------------------------------------------------------------ */
 

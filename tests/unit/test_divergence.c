@@ -1735,6 +1735,40 @@ TEST(a_function_called_in_both_arms_brings_two_values)
     assert_int_equal(variation_of(&program), VARIATION_WARP);
 }
 
+/* Some threads of a warp go around a loop without the load. Where those that come to it wait for
+ * others, these may come in another round, with another address. */
+TEST(threads_of_several_rounds_meet_where_they_wait)
+{
+    enum { HEADER = 3, BRANCH = 3, PAST = 6, BACK = 8 };
+    static const unsigned waits[] = {OPCODE_NOP, OPCODE_WARPSYNC};
+
+    for (size_t i = 0; i < 2 * sizeof(waits) / sizeof(waits[0]); i++) {
+        struct program program = {.architecture = 90};
+        const bool apart = i % 2;
+
+        set(append(&program, OPCODE_S2R, NUMBER, 2, 0, 0, 0), 72, 8, TID_X);
+        append_compare(&program, 0, 2, NUMBER, 5);
+        append(&program, OPCODE_MOV, NUMBER, 4, 0, 8, 0);
+        set(append(&program, OPCODE_BRA, NUMBER, 0, 0, 0, 0), 87, 3, PT);
+        program.words[BRANCH][0] &= ~(0xfull << 12); /* @P0 */
+        append(&program, waits[i / 2], NUMBER, 0, 0, 0, 0);
+        append_lookup(&program, 4);
+        append(&program, OPCODE_VIADD, NUMBER, 4, 4, 4, 0);
+        append_compare(&program, 1, 4, NUMBER, 100);
+        set(append(&program, OPCODE_BRA, NUMBER, 0, 0, 0, 0), 87, 3, PT);
+        program.words[BACK][0] = (program.words[BACK][0] & ~(0xfull << 12)) | 0x1ull << 12;
+        append_exit(&program);
+        set_target(&program, program.words[BRANCH], BRANCH, PAST);
+        set_target(&program, program.words[BACK], BACK, HEADER);
+        if (!apart)
+            program.words[BRANCH][0] |= 0xfull << 12; /* never */
+        if (apart && waits[i / 2] == OPCODE_WARPSYNC)
+            assert_true(variation_of(&program) >= VARIATION_THREAD);
+        else
+            assert_int_equal(variation_of(&program), VARIATION_GRID);
+    }
+}
+
 /* The number of a block in its cluster stands above the 24 bits of a place in shared memory. */
 TEST(a_place_in_shared_memory_is_known_in_each_block_of_a_cluster)
 {
