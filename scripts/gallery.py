@@ -3,13 +3,15 @@
 """Makes a gallery of measured chips: static pages that any host serves.
 
 A first page leads to reports: all chips side by side, each chip, the kernels of the suite on each
-GPU, and published claims with what was measured of them.
+GPU, and published claims with what was measured of them. It searches the cells of all, without a
+server.
 
 usage: gallery.py [--program build/cbank] [--results DIR] -o DIR
 """
 
 import argparse
 import glob
+import json
 import os
 import subprocess
 import sys
@@ -23,6 +25,7 @@ from cbank.errors import ENVIRONMENT, say
 
 CLAIMS = os.path.join(ROOT, "scripts/studies/claims.py")
 # of a chip: claims are of results beside a characterization of the same GPU or model
+TIMES = ("value", "ci_low", "ci_high")
 CLAIMED = ("all-paths.json", "serialization.json", "characterization.json")
 
 
@@ -76,12 +79,39 @@ def make(program, results, output):
         for asked in [[os.path.join(path, file) for file in CLAIMED]]
         if all(map(os.path.exists, asked))
     ]
-    page = report.environment().get_template("gallery.html").render(pages=pages, claims=claims)
+    cells = cells_of(chips + suites)
+    page = (
+        report.environment()
+        .get_template("gallery.html")
+        .render(pages=pages, claims=claims, cells=cells)
+    )
+    script = files.read_bytes(os.path.join(report.HERE, "templates/search.js")).decode()
+    files.write(os.path.join(output, "cells.js"), f"const cells = {json.dumps(cells)};\n{script}")
     files.write(os.path.join(output, "index.html"), page + "\n")
     files.write(
         os.path.join(output, "style.css"),
         files.read_bytes(os.path.join(report.HERE, "templates/style.css")),
     )
+
+
+def cells_of(paths):
+    """The rows that the page searches: identity, GPU, time and its interval in us, flags, file."""
+    found, _ = documents.read_all(paths)
+    return [
+        [
+            cell["identity"],
+            content["device"]["name"],
+            *(f"{time[key] / 1e3:.4g}" if time[key] else "" for key in TIMES),
+            " ".join(cell["flags"]),
+            os.path.relpath(document.path, ROOT),
+        ]
+        for document in found
+        if document.kind == "result"
+        for content in [document.content]
+        for cell in content["cells"]
+        for time in [cell["time_ns"]]
+        if time["value"]
+    ]
 
 
 def page_of(path, taken):

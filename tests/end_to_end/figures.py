@@ -29,7 +29,7 @@ from common import CBANK, FULL, ROOT, Scratch, analysis, read_bytes, read_json
 
 import cbank
 from cbank import documents, plot
-from cbank.figures import alike, cells, draw, kinds, probes, source, style, verdicts
+from cbank.figures import alike, cells, draw, kinds, probes, source, style, verdicts, ways
 
 sys.path.append(os.path.join(ROOT, "scripts/studies"))
 import energy_trial  # noqa: E402
@@ -777,6 +777,41 @@ class Data(Case):
         self.assertLessEqual(changed, named)
         self.assertEqual(len(named), verdicts.NAMED_MAX)
         self.assertGreater(len(changed), 2)
+
+
+class Axes(unittest.TestCase):
+    """Marks and ticks that nobody would see."""
+
+    def test_a_fleet_of_one_host_has_squares(self):
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        rows = pandas.DataFrame(
+            {
+                "panel": "p",
+                "row": "host",
+                "column": [0, 1],
+                "series": "p",
+                "x": [0.5, -1.0],
+                "text": "",
+            }
+        )
+        page = draw.Drawing("fleet", "fleet", rows, "", {None: ("GPUs", "")}, [], way="map")
+        with style.sheet():
+            figure = draw.draw(page, 175)
+            canvas = FigureCanvasAgg(figure)
+            canvas.draw()
+            mesh = figure.subfigs[1].axes[0].collections[0]
+            box = mesh.get_window_extent(canvas.get_renderer())
+        self.assertGreater(abs(box.height), 3)
+
+    def test_dates_name_their_unit(self):
+        for words, wanted in (
+            ("10s", "%H:%M:%S"),
+            ("2h", "%H:%M"),
+            ("9d", "%m-%d"),
+            ("400d", "%Y-%m"),
+        ):
+            self.assertEqual(ways.date_format(pandas.Timedelta(words)), wanted)
 
 
 class Energy(unittest.TestCase):

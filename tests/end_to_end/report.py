@@ -231,6 +231,15 @@ class Content(Case):
             )
         self.assertIn(said["summary"], self.page().text)
 
+    def test_no_heading_is_empty_and_the_environment_comes_last(self):
+        path = os.path.join(ROOT, "docs/example/index.html")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        ids = re.findall('<h2 id="([a-z]+)"', text)
+        self.assertEqual(ids, ["contents", "fleet", "history", "figures", "environment", "sources"])
+        self.assertNotRegex(text, r"</h[234]>\s*</section>")
+        self.assertNotIn(r"\x0a", text)
+
     def test_the_same_files_give_the_same_bytes(self):
         again = super().path("again")
         self.assertEqual(
@@ -529,6 +538,8 @@ class Gallery(Case):
         self.assertLessEqual(
             {f"{name}/index.html" for name in ("chips", "h100", "h200", "suite-h100")}, set(links)
         )
+        dom = self.chromium("--dump-dom", f"file://{self.path('page')}/index.html")
+        self.assertRegex(dom, r'id="count"[^>]*>\d{4,} of \d{4,} cells, the first 20 shown<')
         self.assertRegex(
             self.page().text,
             r"(?s)Published claims, on NVIDIA H200.*constant beats __ldg for uniform reads",

@@ -651,7 +651,9 @@ class Drawing(Case):
         self.cbank("plot", "-o", "out", "--figure", "greeting", "--format", "svg", RESULT)
         self.assertEqual(self.scratch.read("out/greeting.csv").count("\n"), 25)
         self.assertIn("</svg>", self.scratch.read("out/greeting.svg"))
-        self.assertTrue(self.scratch.read("out/greeting.txt").startswith("There are 24 cells.\nOn NV"))
+        self.assertTrue(
+            self.scratch.read("out/greeting.txt").startswith("There are 24 cells.\nOn NV")
+        )
 
     def test_conversion(self):
         convert = "scripts/cbank/convert.py"

@@ -122,6 +122,15 @@ def errors(rows: pandas.DataFrame, value: str) -> list[np.ndarray]:
 # -- ways ------------------------------------------------------------------------------------------
 
 
+def date_format(span: pandas.Timedelta) -> str:
+    """How dates are written on an axis of so long a time."""
+    if span >= pandas.Timedelta(days=300):
+        return "%Y-%m"
+    if span >= pandas.Timedelta(days=3):
+        return "%m-%d"
+    return "%H:%M" if span >= pandas.Timedelta(minutes=10) else "%H:%M:%S"
+
+
 def lines_x_axis(
     axes: Axes,
     drawing: Drawing,
@@ -130,12 +139,12 @@ def lines_x_axis(
     room_mm: float,
 ) -> None:
     """The x axis of lines: of dates, or of whole numbers."""
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+    from matplotlib.dates import AutoDateLocator, DateFormatter
 
     if pandas.api.types.is_datetime64_any_dtype(points["x"]):
-        locator = AutoDateLocator(minticks=3, maxticks=5)
-        axes.xaxis.set_major_locator(locator)
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))
+        axes.xaxis.set_major_locator(AutoDateLocator(minticks=2, maxticks=4))
+        span = points["x"].max() - points["x"].min()
+        axes.xaxis.set_major_formatter(DateFormatter(date_format(span)))
         return
     in_bytes = "bytes" in drawing.labels_of(members)[0]
     texts = style.size_text if in_bytes else style.count_text
@@ -277,14 +286,15 @@ def draw_map(
     table = members.pivot_table(
         index="row", columns="column", values="x", sort=False, dropna=False
     ).reindex(names)
+    # edges: a table of one row or column has squares, too
     axes.pcolormesh(
-        range(table.shape[1]),
-        range(len(names)),
+        np.arange(table.shape[1] + 1) - 0.5,
+        np.arange(len(names) + 1) - 0.5,
         table.to_numpy(dtype=float),
         cmap="cividis_r",
         vmin=-most,
         vmax=most,
-        shading="nearest",
+        shading="flat",
     )
     for row in members.itertuples():
         if row.text:
