@@ -12,6 +12,7 @@
 #include "estimate.h"
 #include "image.h"
 #include "log.h"
+#include "model_error.h"
 #include "user_cell.h"
 
 struct engine_session {
@@ -97,32 +98,39 @@ static enum status take_kernel(const struct engine_session *session, struct cell
     return STATUS_OK;
 }
 
-/* A prediction has no samples. Its interval is the one of the model. */
+/* A prediction has no samples. Its interval is the one of the model, where that was shown to hold.
+ * Elsewhere the document has the simple time without an interval, and no table prints it. */
 static void set_time(const struct engine_session *session, const struct cell_estimate *estimate,
                      struct cell_result *cell)
 {
     const double sm_clock_mhz = session->card.number[CARD_SM_CLOCK_MHZ].value;
-    const struct time_range *ns = &estimate->time_ns;
-    char missing[CARD_TEXT_BYTES];
+    char missing[CARD_TEXT_BYTES], group[MODEL_GROUP_BYTES];
+    struct time_range ns;
+    const bool is_shown = model_checked_time(&cell->cell, &session->card, estimate, &ns);
+    const double value = is_shown ? ns.value : estimate->time_ns.value;
 
     free(cell->time.samples_ns);
     cell->time = (struct cell_time){
         .summary = summary_unknown,
         .series = series_unknown,
         .stop_reason = STOP_MODELLED,
-        .cycles = ns->value * sm_clock_mhz / 1000,
+        .cycles = value * sm_clock_mhz / 1000,
         .sm_clock_mhz = sm_clock_mhz,
     };
-    cell->time.summary.value = cell->time.summary.median = cell->time.summary.min = ns->value;
+    cell->time.summary.value = cell->time.summary.median = cell->time.summary.min = value;
     cell->time.summary.mad = 0;
-    if (isfinite(ns->value)) {
-        cell->time.summary.ci_low = ns->low;
-        cell->time.summary.ci_high = ns->high;
-    }
-    if (estimate->missing) {
+    cell->reason[0] = '\0';
+    if (is_shown) {
+        cell->time.summary.ci_low = ns.low;
+        cell->time.summary.ci_high = ns.high;
+    } else if (estimate->missing) {
         estimate_missing_text(estimate, missing);
         snprintf(cell->reason, sizeof(cell->reason), "at least %.4g ns: not known are %.200s",
-                 ns->low, missing);
+                 ns.low, missing);
+    } else {
+        model_group(&cell->cell, estimate, group);
+        snprintf(cell->reason, sizeof(cell->reason),
+                 "at least %.4g ns: no interval was shown to hold for %s", ns.low, group);
     }
 }
 

@@ -93,7 +93,7 @@ static void print_busiest(struct explained_cell *cell)
 }
 
 void explain_cell(const struct cell_result *cell, const struct access_counts *counts,
-                  const struct card *card, struct explained_cell *out)
+                  const struct card *card, bool unchecked, struct explained_cell *out)
 {
     const uint32_t *grid = cell->of_case.grid;
     /* One of the two is 0. */
@@ -130,6 +130,10 @@ void explain_cell(const struct cell_result *cell, const struct access_counts *co
         };
 
         estimate_time(&cell->cell, counts, card, &kernel, &estimate);
-        out->model_ns = estimate.time_ns;
+        model_group(&cell->cell, &estimate, out->model_group);
+        if (unchecked)
+            out->model_ns = estimate.time_ns;
+        else
+            model_checked_time(&cell->cell, card, &estimate, &out->model_ns);
     }
 }

@@ -3,7 +3,7 @@
  * card. */
 #pragma once
 
-#include "estimate.h"
+#include "model_error.h"
 #include "result.h"
 
 struct document;
@@ -45,12 +45,14 @@ struct explained_cell {
     char busiest[96]; /* the longest unit with its share: "DRAM 42% to 68%"; "": not known */
     /* the units for which a counter or a number of the card is missing, with commas */
     char unknown[160];
-    struct time_range model_ns; /* the simple time; NaN: not known */
+    struct time_range model_ns; /* the simple time; NaN: not known, or not to be said */
+    char model_group[MODEL_GROUP_BYTES]; /* of cells whose errors it shares; "": not known */
 };
 
-/* Finds the bound of a cell of a result. `counts` are its exact counts; NULL if there are none. */
+/* Finds the bound of a cell of a result. `counts` are its exact counts; NULL if there are none.
+ * `unchecked`: the simple time as it is, also where its interval was not shown to hold. */
 void explain_cell(const struct cell_result *cell, const struct access_counts *counts,
-                  const struct card *card, struct explained_cell *out);
+                  const struct card *card, bool unchecked, struct explained_cell *out);
 
 /* What cbank explain --json prints, as in results/explanation.schema.json; it is not read. */
 extern const struct document explain_document;

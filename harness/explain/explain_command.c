@@ -22,6 +22,7 @@ struct explain_options {
     const char *card_path; /* NULL: the built-in card of the device */
     const char *cell;      /* NULL: all */
     bool json;
+    bool unchecked_times;
     struct output_options look;
 };
 
@@ -47,6 +48,11 @@ static const struct option_row rows[] = {
      .help = "print JSON",
      .kind = &option_flag,
      MEMBER(json)},
+    {.name = "unchecked-times",
+     .topic = TOPIC_OUTPUT,
+     .help = "with --json: also simple times whose interval was not shown to hold, for studies",
+     .kind = &option_flag,
+     MEMBER(unchecked_times)},
 };
 
 static const struct option_group groups[] = {
@@ -126,8 +132,12 @@ static const struct field cell_rows[] = {
      .rules = SHARES_RULES},
     {FIELD(field_object, struct explained_cell, "model_ns", model_ns, REQUIRED),
      .object = &range_object,
-     .about = "the simple time of the card, and its interval; where the card lacks a number, value "
-              "and high are null, and low is what the known units take at least"},
+     .about = "the simple time of the card, and an interval for nine of ten such cells; value and "
+              "high are null where the card lacks a number, or no interval was shown to hold for "
+              "the group: low is then what units with exact counts take at least"},
+    {FIELD(field_text, struct explained_cell, "model_group", model_group, NULLABLE),
+     .about = "what the simple time rests on: form of the kernel, unit that answers its loads, "
+              "longest unit, and duration. Cells of a group share their errors"},
 };
 static const struct objects cell_list = {
     OBJECTS(cell_rows, struct explained_cell, struct explained, count)};
@@ -157,7 +167,7 @@ const struct document explain_document = {
         "What bounds measured cells: what cbank explain --json prints. Keys end in their unit. A "
         "value that is not known is null.",
     .major = 1,
-    .minor = 2,
+    .minor = 3,
     .root = {.fields = FIELDS(root_rows), .given = SIZE_MAX},
 };
 
@@ -239,7 +249,7 @@ static enum status explain_cells(const struct explain_options *options, struct e
     for (size_t i = 0; i < result->cell_count; i++)
         if (is_explained(options, &result->cells[i]))
             explain_cell(&result->cells[i], counts[i].blocks ? &counts[i] : NULL, &out->card,
-                         &out->cells[out->count++]);
+                         options->unchecked_times, &out->cells[out->count++]);
     if (options->cell && out->count == 0)
         status = cell_unknown(options->cell);
 out:

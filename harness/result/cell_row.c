@@ -27,9 +27,12 @@ static const double narrow = 0.005; /* intervals that tell cells of different pa
 static bool is_timed(const struct cell_row *row)
 {
     const enum cell_status status = row->found->status;
+    const struct summary *summary = &row->found->time.summary;
+    /* Of a prediction without an interval nobody knows how far it is from the truth. */
+    const bool is_unchecked = row->result->modelled_time && isnan(summary->ci_low);
 
-    return (status == CELL_OK || status == CELL_PENDING) &&
-           isfinite(row->found->time.summary.value);
+    return (status == CELL_OK || status == CELL_PENDING) && isfinite(summary->value) &&
+           !is_unchecked;
 }
 
 /* The time with the mark of the cell's footnote, or the reason for its absence. */

@@ -72,7 +72,7 @@ def scale(cell, factor):
     """Makes a cell of a result slower by a factor, all its samples alike."""
     time = cell["time_ns"]
     for key in ("value", "median", "ci_low", "ci_high", "min", "mad"):
-        time[key] *= factor
+        time[key] = time[key] and time[key] * factor  # a prediction may have no interval
     time["samples"] = [sample * factor for sample in time["samples"]]
 
 

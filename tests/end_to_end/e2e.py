@@ -534,8 +534,9 @@ class Run(Case):
         reasons = {}
         for cell in result["cells"]:
             self.assertIn(cell["status"], ("ok", "skipped"))
-            self.assertEqual(cell["status"] == "skipped", bool(cell["reason"]), cell)
-            if cell["reason"]:
+            if cell["status"] == "ok":  # its time is short: no interval was shown to hold
+                self.assertIn("no interval was shown to hold for", cell["reason"])
+            else:
                 reasons.setdefault(cell["reason"], []).append(cell)
                 self.assertIsNone(cell["time_ns"]["value"])
         self.assertEqual(
@@ -645,7 +646,8 @@ class Run(Case):
         self.assertIn("expected", done.stdout + done.stderr)
 
     def test_color_is_for_terminals_that_want_it(self):
-        self.check(cbank("run", *ONE_CELL, "--json", self.file), 0)
+        # long enough for a modelled time, which is bold
+        self.check(cbank("run", *ONE_CELL, "--elements", "12800000", "--json", self.file), 0)
         for colored, text in (
             (False, cbank("show", self.file).stdout),
             (True, cbank("show", "--color", "always", self.file).stdout),

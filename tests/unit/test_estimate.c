@@ -361,7 +361,7 @@ TEST(the_busiest_unit_bounds_a_cell)
     const struct cell_result cell = busy_cell(&card);
     struct explained_cell explained;
 
-    explain_cell(&cell, NULL, &card, &explained);
+    explain_cell(&cell, NULL, &card, false, &explained);
     assert_string_equal(explained.bound, "constant cache");
     assert_string_equal(explained.busiest, "constant cache 90%");
     assert_true(fabs(explained.share[ISSUE].value - 0.4) < 1e-9);
@@ -372,10 +372,10 @@ TEST(the_busiest_unit_bounds_a_cell)
 
     /* By the limit of a stream; by what cells reached where there is none. */
     NUMBER(card, L2_LIMIT_BYTES_PER_NS, 2);
-    explain_cell(&cell, NULL, &card, &explained);
+    explain_cell(&cell, NULL, &card, false, &explained);
     assert_true(fabs(explained.share[L2].value - 0.16) < 1e-9);
     NUMBER(card, L2_LIMIT_BYTES_PER_NS, NAN);
-    explain_cell(&cell, NULL, &card, &explained);
+    explain_cell(&cell, NULL, &card, false, &explained);
     assert_true(fabs(explained.share[L2].value - 0.32) < 1e-9);
 }
 
@@ -388,33 +388,33 @@ TEST(a_bound_is_named_where_all_of_its_interval_says_so)
     /* Addresses cost from 1 to 2.2 cycles: the share is 45 to 99 %. */
     card.number[CARD_CONSTANT_ADDRESS_CYCLES].low = 1;
     card.number[CARD_CONSTANT_ADDRESS_CYCLES].high = 2.2;
-    explain_cell(&cell, NULL, &card, &explained);
+    explain_cell(&cell, NULL, &card, false, &explained);
     assert_null(explained.bound);
     assert_string_equal(explained.busiest, "constant cache 45% to 99%");
 
     /* A rate of L2 from 0.1 on: 32 to 320 %, though its value is no longer the largest. */
     NUMBER(card, CONSTANT_ADDRESS_CYCLES, 1);
     card.number[CARD_L2_LIMIT_BYTES_PER_NS].low = 0.1;
-    explain_cell(&cell, NULL, &card, &explained);
+    explain_cell(&cell, NULL, &card, false, &explained);
     assert_null(explained.bound);
 
     /* Busy for longer than the cell took: the card is wrong. */
     NUMBER(card, CONSTANT_ADDRESS_CYCLES, 3);
-    explain_cell(&cell, NULL, &card, &explained);
+    explain_cell(&cell, NULL, &card, false, &explained);
     assert_null(explained.bound);
 
     NUMBER(card, CONSTANT_ADDRESS_CYCLES, 1);
     NUMBER(card, L2_LIMIT_BYTES_PER_NS, 1);
-    explain_cell(&cell, NULL, &card, &explained);
+    explain_cell(&cell, NULL, &card, false, &explained);
     assert_string_equal(explained.bound, "latency");
 
     /* Without the counters of DRAM, which may be busy, nobody knows that it is latency. */
     cell.counter_count -= 2;
-    explain_cell(&cell, NULL, &card, &explained);
+    explain_cell(&cell, NULL, &card, false, &explained);
     assert_true(isnan(explained.share[DRAM].value));
     assert_string_equal(explained.unknown, "DRAM");
     assert_null(explained.bound);
     cell.counter_count = 0;
-    explain_cell(&cell, NULL, &card, &explained);
+    explain_cell(&cell, NULL, &card, false, &explained);
     assert_null(explained.bound);
 }

@@ -290,7 +290,7 @@ TEST(keys_say_what_was_measured_and_what_follows)
         assert_true(json_get(root, item->string) ||
                     json_get(json_get(root, "device"), item->string) ||
                     json_get(json_get(root, "cells")->child, item->string));
-    assert_int_equal(cJSON_GetArraySize(json_get(root, "null_reasons")), 18);
+    assert_int_equal(cJSON_GetArraySize(json_get(root, "null_reasons")), 19);
     json_free(root);
 }
 
