@@ -56,7 +56,7 @@ def make(program, results, output):
     )
     if not chips and not suites:
         raise Failure(f"{results} has no chips/NAME and no NAME/kernels/suite.json; name results")
-    taken = {"chips", "index.html", "style.css"}
+    taken = {"cells.js", "chips", "index.html", "style.css"}
     pages = [("chips", "Chips side by side", chips)] if len(chips) > 1 else []
     pages += [
         (page_of(path, taken), f"{device_of(path)}: all that was measured", [path])
