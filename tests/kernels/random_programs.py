@@ -163,7 +163,7 @@ class Programs(unittest.TestCase):
         )
         self.assertGreater(known, counts["loads"] / 3)
         self.assertGreater(counts["judged"], counts["loads"] / 2)
-        self.assertLess(counts["refused"], counts["programs"] / 100)
+        self.assertLess(counts["refused"], judge.REFUSED_MAX * counts["programs"])
         tried = [int(key[3:]) for key in counts if re.match(r"sm_\d", key)]
         self.assertEqual(sorted(tried), judge.architectures_of(TOOLKIT))
 

@@ -16,7 +16,8 @@ holds of each part, unless the compiler made several instructions of one load, a
 which threads come. So one that became several is judged by the sum of the addresses of a warp.
 
 Files take the architectures in turn, and the flags of FLAGS. A false answer is printed with the
-smallest program that still has it. The exit status is 1 then.
+smallest program that still has it. The exit status is 1 then, and where a
+toolkit refuses more than a few programs.
 """
 
 import argparse
@@ -49,6 +50,7 @@ FLAGS = (
 )
 REDUCTIONS_FIRST = 80  # architecture
 UNIFORM = {"constant": "constant", "grid": "grid", "block": "block", "warp": "warp"}
+REFUSED_MAX = 0.01  # share of the programs
 SMALLER_MAX = 24  # programs of a file that looks for a smaller one
 LOAD = re.compile(r"(?:LOAD|FETCH)\(.*[;)] // (\w+)$")
 PARAMETERS = {"parameter 1": "in", "parameter 2": "p0", "parameter 3": "p1"}
@@ -135,6 +137,7 @@ class Runner:
         cubin = f"{source[: -len('.cu')]}.cubin"
         run(
             *(f"{self.toolkit}/bin/nvcc", "-std=c++17", "-cubin", "-lineinfo", "-w"),
+            "-allow-unsupported-compiler",
             *(f"-arch=sm_{architecture}", f"-I{HERE}", *flags, "-o", cubin, source),
             error=Refused,
         )
@@ -395,6 +398,8 @@ def main():
             options.per_file,
         )
     print(f"{wrong} programs with false answers; {summary(counts)}")
+    if counts["refused"] > REFUSED_MAX * counts["programs"]:
+        sys.exit(f"{options.toolkit} compiles too few of the programs")
     return 1 if wrong else 0
 
 
