@@ -13,17 +13,18 @@ which takes the card of each GPU. The table is by GPU, workload and path. A cell
 longer than 10 us, and has a time. A cell is explained if the interval holds its time.
 
 --choose prints the rows of harness/counts/model_errors.def. A row is of a group of cells, as
-`model_group` says: form of the kernel, unit of its loads, longest unit, and simple time. The H200's
-results choose, but for those of LATER. A group has a row if it has CELLS_MIN cells, and if the
-interval of other plans holds HELD of the cells of a plan, for at least OTHERS_MIN cells. A plan is
-a file. The interval is from the 5 % to the 95 % quantile of measured over simple time, wider by
-MARGIN at each end, which is assumed: the cards of two chips may err differently. Below 3 us no group
-has a row: what a launch takes decides there, and the card of the H100 errs otherwise than that of
-the H200. That is the one choice that the H100's cells made.
+`model_group` says: form of the kernel, unit of its loads, longest unit, and simple time. The
+H200's results choose, but for those of LATER. A group has a row if it has CELLS_MIN cells, and if
+the interval of other plans holds HELD of the cells of a plan, for at least OTHERS_MIN cells. A
+plan is a file. The interval is from the 5 % to the 95 % quantile of measured over simple time,
+wider by MARGIN at each end, which is assumed: the cards of two chips may err differently. Below 3
+us no group has a row: what a launch takes decides there, and the card of the H100 errs otherwise
+than that of the H200. That is the one choice that the H100's cells made.
 
---bins writes the errors by workload and simple time, of all committed cells: those of the H200 that
-chose, and of others that did not: the H100's, and lookups that were measured later, on another H200
-in tables of sizes and entries of widths that nothing else has. --show prints the latter as Markdown.
+--bins writes the errors by workload and simple time, of all committed cells: those of the H200
+that chose, and of others that did not: the H100's, and lookups that were measured later, on
+another H200 in tables of sizes and entries of widths that nothing else has. --show prints the
+latter as Markdown.
 
 The chip's card is held against one that `characterize --new-card` alone makes of a board without
 results, for a name that no card has.
