@@ -10,8 +10,8 @@
 #   incompatible with current version 2.0".
 # why: numba writes the version of NVVM IR that it was made for, 1.6, into each module. The library
 #   of 11.8 takes 2.0. The package of numba suggests that of CUDA, and both are of one release.
-# what it means: a table that numba reads cannot be looked at, and not measured, with the packages of
-#   this distribution. It takes a numba or a CUDA from elsewhere.
+# what it means: a table that numba reads cannot be looked at, and not measured, with the packages
+#   of this distribution. It takes a numba or a CUDA from elsewhere.
 #
 # usage: findings/numba_nvvm_version.sh
 #
@@ -24,11 +24,11 @@ unpack bookworm "main contrib non-free" python3-numba=0.56.4+dfsg-2 python3-llvm
     python3-numpy=1:1.24.2-1+deb12u1 python3-pkg-resources=66.1.1-1+deb12u2 \
     python3.11-minimal=3.11.2-6+deb12u8 libpython3.11-minimal=3.11.2-6+deb12u8 \
     libpython3.11-stdlib=3.11.2-6+deb12u8 libexpat1=2.5.0-1+deb12u2 libffi8=3.4.4-1 \
-    libuuid1=2.38.1-5+deb12u3 libblas3=3.11.0-2 liblapack3=3.11.0-2 libgfortran5=12.2.0-14+deb12u1 \
-    libquadmath0=12.2.0-14+deb12u1 libllvm14=1:14.0.6-12 libgomp1=12.2.0-14+deb12u1 \
-    libedit2=3.1-20221030-2 libbsd0=0.11.7-2 libxml2=2.9.14+dfsg-1.3~deb12u6 libicu72=72.1-3+deb12u1 \
-    libz3-4=4.8.12-3.1 libnvvm4=11.8.89~11.8.0-5~deb12u1 \
-    libcudart11.0=11.8.89~11.8.0-5~deb12u1 \
+    libuuid1=2.38.1-5+deb12u3 libblas3=3.11.0-2 liblapack3=3.11.0-2 \
+    libgfortran5=12.2.0-14+deb12u1 libquadmath0=12.2.0-14+deb12u1 libllvm14=1:14.0.6-12 \
+    libgomp1=12.2.0-14+deb12u1 libedit2=3.1-20221030-2 libbsd0=0.11.7-2 \
+    libxml2=2.9.14+dfsg-1.3~deb12u6 libicu72=72.1-3+deb12u1 libz3-4=4.8.12-3.1 \
+    libnvvm4=11.8.89~11.8.0-5~deb12u1 libcudart11.0=11.8.89~11.8.0-5~deb12u1 \
     nvidia-cuda-toolkit=11.8.89~11.8.0-5~deb12u1
 root=$place/bookworm/root
 library=$root/usr/lib/x86_64-linux-gnu
@@ -54,9 +54,10 @@ def reads_none(to, i):
 for kernel in (reads_table, reads_none):
     try:
         ptx, _ = cuda.compile_ptx(kernel, (int32[:], int32), cc=(8, 0))
-        print(f"{kernel.__name__}: PTX", *("const" for line in ptx.splitlines() if ".const" in line))
+        print(f"{kernel.__name__}: PTX with .const {ptx.count('.const')} times")
     except cuda.cudadrv.nvvm.NvvmError as error:
-        print(f"{kernel.__name__}: refused:", *(line for line in str(error).splitlines() if "IR v" in line))
+        why = [line for line in str(error).splitlines() if "IR version" in line]
+        print(f"{kernel.__name__}: refused:", *why)
 END
 LD_LIBRARY_PATH=$library:$library/blas:$library/lapack PYTHONHOME=$root/usr CUDA_HOME=$place/cuda \
     PYTHONPATH=$root/usr/lib/python3/dist-packages NUMBA_CACHE_DIR=$place \

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Energy of launches on the simulated GPU, whose counter steps, and which takes planted joules.
-CBANK names the program that is linked to it (default build/tests/simulated/cbank). The host looks at
-the counter while the device works, so simulated time passes for both: by a clock of the simulation,
-for a busy machine would look too seldom."""
+CBANK names the program that is linked to it (default build/tests/simulated/cbank). The host looks
+at the counter while the device works, so simulated time passes for both: by a clock of the
+simulation, for a busy machine would look too seldom."""
 
 import csv
 import io

@@ -106,10 +106,10 @@ struct rival {
 static walk_args walk_on(const std::vector<int> &wanted)
 {
     uint8_t *const marks = zeros<uint8_t>(sms());
-    const uint8_t one = 1;
+    const uint8_t walks_there = 1;
 
     for (const int sm : wanted)
-        MUST(cudaMemcpy(marks + sm, &one, 1, cudaMemcpyHostToDevice));
+        MUST(cudaMemcpy(marks + sm, &walks_there, 1, cudaMemcpyHostToDevice));
     return {marks, zeros<uint32_t>(sms()), 0};
 }
 
