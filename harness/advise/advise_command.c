@@ -519,9 +519,8 @@ const struct command advise_command = {
     .groups = groups,
     .group_count = sizeof(groups) / sizeof(groups[0]),
     .options_bytes = sizeof(struct advise_options),
-    .common =
-        "pattern,source,indices,table-bytes,tables,kernel,kernel-name,against,all-loads,write,"
-        "fail,json",
+    .common = "pattern,source,indices,table-bytes,width-bytes,tables,kernel,kernel-name,against,"
+              "write,fail,json",
     .details =
         "The indices determine the requests of a warp's load exactly: distinct addresses, lines, "
         "sectors, wavefronts of shared\n"

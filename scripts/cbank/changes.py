@@ -10,7 +10,7 @@ One error rate holds for all that is listed, RATE: where nothing changed, so rar
 a history list anything. The p of all wholes that were looked at are corrected together (Benjamini
 and Hochberg 1995). Of what is listed, such a share is false on average. p is first multiplied by
 the number of places that were looked at. The series of a history share the rate (Bonferroni), and
-so do the stretches of a series.
+so do the segments of a series.
 
 Times are logarithms: 0.01 is 1 %. A cell's times are an array of shape [GPUs, rounds], NaN where
 there is none.

@@ -320,7 +320,7 @@ CHANGE = (
         "p",
         within(0, 1),
         lambda history, change: change.step.p,
-        "that it is chance, corrected for all series and for all stretches of its series",
+        "that it is chance, corrected for all series and for all segments of its series",
     ),
 )
 

@@ -15,7 +15,7 @@ scripts/studies/history_rate.py simulates them. At less correlation of such nois
 From SMOOTH_LEAST values on each value is first the median of itself and its neighbours
 (Tukey 1977), so that one bad night hides no step. A smoothed series of few values tells less.
 
-Several changes hide each other from a test of the whole series. So stretches of it are tested, too
+Several changes hide each other from a test of the whole series. So segments of it are tested, too
 (seeded intervals: Kovacs and others 2023), each with a share of the rate. Of those with a change
 the shortest says where it is (narrowest over threshold: Baranowski and others 2019).
 """
@@ -31,7 +31,7 @@ import numpy as np
 VALUES_LEAST = 10  # of a series that is tested
 SIDE_LEAST, SIDE_SHARE = 3, 8  # values on a side of a split: at least 3, and n / 8
 SMOOTH_LEAST = 20
-SHRINK = math.sqrt(0.5)  # of the lengths of stretches
+SHRINK = math.sqrt(0.5)  # of the lengths of segments
 ELEMENTS_AT_ONCE = 1 << 20  # so that memory is bounded
 
 # How often G exceeds each number of a row where nothing changed, and from how many values on.
@@ -128,8 +128,8 @@ def half_width(found: np.ndarray, change: np.ndarray, n: int) -> np.ndarray:
     return np.abs(change) * np.sqrt(limit / found)
 
 
-def stretch_lengths(n: int) -> list[tuple[int, np.ndarray, float]]:
-    """(length, first values, share of the rate of each stretch) of the stretches of n values: each
+def segment_lengths(n: int) -> list[tuple[int, np.ndarray, float]]:
+    """(length, first values, share of the rate of each segment) of the segments of n values: each
     length overlaps by half or more, and has half of the share of the longer one."""
     found, length, weight = [], float(n), 1.0
     while int(length) >= VALUES_LEAST:
@@ -144,15 +144,15 @@ def stretch_lengths(n: int) -> list[tuple[int, np.ndarray, float]]:
 
 @dataclass
 class Split:
-    """Where the mean of a stretch changed."""
+    """Where the mean of a segment changed."""
 
     row: int
-    first: int  # of the stretch, and its values
+    first: int  # of the segment, and its values
     length: int
     at: int  # value of the new level
     change: float
     half: float  # of the interval of 95 %
-    p: float  # corrected for the stretches of the row
+    p: float  # corrected for the segments of the row
 
 
 def splits_of(values: np.ndarray, rate: float, threshold: float) -> Iterator[Split]:
@@ -160,7 +160,7 @@ def splits_of(values: np.ndarray, rate: float, threshold: float) -> Iterator[Spl
     and then by place. values: [rows, n]."""
     rows, n = values.shape
     found = [[] for _ in range(rows)]
-    for length, firsts, share in stretch_lengths(n):
+    for length, firsts, share in segment_lengths(n):
         index = firsts[:, None] + np.arange(length)
         at_once = max(ELEMENTS_AT_ONCE // index.size, 1)
         for start in range(0, rows, at_once):
@@ -171,10 +171,10 @@ def splits_of(values: np.ndarray, rate: float, threshold: float) -> Iterator[Spl
             for hit in np.flatnonzero(
                 (p <= rate) & (np.abs(np.expm1(change)) >= threshold)
             ).tolist():
-                row, stretch = start + hit // len(firsts), int(firsts[hit % len(firsts)])
+                row, segment = start + hit // len(firsts), int(firsts[hit % len(firsts)])
                 numbers = (float(of[hit]) for of in (change, half, p))
-                at = stretch + int(before[hit])
-                found[row].append(Split(row, stretch, length, at, *numbers))
+                at = segment + int(before[hit])
+                found[row].append(Split(row, segment, length, at, *numbers))
     for splits in found:
         kept = []
         for split in sorted(splits, key=lambda one: (one.length, one.p)):
