@@ -76,21 +76,13 @@ class Case(Scratch):
         return result, re.sub(r"\s+", " ", done.stdout + done.stderr)
 
     def modelled(self, *arguments):
-        """Times of the model that the simulated device takes its times from, by identity."""
-        self.cbank(
-            "run",
-            "--engine",
-            "model",
-            "--counters",
-            "none",
-            "--quiet",
-            *arguments,
-            "--json",
-            self.path("modelled.json"),
-        )
+        """Simple times, from which the simulated device takes its times, by identity."""
+        name = self.path("modelled.json")
+        self.cbank("run", "--engine", "model", "--quiet", *arguments, "--json", name)
+        said = self.cbank("explain", "--json", "--unchecked-times", name).stdout
         return {
-            cell["identity"]: cell["time_ns"]["value"]
-            for cell in read_json(self.path("modelled.json"))["cells"]
+            cell["identity"]: cell["model_ns"]["value"]
+            for cell in json.loads(said)["results"][0]["cells"]
         }
 
     def times(self, **settings):
