@@ -268,13 +268,13 @@ class SelfNormalized(unittest.TestCase):
             self.assertTrue((np.diff(self_normalized.p_of(g, n)) < 0).all())
         self.assertEqual(self_normalized.p_of(np.array([0.0, 1.0]), 20).tolist(), [1, 1])
 
-    def test_stretches_share_the_rate(self):
+    def test_segments_share_the_rate(self):
         for n in (10, 14, 20, 60, 1000):
-            stretches = self_normalized.stretch_lengths(n)
+            segments = self_normalized.segment_lengths(n)
             self.assertAlmostEqual(
-                sum(len(firsts) * share for _, firsts, share in stretches), 1, 12
+                sum(len(firsts) * share for _, firsts, share in segments), 1, 12
             )
-            for length, firsts, _ in stretches:
+            for length, firsts, _ in segments:
                 self.assertTrue(10 <= length <= n and firsts[0] == 0 and firsts[-1] == n - length)
                 self.assertTrue((np.diff(firsts) <= length / 2 + 1).all())
 
