@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "device.h"
 #include "document.h"
@@ -285,6 +286,9 @@ enum status card_read_json(const char *path, struct card *out, cJSON **json)
     for (size_t i = 0; path && i < card_text_count; i++)
         if (strcasecmp(card_texts[i].name, path) == 0)
             text = &card_texts[i];
+    if (!text && !strchr(path, '/') && access(path, F_OK) != 0)
+        return log_error(STATUS_USAGE,
+                         "no card and no file is named %s; cbank list cards has the names", path);
     name = text ? text->file : path;
     status = json_parse(name, text ? text->json : NULL, text ? strlen(text->json) : 0, &tree);
     if (status != STATUS_OK)

@@ -240,7 +240,7 @@ class Made(Case):
             json.dump(bad, file)
         for words, said in (
             (["--card", "h200"], "--new-card"),
-            (["--new-card", "card.json", "--card", "none.json"], "none.json"),
+            (["--new-card", "card.json", "--card", "none.json"], "none.json; cbank list cards"),
             (["--new-card", "card.json", "--card", "bad.json"], "sm_count"),
             (["--new-card", "no/card.json"], "card.json"),
         ):
