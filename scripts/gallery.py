@@ -24,8 +24,8 @@ from cbank.__main__ import told
 from cbank.errors import ENVIRONMENT, say
 
 CLAIMS = os.path.join(ROOT, "scripts/studies/claims.py")
-# of a chip: claims are of results beside a characterization of the same GPU or model
 TIMES = ("value", "ci_low", "ci_high")
+# of a chip: claims are of results beside a characterization of the same GPU or model
 CLAIMED = ("all-paths.json", "serialization.json", "characterization.json")
 
 

@@ -49,7 +49,8 @@ files() {
     for source in examples/*.cu; do printf '644\tshare/cbank/%s\t%s\n' "$source" "$source"; done
     # What editors leave there has other endings.
     (cd scripts && find cbank -type f ! -name '.*' ! -name '*[[:cntrl:]]*' \( -name '*.py' \
-        -o -name '*.sql' -o -name '*.mplstyle' -o -name '*.html' -o -name '*.css' \)) |
+        -o -name '*.sql' -o -name '*.mplstyle' -o -name '*.html' -o -name '*.css' \
+        -o -name '*.js' \)) |
         while IFS= read -r name; do
             printf '644\tshare/cbank/python/%s\tscripts/%s\n' "$name" "$name"
         done

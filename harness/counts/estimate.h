@@ -45,9 +45,9 @@ struct time_unit_row {
 
 extern const struct time_unit_row time_units[TIME_UNITS];
 
-/* By this factor a simple time may be off either way, besides the intervals of the card. Verdicts
- * on tables need a larger difference. What may be printed as a time has intervals of its own:
- * model_error.h. */
+/* Assumed: by this factor a simple time may be off either way, besides the intervals of the card.
+ * Verdicts on tables need a larger difference. What may be printed as a time has intervals of its
+ * own: model_error.h. */
 #define TIME_MODEL_ERROR 1.25
 
 /* A time with the interval from the numbers of the card and the error of the model: low <= value <=

@@ -75,6 +75,6 @@ bool model_checked_time(const struct cell *cell, const struct card *card,
                                        value * model_errors[i].high};
             return true;
         }
-    *out = (struct time_range){NAN, estimate->least_ns, INFINITY};
+    *out = (struct time_range){NAN, estimate->least_ns / TIME_MODEL_ERROR, INFINITY};
     return false;
 }

@@ -15,9 +15,9 @@ enum { MODEL_GROUP_BYTES = 96 };
 void model_group(const struct cell *cell, const struct cell_estimate *estimate,
                  char out[MODEL_GROUP_BYTES]);
 
-/* Sets *out to the time that may be said: a value, and an interval for nine of ten such cells.
- * False: the group has no row, or the card is of an architecture that no row was checked
- * for, and *out has no value. Its low end is then what units whose work is
- * counted exactly take at least. */
+/* Sets *out to the time that may be said: a value, and an interval that held 85 % of such cells of
+ * other plans. False: the group has no row, or the card is of an architecture that no row was
+ * checked for, and *out has no value. Its low end is then what units whose work is counted exactly
+ * take at least, less the error of the model. */
 bool model_checked_time(const struct cell *cell, const struct card *card,
                         const struct cell_estimate *estimate, struct time_range *out);

@@ -99,7 +99,8 @@ static enum status take_kernel(const struct engine_session *session, struct cell
 }
 
 /* A prediction has no samples. Its interval is the one of the model, where that was shown to hold.
- * Elsewhere the document has the simple time without an interval, and no table prints it. */
+ * Elsewhere the document has the simple time without an interval, and tables of cells do not print
+ * it. */
 static void set_time(const struct engine_session *session, const struct cell_estimate *estimate,
                      struct cell_result *cell)
 {

@@ -168,7 +168,8 @@ static const struct field time_rows[] = {
      .about =
          "95 % confidence interval of value, by Student's t of the samples within buffer sets, and "
          "of what processes are assumed to differ by at least. Null for fewer than 6 samples. Of a "
-         "prediction: for nine of ten such cells; null where no interval was shown to hold, and "
+         "prediction: an interval that held 85 % of such cells of other plans; null where no "
+         "interval was shown to hold, and "
          "then the value is no time to rely on",
      .column = COLUMN(.heading = "low", .key = "ci_low_ns", .frame = "time_ns_low",
                       .format = text_time, .views = VIEW_CELLS | VIEW_TIME, .place = 260)},

@@ -15,7 +15,7 @@ longer than 10 us, and has a time. A cell is explained if the interval holds its
 --choose prints the rows of harness/counts/model_errors.def. A row is of a group of cells, as
 `model_group` says: form of the kernel, unit of its loads, longest unit, and simple time. The
 H200's results choose, but for those of LATER. A group has a row if it has CELLS_MIN cells, and if
-the interval of other plans holds HELD of the cells of a plan, for at least OTHERS_MIN cells. A
+the interval of other plans holds 85 % of the cells of a plan, for at least OTHERS_MIN cells. A
 plan is a file. The interval is from the 5 % to the 95 % quantile of measured over simple time,
 wider by MARGIN at each end, which is assumed: the cards of two chips may err differently. Below 3
 us no group has a row: what a launch takes decides there, and the card of the H100 errs otherwise

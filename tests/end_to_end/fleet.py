@@ -271,9 +271,7 @@ class SelfNormalized(unittest.TestCase):
     def test_segments_share_the_rate(self):
         for n in (10, 14, 20, 60, 1000):
             segments = self_normalized.segment_lengths(n)
-            self.assertAlmostEqual(
-                sum(len(firsts) * share for _, firsts, share in segments), 1, 12
-            )
+            self.assertAlmostEqual(sum(len(firsts) * share for _, firsts, share in segments), 1, 12)
             for length, firsts, _ in segments:
                 self.assertTrue(10 <= length <= n and firsts[0] == 0 and firsts[-1] == n - length)
                 self.assertTrue((np.diff(firsts) <= length / 2 + 1).all())

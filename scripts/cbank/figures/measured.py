@@ -50,8 +50,8 @@ def samples(sources: list[Source]) -> list[Drawing]:
             "samples",
             f"{sources[0].document.stem}-samples",
             made.drop(columns="flags"),
-            f"Nine samples of ten lie within {spread.min():.2g} to {spread.max():.2g} % of the time"
-            f" of their cell, in {len(spread)} cells; the widest is {spread.idxmax()}.",
+            f"Nine samples of ten lie in a range of {spread.min():.2g} to {spread.max():.2g} % of"
+            f" the time of their cell, in {len(spread)} cells; the widest is {spread.idxmax()}.",
             {None: ("sample, by the time of the cell (%)", "samples below (%)")},
             [sources[0].document],
             "; ".join(
