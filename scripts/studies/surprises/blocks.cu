@@ -11,18 +11,10 @@ namespace cg = cooperative_groups;
 enum { CLUSTER_BLOCKS = 8, CLUSTERS = 8, FAR_BYTES = 2048, LINE_BYTES = 64, PARAMETER_WORDS = 768 };
 enum { ALONE_BYTES = 128 * 1024 }; /* of shared memory: a block has its SM to itself */
 
-/* Of a block: cycles of loads, and where it ran. */
+/* The cycles of a block's loads, and the SM on which it ran. */
 struct timed {
     uint32_t line, next_line, hit, sm;
 };
-
-__device__ uint32_t sm_id()
-{
-    uint32_t sm;
-
-    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-    return sm;
-}
 
 /* A line, again behind a barrier of the grid. */
 __global__ void behind_barrier(struct timed *found, uint32_t zero)

@@ -68,13 +68,7 @@ __device__ uint32_t wait_for_shared(const uint32_t *word, uint32_t *value)
     const uint32_t address = (uint32_t)__cvta_generic_to_shared(word);
     uint32_t start, end;
 
-    asm volatile("mov.u32 %0, %%clock;\n\t"
-                 "ld.shared.u32 %1, [%3];\n\t"
-                 "{.reg .pred p; setp.ne.u32 p, %1, 0; @p trap; }\n\t"
-                 "mov.u32 %2, %%clock;"
-                 : "=&r"(start), "=&r"(*value), "=&r"(end)
-                 : "r"(address + *value)
-                 : "memory");
+    TIMED_LOAD("ld.shared.u32", "r", address + *value, *value, start, end);
     return end - start;
 }
 

@@ -33,6 +33,25 @@ __device__ inline uint64_t now_ns()
     return ns;
 }
 
+__device__ inline uint32_t sm_id()
+{
+    uint32_t sm;
+
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+    return sm;
+}
+
+/* Sets value to the word at an address, and start and end to clocks before the load and behind it.
+ * The load stays between them, and what comes behind waits for it: the word is 0, which the
+ * compiler does not know. */
+#define TIMED_LOAD(load, address_kind, address, value, start, end)     \
+    asm volatile("mov.u32 %0, %%clock;\n\t" load " %1, [%3];\n\t"      \
+                 "{.reg .pred p; setp.ne.u32 p, %1, 0; @p trap; }\n\t" \
+                 "mov.u32 %2, %%clock;"                                \
+                 : "=&r"(start), "=&r"(value), "=&r"(end)              \
+                 : address_kind(address)                               \
+                 : "memory")
+
 /* The questions that the command line names; all, if it names none. */
 struct questions {
     const std::vector<std::string> named;

@@ -34,10 +34,10 @@ __global__ void walker(walk_args args, float *cycles)
 
 __global__ void __cluster_dims__(CLUSTER_BLOCKS) where(uint32_t *sm)
 {
-    const uint64_t start = walk_ns();
+    const uint64_t start = now_ns();
 
-    sm[blockIdx.x] = walk_sm();
-    while (walk_ns() - start < SPREAD_NS)
+    sm[blockIdx.x] = sm_id();
+    while (now_ns() - start < SPREAD_NS)
         ;
 }
 

@@ -3,7 +3,7 @@
  * Each source that includes this is a module with its own 64 KB; RIVAL names its kernel. */
 #pragma once
 
-#include <cstdint>
+#include "measure.cuh"
 
 enum { WALK_BYTES = 61440, WALK_LINE_BYTES = 64, SPREAD_NS = 60000 };
 
@@ -14,30 +14,14 @@ struct walk_args {
     uint32_t zero;
 };
 
-__device__ inline uint64_t walk_ns()
-{
-    uint64_t ns;
-
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
-    return ns;
-}
-
-__device__ inline uint32_t walk_sm()
-{
-    uint32_t sm;
-
-    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-    return sm;
-}
-
 /* Whether this block walks. The others stay for a while, so that every SM gets a block. */
 __device__ inline bool walks(const walk_args &args)
 {
-    const uint64_t start = walk_ns();
+    const uint64_t start = now_ns();
 
-    if (args.wanted[walk_sm()] && atomicExch(&args.taken[walk_sm()], 1) == 0)
+    if (args.wanted[sm_id()] && atomicExch(&args.taken[sm_id()], 1) == 0)
         return true;
-    while (walk_ns() - start < SPREAD_NS)
+    while (now_ns() - start < SPREAD_NS)
         ;
     return false;
 }
@@ -58,15 +42,15 @@ template <class TABLE> __device__ uint32_t walk_through(const TABLE &table, uint
     __global__ void name(walk_args args, volatile uint32_t *running, \
                          const volatile uint32_t *stop)              \
     {                                                                \
-        const uint64_t start = walk_ns();                            \
+        const uint64_t start = now_ns();                             \
         uint32_t entry = args.zero;                                  \
                                                                      \
         if (!walks(args))                                            \
             return;                                                  \
         entry = walk_through(name##_table, entry);                   \
-        running[walk_sm()] = 1;                                      \
-        while (!*stop && walk_ns() - start < 2000000000)             \
+        running[sm_id()] = 1;                                        \
+        while (!*stop && now_ns() - start < 2000000000)              \
             entry = walk_through(name##_table, entry);               \
         if (entry)                                                   \
-            running[walk_sm()] = 0;                                  \
+            running[sm_id()] = 0;                                    \
     }

@@ -3,7 +3,7 @@
  * that is timed. */
 #pragma once
 
-#include <cstdint>
+#include "measure.cuh"
 
 enum { TABLE_BYTES = 49152 };
 
@@ -16,19 +16,12 @@ __device__ inline uint32_t constant_entry(uint32_t byte)
     return *(const uint32_t *)((const char *)constant_table + byte);
 }
 
-/* Cycles until the entry of a byte is there. The load stays between the two readings of the clock,
- * and what comes behind waits for it: `value` is 0, which the compiler does not know. */
+/* Cycles until the entry of a byte is there. */
 __device__ inline uint32_t wait_for(uint32_t byte, uint32_t *value)
 {
     const uint64_t address = __cvta_generic_to_constant((const char *)constant_table + byte);
     uint32_t start, end;
 
-    asm volatile("mov.u32 %0, %%clock;\n\t"
-                 "ld.const.u32 %1, [%3];\n\t"
-                 "{.reg .pred p; setp.ne.u32 p, %1, 0; @p trap; }\n\t"
-                 "mov.u32 %2, %%clock;"
-                 : "=&r"(start), "=&r"(*value), "=&r"(end)
-                 : "l"(address + *value)
-                 : "memory");
+    TIMED_LOAD("ld.const.u32", "l", address + *value, *value, start, end);
     return end - start;
 }
