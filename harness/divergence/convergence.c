@@ -29,35 +29,52 @@ void convergence_split(struct analysis *analysis, uint32_t block)
     }
 }
 
-/* Whether a path from a branch leads to the end of threads past a block, and another to it. */
-static bool leads_past(struct analysis *analysis, uint32_t branch, uint32_t block)
+/* What paths from a block lead to. */
+struct paths {
+    bool reached; /* the block that is looked for */
+    bool ended;   /* the end of threads */
+};
+
+/* Follows all paths from a block, inside of a loop (FLOW_NONE: anywhere), until they come to `to`
+ * or to `without`. */
+static struct paths follow_paths(struct analysis *analysis, uint32_t loop, uint32_t from,
+                                 uint32_t to, uint32_t without)
 {
     const struct flow *flow = analysis->flow;
     uint32_t *const waiting = analysis->waiting;
-    bool reached = false, past = ends_threads(analysis, branch);
+    struct paths found = {false, false};
     size_t depth = 0;
 
     for (size_t k = 0; k < flow->reached; k++)
         analysis->blocks[flow->sequence[k]].pending = false;
-    waiting[depth++] = branch;
+    waiting[depth++] = from;
     while (depth > 0) {
-        const uint32_t from = waiting[--depth];
+        const uint32_t block = waiting[--depth];
+        const struct flow_block *row = &flow->blocks[block];
 
-        past |= ends_threads(analysis, from);
-        for (uint32_t e = flow->blocks[from].edge;
-             e < flow->blocks[from].edge + flow->blocks[from].edges; e++) {
-            const uint32_t to = flow->edges[e].to;
+        found.ended |= ends_threads(analysis, block);
+        for (uint32_t e = row->edge; e < row->edge + row->edges; e++) {
+            const uint32_t next = flow->edges[e].to;
 
-            reached |= to == block;
-            if (to == block || analysis->blocks[to].pending)
+            found.reached |= next == to;
+            if (next == to || next == without || analysis->blocks[next].pending ||
+                !flow_within(flow, flow->blocks[next].loop, loop))
                 continue;
-            analysis->blocks[to].pending = true;
-            waiting[depth++] = to;
+            analysis->blocks[next].pending = true;
+            waiting[depth++] = next;
         }
     }
     for (size_t k = 0; k < flow->reached; k++)
         analysis->blocks[flow->sequence[k]].pending = false;
-    return reached && past;
+    return found;
+}
+
+/* Whether a path from a branch leads to the end of threads past a block, and another to it. */
+static bool leads_past(struct analysis *analysis, uint32_t branch, uint32_t block)
+{
+    const struct paths found = follow_paths(analysis, FLOW_NONE, branch, block, FLOW_NONE);
+
+    return found.reached && found.ended;
 }
 
 bool convergence_is_whole(struct analysis *analysis, uint32_t block)
@@ -86,37 +103,6 @@ bool convergence_of_callers(const struct analysis *analysis, uint32_t block)
            (analysis->machine.diverged && analysis->meets[row->function]);
 }
 
-/* Whether a path inside of a loop leads from one block to another without passing a third. */
-static bool leads_to(struct analysis *analysis, uint32_t loop, uint32_t from, uint32_t to,
-                     uint32_t without)
-{
-    const struct flow *flow = analysis->flow;
-    uint32_t *const waiting = analysis->waiting;
-    bool reached = false;
-    size_t depth = 0;
-
-    for (size_t k = 0; k < flow->reached; k++)
-        analysis->blocks[flow->sequence[k]].pending = false;
-    waiting[depth++] = from;
-    while (depth > 0) {
-        const struct flow_block *row = &flow->blocks[waiting[--depth]];
-
-        for (uint32_t e = row->edge; e < row->edge + row->edges; e++) {
-            const uint32_t next = flow->edges[e].to;
-
-            reached |= next == to;
-            if (next == to || next == without || analysis->blocks[next].pending ||
-                !flow_within(flow, flow->blocks[next].loop, loop))
-                continue;
-            analysis->blocks[next].pending = true;
-            waiting[depth++] = next;
-        }
-    }
-    for (size_t k = 0; k < flow->reached; k++)
-        analysis->blocks[flow->sequence[k]].pending = false;
-    return reached;
-}
-
 /* Whether some threads of a warp may go around a loop past a block to which others go. */
 static bool some_go_past(struct analysis *analysis, uint32_t loop, uint32_t block)
 {
@@ -128,8 +114,8 @@ static bool some_go_past(struct analysis *analysis, uint32_t loop, uint32_t bloc
 
         if (analysis->blocks[split].splits && split != block &&
             flow_within(flow, flow->blocks[split].loop, loop) &&
-            leads_to(analysis, loop, split, block, header) &&
-            leads_to(analysis, loop, split, header, block))
+            follow_paths(analysis, loop, split, block, header).reached &&
+            follow_paths(analysis, loop, split, header, block).reached)
             return true;
     }
     return false;
