@@ -99,6 +99,15 @@ def sizes(counts: Iterable[int]) -> str:
     return " + ".join(f"{found[size]} x {size}" for size in sorted(found, reverse=True))
 
 
+def gpu(device: dict) -> str:
+    """A device and the kind of its board, as far as they are recorded: "NVIDIA H200, part number
+    692-2G520-0282-001, groups of 2 x 18 + 6 x 16 SMs"."""
+    board = device.get("board") or {}
+    part, groups = board.get("part_number"), board.get("constant_cache_groups")
+    said = [device["name"], part and f"part number {part}"]
+    return ", ".join(filter(None, [*said, groups and f"groups of {sizes(groups)} SMs"]))
+
+
 # ---- Tables --------------------------------------------------------------------------------------
 
 

@@ -28,7 +28,7 @@ import types
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import trials
-from cbank.text import sizes
+from cbank.text import gpu
 
 CELLS = (
     "--workload=add",
@@ -153,14 +153,6 @@ def limits(report):
     )
 
 
-def board_of(report):
-    """The GPU and the kind of its board."""
-    board = report["device"].get("board") or {}
-    part, groups = board.get("part_number"), board.get("constant_cache_groups")
-    said = [report["device"]["name"], part and f"part number {part}"]
-    return ", ".join(filter(None, [*said, groups and f"groups of {sizes(groups)} SMs"]))
-
-
 def about(report):
     """A sentence of the board, the counter and the idle power."""
     methods = [process["energy_method"] for process in report["processes"]]
@@ -174,7 +166,7 @@ def about(report):
 
     held = ", ".join(limits(report)) or "nothing"
     return (
-        f"{board_of(report)}, driver {report['device']['driver']}:"
+        f"{gpu(report['device'])}, driver {report['device']['driver']}:"
         f" {len(methods)} processes, idle {range_of('idle_watts', 1, 'W')}, the counter steps every"
         f" {range_of('period_ms', 0, 'ms')} by whole {range_of('unit_mj', 0, 'mJ')}; held down by"
         f" {held}"

@@ -162,14 +162,11 @@ def devices(document: documents.Document) -> list[dict]:
 
 
 def gpu_text(device: dict) -> str:
-    """NVIDIA H200, part number 692-2G520-0282-001, groups of 2 x 18 + 6 x 16 SMs."""
-    if device.get("many"):
-        return device["name"]
-    board = device.get("board") or {}
-    part, groups = board.get("part_number"), board.get("constant_cache_groups")
-    kind = [part and f"part number {part}", groups and f"groups of {text.sizes(groups)} SMs"]
-    said = ", ".join([device["name"], *filter(None, kind)])
-    return said if any(kind) else f"{said} (kind of board not recorded)"
+    """The GPU and the kind of its board, or that it is not known."""
+    said = text.gpu(device)
+    if device.get("many") or said != device["name"]:
+        return said
+    return f"{said} (kind of board not recorded)"
 
 
 # -- pages -----------------------------------------------------------------------------------------
