@@ -35,15 +35,21 @@ static double ns_of(const struct timespec *time)
     return 1e9 * (double)time->tv_sec + (double)time->tv_nsec;
 }
 
-static double system_ns(void)
+/* The C library reads most clocks without a call of the system, which takes much longer. */
+static int read_system(clockid_t clock, struct timespec *now)
 {
-    /* The C library reads it without a call of the system, which takes much longer. */
     static int (*library)(clockid_t clock, struct timespec *now);
-    struct timespec now;
 
     if (!library)
         *(void **)&library = of_library("clock_gettime");
-    library(CLOCK_MONOTONIC, &now);
+    return library(clock, now);
+}
+
+static double system_ns(void)
+{
+    struct timespec now;
+
+    read_system(CLOCK_MONOTONIC, &now);
     return ns_of(&now);
 }
 
@@ -73,8 +79,6 @@ void launch_pass(const struct CUstream_st *stream, double us)
 
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
-    static int (*library)(clockid_t clock, struct timespec *now);
-
     if (clock == CLOCK_MONOTONIC_RAW) {
         *now = timespec_of(1e9 + passed_ns + device_current()->now_ns);
         return 0;
@@ -83,9 +87,7 @@ int clock_gettime(clockid_t clock, struct timespec *now)
         *now = timespec_of(start_ns() + (double)atomic_fetch_add(&gone_ns, READING_NS));
         return 0;
     }
-    if (!library)
-        *(void **)&library = of_library("clock_gettime");
-    return library(clock, now);
+    return read_system(clock, now);
 }
 
 int usleep(useconds_t us)
