@@ -132,10 +132,10 @@ static const struct field cell_rows[] = {
      .rules = SHARES_RULES},
     {FIELD(field_object, struct explained_cell, "model_ns", model_ns, REQUIRED),
      .object = &range_object,
-     .about = "the simple time of the card, and an interval that held 85 % of such cells of other "
-              "plans; value and "
-              "high are null where the card lacks a number, or no interval was shown to hold for "
-              "the group: low is then what units with exact counts take at least"},
+     .about =
+         "the simple time of the card, and an interval that held 85 % of such cells of other "
+         "plans; value and high are null where the card lacks a number, or no interval was "
+         "shown to hold for the group: low is then what units with exact counts take at least"},
     {FIELD(field_text, struct explained_cell, "model_group", model_group, NULLABLE),
      .about = "what the simple time rests on: form of the kernel, unit that answers its loads, "
               "longest unit, and duration. Cells of a group share their errors"},

@@ -28,7 +28,7 @@ static bool is_timed(const struct cell_row *row)
 {
     const enum cell_status status = row->found->status;
     const struct summary *summary = &row->found->time.summary;
-    /* Of a prediction without an interval nobody knows how far it is from the truth. */
+    /* Nobody knows how far a prediction without an interval is from the truth. */
     const bool is_unchecked = row->result->modelled_time && isnan(summary->ci_low);
 
     return (status == CELL_OK || status == CELL_PENDING) && isfinite(summary->value) &&

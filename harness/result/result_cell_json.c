@@ -169,8 +169,7 @@ static const struct field time_rows[] = {
          "95 % confidence interval of value, by Student's t of the samples within buffer sets, and "
          "of what processes are assumed to differ by at least. Null for fewer than 6 samples. Of a "
          "prediction: an interval that held 85 % of such cells of other plans; null where no "
-         "interval was shown to hold, and "
-         "then the value is no time to rely on",
+         "interval was shown to hold, and then the value is no time to rely on",
      .column = COLUMN(.heading = "low", .key = "ci_low_ns", .frame = "time_ns_low",
                       .format = text_time, .views = VIEW_CELLS | VIEW_TIME, .place = 260)},
     {FIELD(field_number, struct cell_time, "ci_high", summary.ci_high, NULLABLE),
